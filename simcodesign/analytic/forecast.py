@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
+from simcodesign.analytic.group_sizes import group_sizes
 from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
@@ -20,11 +21,12 @@ from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, DemandTime, Pipelined, Result, SharedLinks, SharedTime
+from simcodesign.core.result import COMPONENTS, ChosenAlgorithm, DemandTime, Pipelined, Result, SharedLinks, SharedTime
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
+from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
 #: Ranks of programs whose successive operations are looked at, rank by rank: a few bytes of each.
@@ -77,6 +79,7 @@ def forecast(
             result,
             pipelined=account.pipelined(chain, result.makespan_s),
             shared_links=account.shared_links(result.makespan_s),
+            algorithms=_algorithms(account.evaluation.program),
         )
         result = with_failures(result, design_point)
         bounded = bounds_of(design_point) if bounds else None
@@ -319,6 +322,17 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
         return f"more than {MOST_PIPELINED_RANKS:g} ranks"
     return "ranks that differ" if evaluation.by_rank else ""
+
+
+def _algorithms(program: EvaluatedBlock) -> tuple[ChosenAlgorithm, ...]:
+    """Those that collective operations take; none where a formula stands in place of a program."""
+    if any(isinstance(step, PythonProgram) and step.formula is not None for step in program.block.body):
+        return ()
+    return algorithms_taken(program, _sizes_of_groups)
+
+
+def _sizes_of_groups(step: EvaluatedStep) -> list[tuple[FloatOrArray, FloatOrArray]]:
+    return [(groups.ranks, groups.count) for groups in group_sizes(step)]
 
 
 def _demand_time(step: EvaluatedStep, time_s: FloatOrArray) -> DemandTime:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,6 +107,30 @@ class Pipelined:
     makespan_s: float | None
     sequences: tuple[SequenceTime, ...] = ()
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class ChosenAlgorithm:
+    """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase, and the fewest and the most
+    ranks and bytes with which it takes it."""
+
+    phase: str
+    operation: str
+    algorithm: str
+    least_ranks: int
+    most_ranks: int
+    least_bytes: float
+    most_bytes: float
+
+    def plus(self, other: ChosenAlgorithm) -> ChosenAlgorithm:
+        """The same algorithm with other ranks and bytes as well."""
+        return replace(
+            self,
+            least_ranks=min(self.least_ranks, other.least_ranks),
+            most_ranks=max(self.most_ranks, other.most_ranks),
+            least_bytes=min(self.least_bytes, other.least_bytes),
+            most_bytes=max(self.most_bytes, other.most_bytes),
+        )
 
 
 @dataclass(frozen=True)
@@ -308,7 +332,7 @@ class Result(PlainResult):
     extrapolated iterations.
     ``checkpoints``: how many are written; None where the workload has none. ``failures``: in a forecast, what they
     would add to its makespan; in a simulation with this effect, what they did add. The phases have their times, under
-    ``CHECKPOINTS`` and ``FAILURES``.
+    ``CHECKPOINTS`` and ``FAILURES``. ``algorithms``: those that collective operations with ``algorithm: auto`` take.
     """
 
     reading: str
@@ -352,6 +376,7 @@ class Result(PlainResult):
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
+    algorithms: tuple[ChosenAlgorithm, ...] = ()
 
     @property
     def headline_s(self) -> FloatOrArray:
@@ -409,6 +434,8 @@ class Result(PlainResult):
             shown["power_profile"] = self.power_profile
         if self.response_s is not None:
             shown |= attributes_of(self, "response_s", "blocked")
+        if self.algorithms:
+            shown["algorithms"] = self.algorithms
         if self.formulas:
             shown["formulas"] = self.formulas
         if self.pipelined is not None:

@@ -243,7 +243,7 @@ class EvaluatedBlock:
             if isinstance(step, Block):
                 yield EvaluatedBlock(self.evaluation, step, self)
             else:
-                yield EvaluatedStep(step, self)
+                yield EvaluatedStep(step.at(self.evaluation.names), self)
 
     def demands(self) -> Iterator[EvaluatedStep]:
         """All demands in it and in its blocks, in their order."""

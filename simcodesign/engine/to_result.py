@@ -23,6 +23,8 @@ from simcodesign.core.result import (
 )
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import critical_path_s
@@ -87,6 +89,7 @@ def measured(
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
         demands=_demand_times(point, plan, log),
+        algorithms=algorithms_taken(Evaluation.at_ranks(point).program),
         **powers,
         **_open_stream(plan, log),
     )

@@ -23,7 +23,7 @@ from simcodesign.analytic.group_sizes import (
 from simcodesign.analytic.indexed_loops.index_shapes import CONSTANT, IndexedLoop, Shape
 from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.messages.even_sharing import evenly_shared_s
-from simcodesign.analytic.messages.message_costs import FREE, Cost, MessageCosts, price
+from simcodesign.analytic.messages.message_costs import FREE, Cost, MessageCosts, price, selected
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
@@ -31,6 +31,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.algorithm_choice import RULES
 from simcodesign.describe.demands.collective import SIGNALS, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
@@ -61,7 +62,7 @@ class CollectiveForm(ClosedForm[Collective]):
         shape = Shape.of(demand.bytes.tree, loop.index)
         if shape is None or shape == CONSTANT:
             return shape
-        if len(groups) > 1 and "group_size" in demand.bytes.names:
+        if demand.is_open or (len(groups) > 1 and "group_size" in demand.bytes.names):
             return None
         names, form = {**step.evaluation.names, **size_names(step, groups[0])}, algorithm_form_of(demand)
 
@@ -100,16 +101,19 @@ class CollectiveForm(ClosedForm[Collective]):
         )
 
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
-        form, parts = algorithm_form_of(demand), []
+        parts = []
         for members, names in members_of_groups(step, demand.root):
             size, segments = float(step.amount(demand.bytes, "bytes", names)), float(_segments(demand, step, names))
+            form = algorithm_form_of(demand.chosen(members.shape[1], size))
             one = collective_traffic(form, members.shape[1], size / segments).among(members)
             parts.append(replace(one, messages=one.messages * segments))
         return Traffic.together(parts)
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
+        if demand.group is not None:
+            return None
         pattern = algorithm_form_of(demand).doubling
-        if pattern is None or demand.group is not None:
+        if pattern is None:
             return None
         size_bytes = float(step.amount(demand.bytes, "bytes"))
         return evenly_shared_s(step.machine, step.evaluation.design_point.ranks, size_bytes, pattern)
@@ -119,28 +123,36 @@ class CollectiveForm(ClosedForm[Collective]):
 
         Ranks that only fold in and out of a power of two have less to do than the rounds; the last rank has them all.
         """
+        if demand.group is not None:
+            return None
         ranks, form = len(own_s), algorithm_form_of(demand)
-        if not form.synchronises or ranks == 1 or demand.group is not None:
+        if not form.synchronises or ranks == 1:
             return None
         return float(own_s[-1]) if form.folds and is_folded(ranks) else float(own_s.min())
 
     def message_rows(self, demand: Collective, ranks: int) -> float:
-        cost = algorithm_form_of(demand).cost(0.0, MessageCosts(float(ranks), lambda size: FREE))
-        return float(cost.messages)
+        free = MessageCosts(float(ranks), lambda size: FREE)
+        ways = (
+            [replace(demand, algorithm=rule.algorithm) for rule in RULES[demand.name]] if demand.is_open else [demand]
+        )
+        return max(float(algorithm_form_of(way).cost(0.0, free).messages) for way in ways)
 
     def requirements(self, demand: Collective, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        form, network, ranks = algorithm_form_of(demand), step.evaluation.machine.network, step.evaluation.ranks
+        network, ranks = step.evaluation.machine.network, step.evaluation.ranks
         sent_bytes: FloatOrArray = 0.0
         for groups in group_sizes(step):
             size = step.amount(demand.bytes, "bytes", size_names(step, groups))
-            if counting == "cost_functions":
-                each = size * form.sent_per_byte(groups.ranks) * (groups.members / ranks)
-            else:
-                each = groups.count * form.cost(size, price(network, groups.ranks)).message_bytes / ranks
-            sent_bytes = sent_bytes + each
+            for way, where in demand.choices(groups.ranks, size):
+                form = algorithm_form_of(way)
+                if counting == "cost_functions":
+                    each = size * form.sent_per_byte(groups.ranks) * (groups.members / ranks)
+                else:
+                    each = groups.count * form.cost(size, price(network, groups.ranks)).message_bytes / ranks
+                sent_bytes = sent_bytes + (each if where.all() else np.where(where, each, 0.0))
         return {"sent_bytes": sent_bytes}
 
     def payments(self, demand: Collective, prices: SymbolicPrices) -> Iterator[Payment]:
+        _check_named(demand)
         form = algorithm_form_of(demand)
         ranks, texts = symbolic_size(demand, prices.workload), (form.messages_in_turn, form.sizes_in_turn)
         if demand.segment is not None:
@@ -154,6 +166,7 @@ class CollectiveForm(ClosedForm[Collective]):
     def model_terms(self, demand: Collective) -> list[tuple[str, str]]:
         if demand.name in SIGNALS:
             return []
+        _check_named(demand)
         name = algorithm_form_of(demand).cost_function or f"{demand.name}_{demand.algorithm}"
         return [("sent_bytes", f"({demand.bytes.text})*{name}({'P' if demand.group is None else 'group_size'})")]
 
@@ -166,11 +179,22 @@ def _from_root(ranks: Ranks, root: int) -> Ranks:
 def _cost(
     demand: Collective, step: EvaluatedStep, prices: MessageCosts, names: Mapping[str, FloatOrArray] | None
 ) -> Cost:
-    """What one such operation costs."""
-    form, size = algorithm_form_of(demand), step.amount(demand.bytes, "bytes", names)
+    """What one such operation costs, by the algorithm that it takes at each point."""
+    size = step.amount(demand.bytes, "bytes", names)
+    parts = [(where, algorithm_form_of(way)) for way, where in demand.choices(prices.ranks, size)]
+    if len(parts) > 1:
+        return selected([(where, form.cost(size, prices)) for where, form in parts])
+    form = parts[0][1]
     if demand.segment is None or form.segmented is None:
         return form.cost(size, prices)
     return form.segmented(size, prices, _segments(demand, step, names))
+
+
+def _check_named(demand: Collective) -> None:
+    """InputError where the algorithm depends on numbers."""
+    if demand.is_open:
+        what = f"{demand.label} has no formula: which algorithm it takes depends on the bytes and the ranks"
+        raise InputError(what, demand.place, allowed=", ".join(rule.algorithm for rule in RULES[demand.name]))
 
 
 def _segments(demand: Collective, step: EvaluatedStep, names: Mapping[str, FloatOrArray] | None) -> FloatOrArray:

@@ -216,7 +216,7 @@ class _Costs:
             key = (name, size_bytes, algorithm, options, ranks)
             if key not in known:
                 prices = price(machine.network, float(ranks), links=worst_links(machine, recording.ranks))
-                cost = algorithm_form_of(as_demand(recording, one)).cost(size_bytes, prices)
+                cost = algorithm_form_of(as_demand(recording, one, ranks)).cost(size_bytes, prices)
                 every = (cost.time_s, cost.messages, cost.message_bytes, all_busy_s(cost, prices))
                 known[key] = (float(every[0]), *(float(value) / ranks for value in every[1:]))
             found[row] = known[key]

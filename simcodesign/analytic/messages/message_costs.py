@@ -35,8 +35,8 @@ section "Modeling Communication".
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +228,17 @@ class Cost:
     message_bytes: FloatOrArray
     reduction_s: FloatOrArray = 0.0
     reduced_bytes: FloatOrArray = 0.0
+
+
+def selected(parts: Sequence[tuple[NDArray[np.bool_], Cost]]) -> Cost:
+    """At every point the cost that holds there: each has where it does."""
+    where = [there for there, _ in parts]
+
+    def of_all(name: str) -> FloatOrArray:
+        several = np.broadcast_arrays(*where, *(getattr(cost, name) for _, cost in parts))
+        return np.select(several[: len(where)], several[len(where) :])
+
+    return Cost(*(of_all(one.name) for one in fields(Cost)))
 
 
 def floor_log2(count: FloatOrArray) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ themselves. Other packages register the same four in a module and name it as an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -57,6 +57,10 @@ class Demand:
     def data_names(self) -> Iterator[tuple[str, Place]]:
         """The data structures of the workload that it names, and where."""
         yield from ()
+
+    def at(self, names: Mapping[str, FloatOrArray]) -> Demand:
+        """The demand where names have these values: itself, unless it leaves something to be chosen by them."""
+        return self
 
     def expressions(self) -> Iterator[Expression]:
         """Every expression of this demand."""

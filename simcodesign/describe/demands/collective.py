@@ -12,11 +12,15 @@ Other packages put the three calls into a module and name it as an entry point::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.registry import Registry
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
 from simcodesign.describe.demands.base import Demand
 
 #: Where other packages name the modules that register algorithms.
@@ -49,6 +53,11 @@ SIGNALS = frozenset({"barrier"})
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
+def algorithm_names(operation: str) -> list[str]:
+    """What ``algorithm`` of an operation may be."""
+    return [*ALGORITHMS[operation], *((AUTO,) if operation in RULES else ())]
+
+
 def register_algorithm(operation: str, algorithm: str) -> None:
     """Make an algorithm known to workload files; the first one of a new operation is its default."""
     if operation not in ALGORITHMS:
@@ -73,8 +82,8 @@ def every_algorithm() -> list[tuple[str, str]]:
 class Collective(Demand):
     """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
-    ``algorithm``: as it is registered (``algorithm_in_order``). ``segment``: the bytes are passed on in the fewest
-    equal parts of at most this size."""
+    ``algorithm``: as it is registered (``algorithm_in_order``), or ``AUTO``. ``segment``: the bytes are passed on in
+    the fewest equal parts of at most this size. ``is_auto``: the algorithm is the one that the rules choose."""
 
     name: str
     algorithm: str
@@ -82,6 +91,7 @@ class Collective(Demand):
     group: str | None = None
     root: Expression | None = None
     segment: Expression | None = None
+    is_auto: bool = False
     alike_on_all_ranks = True
     can_be_started = True
 
@@ -93,7 +103,31 @@ class Collective(Demand):
     @property
     def label(self) -> str:
         where = "" if self.group is None else f" in {self.group}"
-        return f"{self.name} ({self.algorithm.replace('_', ' ')}){where}"
+        way = AUTO if self.is_auto else self.algorithm
+        return f"{self.name} ({way.replace('_', ' ')}){where}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is left to the rules which algorithm it takes."""
+        return self.algorithm == AUTO
+
+    def choices(self, ranks: FloatOrArray, size_bytes: FloatOrArray) -> list[tuple[Collective, Bools]]:
+        """The demand with every algorithm that it takes for any of these ranks and bytes, and where it takes that."""
+        if not self.is_open:
+            return [(self, np.asarray(True))]
+        every = chosen_algorithms(self.name, ranks, size_bytes)
+        return [(replace(self, algorithm=algorithm, is_auto=True), where) for algorithm, where in every]
+
+    def chosen(self, ranks: int, size_bytes: float) -> Collective:
+        """The demand with the algorithm that it takes."""
+        return self.choices(float(ranks), size_bytes)[0][0]
+
+    def at(self, names: Mapping[str, FloatOrArray]) -> Collective:
+        """Of all ranks, with the algorithm that it takes if that is the same one everywhere."""
+        if not self.is_open or self.group is not None or not self.bytes.names <= names.keys():
+            return self
+        choices = self.choices(names["P"], self.bytes.evaluate(names))
+        return choices[0][0] if len(choices) == 1 else self
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order, algorithm_names
 from simcodesign.describe.python_programs.operations import (
     ACCESS,
     COLLECTIVE,
@@ -40,8 +40,8 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
     algorithm, root, options, number = rest
     if algorithm is None:
         algorithm = ALGORITHMS[name][0]
-    elif algorithm not in ALGORITHMS[name]:
-        allowed = nearest(str(algorithm), ALGORITHMS[name])
+    elif algorithm not in algorithm_names(name):
+        allowed = nearest(str(algorithm), algorithm_names(name))
         raise InputError(f"no such algorithm of {name}", place, value=algorithm, allowed=allowed)
     for option, value in options:
         if option != "order" or (name, algorithm) not in ORDERS or value not in ("near", "far"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.result import ChosenAlgorithm
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.python_programs.operations import COLLECTIVE, RECEIVE, SEND
@@ -159,8 +161,20 @@ def _check_numbers(recording: Recording, sent: NDArray[np.float64], received: ND
     raise InputError(what, recording.place_of(entry))
 
 
-def as_demand(recording: Recording, op: int) -> Collective:
-    """A collective operation as a demand, under which both readings know its algorithm."""
+def as_demand(recording: Recording, op: int, ranks: int) -> Collective:
+    """A collective operation of so many ranks as a demand, under which both readings know its algorithm."""
     entries = np.flatnonzero(recording.op == op)
-    _, name, _, algorithm, *_ = recording.operations[op]
-    return Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
+    _, name, size_bytes, algorithm, *_ = recording.operations[op]
+    demand = Collective(None, recording.place_of(int(entries[0])), name=name, algorithm=algorithm, bytes=ONE)
+    return demand.chosen(ranks, size_bytes)
+
+
+def algorithms_recorded(recording: Recording) -> Iterator[ChosenAlgorithm]:
+    """What operations with ``algorithm: auto`` take, for each phase, size and group size."""
+    calls = collective_calls(recording)
+    keys = np.stack([recording.phase[calls.entry], recording.op[calls.entry], calls.size], axis=1)
+    for phase, op, ranks in np.unique(keys, axis=0).tolist():
+        demand, size_bytes = as_demand(recording, op, ranks), recording.operations[op][2]
+        if demand.is_auto:
+            row = (ranks, ranks, size_bytes, size_bytes)
+            yield ChosenAlgorithm(recording.phases[phase], demand.label, demand.algorithm, *row)

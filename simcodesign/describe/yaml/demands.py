@@ -20,6 +20,7 @@ from simcodesign.describe.demands.collective import (
     SIGNALS,
     Collective,
     algorithm_in_order,
+    algorithm_names,
 )
 from simcodesign.describe.demands.computation import Compute, Loop
 from simcodesign.describe.demands.disk_access import DiskAccess
@@ -317,7 +318,7 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 def _collective(name: str, entry: Entry) -> Collective:
     keys = ("bytes", "algorithm", "order", "segment", "group", *(("root",) if name in ROOTED else ()))
     items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
-    algorithm = items["algorithm"].text(ALGORITHMS[name]) if "algorithm" in items else ALGORITHMS[name][0]
+    algorithm = items["algorithm"].text(algorithm_names(name)) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
         if (name, algorithm) not in ORDERS:
             known = ", ".join(f"{way} of {operation}" for operation, way in ORDERS)

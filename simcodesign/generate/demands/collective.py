@@ -23,27 +23,30 @@ class CollectiveLowering(Lowering[Collective]):
     is_collective = True
 
     def operations(self, demand: Collective, writer: StepWriter) -> float:
-        most = messages_of(demand).most
-        each = 2 if writer.columns.reduction_s_per_byte == 0 else 3  # send, receive, operator
+        each = 2.0 if writer.columns.reduction_s_per_byte == 0 else 3.0  # send, receive, operator
+
+        def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
+            way = demand.chosen(ranks, float(writer.amount(demand.bytes, "bytes", names)))
+            return each * messages_of(way).most(ranks) * _segments(demand, writer, names)
+
         if demand.group is None:
-            return each * most(writer.builder.ranks) * _segments(demand, writer)
-        return sum(
-            float(each) * len(one.members) * most(one.size) * _segments(demand, writer, one.names)
-            for one in equal_groups(writer.step)
-        )
+            return of_group(writer.builder.ranks)
+        return sum(len(one.members) * of_group(one.size, one.names) for one in equal_groups(writer.step))
 
     def write(self, demand: Collective, writer: StepWriter) -> None:
         if demand.group is None and demand.root is None:
             size_bytes = float(writer.amount(demand.bytes, "bytes"))
             _note(writer, 1.0, size_bytes)
-            messages_of(demand).write(writer.columns, size_bytes, **_options(demand, writer))
+            way = demand.chosen(writer.builder.ranks, size_bytes)
+            messages_of(way).write(writer.columns, size_bytes, **_options(demand, writer))
             return
         for several in equal_groups(writer.step, demand.root):
             size_bytes = float(writer.amount(demand.bytes, "bytes", several.names))
             taking_part = np.zeros(writer.builder.ranks)
             taking_part[several.members] = 1.0
             _note(writer, taking_part, size_bytes)
-            messages_of(demand).write(several.ranks, size_bytes, **_options(demand, writer, several.names))
+            way = demand.chosen(several.size, size_bytes)
+            messages_of(way).write(several.ranks, size_bytes, **_options(demand, writer, several.names))
             writer.columns.columns += several.columns(writer.builder.ranks)
 
 

@@ -46,7 +46,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         size, op = calls.size[calls.place == 0], recording.op[firsts]
         total = float(len(recording.op) - len(calls.entry))
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
-            most = messages_of(as_demand(recording, int(key[0]))).most(int(key[1]))
+            most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
             total += 3.0 * most * np.count_nonzero((op == key[0]) & (size == key[1]))
         return total
 
@@ -122,7 +122,7 @@ class _Layout:
         """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
         writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
-        messages_of(as_demand(self.recording, op)).write(writer, size_bytes)
+        messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes)
         if builder.prices.loggops:
             return woven(with_waits(writer.columns), ranks, 0, ("until",))
         return woven(writer.columns, ranks, 0)

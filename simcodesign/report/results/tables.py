@@ -34,6 +34,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
+    parts += algorithm_table(result)
     parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
@@ -41,6 +42,22 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds)]
+
+
+def algorithm_table(result: Result) -> list[RenderableType]:
+    """What collective operations with ``algorithm: auto`` take; nothing where there are none."""
+    if not result.algorithms:
+        return []
+    table = new_table("Algorithms by ranks and bytes", "phase", "operation", "algorithm", "ranks", "bytes")
+    for one in result.algorithms:
+        ranks = _range(f"{one.least_ranks}", f"{one.most_ranks}")
+        size = _range(*(format_quantity(value, "size") for value in (one.least_bytes, one.most_bytes)))
+        table.add_row(one.phase, one.operation, one.algorithm.replace("_", " "), ranks, size)
+    return [table]
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 def pipelined_lines(result: Result) -> list[RenderableType]:
@@ -123,7 +140,13 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
         ("engine", result.engine),
         *iteration_facts(result),
     ]
-    parts: list[RenderableType] = [_headline(result), phase_table(result), facts(rows), *served_tables(result)]
+    parts: list[RenderableType] = [
+        _headline(result),
+        phase_table(result),
+        facts(rows),
+        *served_tables(result),
+        *algorithm_table(result),
+    ]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
