@@ -270,3 +270,27 @@ def test_lookahead_hides_panels_and_broadcasts() -> None:
     )
     assert ahead.makespan_s < 0.95 * without.makespan_s
     assert ahead.message_bytes == without.message_bytes
+
+
+ROWS = re.findall(
+    r"^\| \d+ x (\d+) \| (\w+) \| (.*) \|$",
+    (ROOT / "docs" / "process-grids.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+def test_the_table_of_choices_has_every_grid() -> None:
+    assert len(ROWS) == 6
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_the_table_of_choices(row: tuple[str, str, str]) -> None:
+    q, broadcast, cells = row
+    choices = [(swap, depth) for swap in ("binary_exchange", "spread_roll") for depth in (0, 1)]
+    for (swap, depth), cell in zip(choices, cells.split(" | "), strict=True):
+        given = {"P": 64, "n": 16000, "q": int(q), "broadcast": broadcast, "swap": swap, "lookahead": depth}
+        simulated, forecasted = map(float, re.fullmatch(r"(\S+) \((\S+)\)", cell).groups())
+        result = simulate(load_workload("hpl"), "xeon-cluster", given, effects=["hops", "links", "interfaces"])
+        assert result.makespan_s == pytest.approx(simulated, abs=6e-4)
+        assert forecast(load_workload("hpl"), "xeon-cluster", given).makespan_s == pytest.approx(forecasted, abs=6e-4)
