@@ -160,9 +160,9 @@ def _check_names(step: Step, known: set[str], by_rank: set[str]) -> None:
             _check_known(expression, known, step.place)
         return
     own = set(GROUP_NAMES if step.communicator is not None else ())
-    peers = list(step.peers())
+    several = list(step.rank_expressions())
     for expression in step.expressions():
-        alike = step.alike_on_all_ranks and not any(expression is peer for peer in peers)
+        alike = step.alike_on_all_ranks and not any(expression is one for one in several)
         _check_known(expression, (known | own) - {"group_rank"} if alike else by_rank | own, step.place)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
 
 Ints = NDArray[np.int64]
-#: Sources, targets (both shape (n,)) and bytes of n messages of one size.
-Rows = Iterator[tuple[Ints, Ints, float]]
+#: Sources, targets (both shape (n,)) and bytes of n messages of one size, or of a size each.
+Rows = Iterator[tuple[Ints, Ints, FloatOrArray]]
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ class AlgorithmForm:
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
     ``segmented(size_bytes, price, segments)``: the cost where data are passed on in so many equal parts.
+    ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P); ``traffic`` then
+    takes (P,).
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
     cost: Callable[[FloatOrArray, MessageCosts], Cost]
-    traffic: Callable[[Ints, float], Rows]
+    traffic: Callable[[Ints, Any], Rows]
     messages_in_turn: str
     sizes_in_turn: str
     sent_per_byte: Callable[[FloatOrArray], FloatOrArray]
@@ -49,6 +52,7 @@ class AlgorithmForm:
     succession: Succession = UNKNOWN
     doubling: Doubling | None = None
     segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
+    of_sizes: Callable[[FloatOrArray, MessageCosts], Cost] | None = None
 
 
 #: By operation and algorithm.

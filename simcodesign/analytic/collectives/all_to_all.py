@@ -11,6 +11,7 @@ from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.posted_together import posted_together_s
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.rank_by_rank.all_broadcast import all_broadcast_s
+from simcodesign.analytic.rank_by_rank.sizes_by_rank import burst_s, pairwise_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -32,6 +33,27 @@ def exchange_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     paced = m.flight_s + np.maximum(m.next_send_s, m.next_receive_s) * (steps - 1)
     time = m.send_s + m.receive_s + np.maximum((steps - 1) * (m.next_send_s + m.next_receive_s), paced)
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
+
+
+def pairwise_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same, (..., P) bytes by the rank that sends them."""
+    return all_of_sizes(pairwise_s(sizes, p), sizes)
+
+
+def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
+    """A burst, (..., P) bytes by the rank that sends them; where it is not followed rank by rank, as if all were the
+    largest one, which in LogGOPS is an estimate."""
+    time_s = burst_s(sizes, p)
+    if time_s is None:
+        time_s = exchange_linear(np.max(sizes, axis=-1, keepdims=True), p).time_s
+    return all_of_sizes(time_s, sizes)
+
+
+def all_of_sizes(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
+    """Of a whole operation in which every rank sends P - 1 messages of its size, (..., P) bytes; with an axis of length
+    1 in place of that of the ranks."""
+    others = np.shape(sizes)[-1] - 1.0
+    return Cost(time_s, (others + 1.0) * others, others * np.sum(sizes, axis=-1, keepdims=True))
 
 
 def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -83,12 +105,22 @@ register_algorithm_form(
         "Alltoall",
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
+        of_sizes=pairwise_of_sizes,
     ),
 )
 register_algorithm_form(
     "all_to_all",
     "linear",
-    AlgorithmForm(exchange_linear, all_pairs, "P - 1", "P - 1", sent_pairwise, "Alltoall_linear", succession=SYMMETRIC),
+    AlgorithmForm(
+        exchange_linear,
+        all_pairs,
+        "P - 1",
+        "P - 1",
+        sent_pairwise,
+        "Alltoall_linear",
+        succession=SYMMETRIC,
+        of_sizes=linear_of_sizes,
+    ),
 )
 register_algorithm_form(
     "all_to_all",

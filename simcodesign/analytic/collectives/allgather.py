@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.all_to_all import exchange_linear, sent_to_each_other
+from simcodesign.analytic.collectives.all_to_all import (
+    all_of_sizes,
+    exchange_linear,
+    linear_of_sizes,
+    sent_to_each_other,
+)
 from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
@@ -16,6 +21,14 @@ from simcodesign.core.units import FloatOrArray
 def allgather_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P - 1 steps of one message each way."""
     return equal_rounds(p.ranks - 1, size, p)
+
+
+def ring_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same, (..., P) bytes by rank: the largest block passes P - 1 ranks, and no round takes longer than that.
+
+    In LogGOPS an estimate, as if all blocks were the largest one."""
+    largest = np.max(sizes, axis=-1, keepdims=True)
+    return all_of_sizes(allgather_ring(largest, p).time_s, sizes)
 
 
 def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -71,6 +84,7 @@ register_algorithm_form(
         "Allgather_ring",
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
+        of_sizes=ring_of_sizes,
     ),
 )
 register_algorithm_form(
@@ -117,6 +131,13 @@ register_algorithm_form(
     "allgather",
     "linear",
     AlgorithmForm(
-        exchange_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other, "Allgather_linear", succession=SYMMETRIC
+        exchange_linear,
+        all_pairs,
+        "P - 1",
+        "P - 1",
+        sent_to_each_other,
+        "Allgather_linear",
+        succession=SYMMETRIC,
+        of_sizes=linear_of_sizes,
     ),
 )

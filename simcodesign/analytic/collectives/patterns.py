@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import Ints, Rows
+from simcodesign.core.units import FloatOrArray
 
 
 def binomial_tree(rank: Ints, size: float) -> Rows:
@@ -66,17 +67,17 @@ def upwards(pattern: Callable[[Ints, float], Rows]) -> Callable[[Ints, float], R
     return turned
 
 
-def all_pairs(rank: Ints, size: float) -> Rows:
+def all_pairs(rank: Ints, size: FloatOrArray) -> Rows:
     """Every ordered pair of ranks."""
     source, target = (side.ravel() for side in np.meshgrid(rank, rank, indexing="ij"))
     apart = source != target
-    yield source[apart], target[apart], size
+    yield source[apart], target[apart], size if np.ndim(size) == 0 else np.asarray(size)[source[apart]]
 
 
-def ring(rank: Ints, size: float) -> Rows:
+def ring(rank: Ints, size: FloatOrArray) -> Rows:
     """P - 1 times: every rank sends to the next."""
-    for _ in range(len(rank) - 1):
-        yield rank, (rank + 1) % len(rank), size
+    for step in range(len(rank) - 1):
+        yield rank, (rank + 1) % len(rank), size if np.ndim(size) == 0 else np.roll(size, step)
 
 
 def powers_of_two(rank: Ints) -> list[int]:

@@ -57,7 +57,7 @@ class CollectiveForm(ClosedForm[Collective]):
         is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None
         if not is_convex or np.isfinite(network.stored_bytes) or step.evaluation.design_point.has_power:
             return None
-        if demand.segment is not None or not loop.has_roots(step, demand.root, groups):
+        if demand.is_sized_by_rank or demand.segment is not None or not loop.has_roots(step, demand.root, groups):
             return None
         shape = Shape.of(demand.bytes.tree, loop.index)
         if shape is None or shape == CONSTANT:
@@ -76,7 +76,7 @@ class CollectiveForm(ClosedForm[Collective]):
         return shape if loop.is_linear(price_s, demand.bytes, names) else None
 
     def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
-        if demand.group is not None:
+        if demand.group is not None or demand.is_sized_by_rank:
             return Operation(step.phase, demand.label, float(charge.time_s))
         form, prices = algorithm_form_of(demand), prices_at(step)
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
@@ -103,14 +103,14 @@ class CollectiveForm(ClosedForm[Collective]):
     def traffic(self, demand: Collective, step: EvaluatedStep) -> Traffic:
         parts = []
         for members, names in members_of_groups(step, demand.root):
-            size, segments = float(step.amount(demand.bytes, "bytes", names)), float(_segments(demand, step, names))
-            form = algorithm_form_of(demand.chosen(members.shape[1], size))
+            size, segments = step.amount(demand.bytes, "bytes", names), float(_segments(demand, step, names))
+            form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
             one = collective_traffic(form, members.shape[1], size / segments).among(members)
             parts.append(replace(one, messages=one.messages * segments))
         return Traffic.together(parts)
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
-        if demand.group is not None:
+        if demand.group is not None or demand.is_sized_by_rank:
             return None
         pattern = algorithm_form_of(demand).doubling
         if pattern is None:
@@ -142,6 +142,8 @@ class CollectiveForm(ClosedForm[Collective]):
         sent_bytes: FloatOrArray = 0.0
         for groups in group_sizes(step):
             size = step.amount(demand.bytes, "bytes", size_names(step, groups))
+            if demand.is_sized_by_rank:
+                size = np.broadcast_to(np.mean(size, axis=-1, keepdims=True), np.shape(size))
             for way, where in demand.choices(groups.ranks, size):
                 form = algorithm_form_of(way)
                 if counting == "cost_functions":
@@ -185,6 +187,8 @@ def _cost(
     if len(parts) > 1:
         return selected([(where, form.cost(size, prices)) for where, form in parts])
     form = parts[0][1]
+    if demand.is_sized_by_rank and form.of_sizes is not None:
+        return form.of_sizes(size, prices)
     if demand.segment is None or form.segmented is None:
         return form.cost(size, prices)
     return form.segmented(size, prices, _segments(demand, step, names))

@@ -45,8 +45,8 @@ class Traffic:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
 
-def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: float) -> Traffic:
-    """The messages of one collective operation."""
+def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: FloatOrArray) -> Traffic:
+    """The messages of one collective operation, of one size or (P,) by rank."""
     return _together((*row, 1.0) for row in form.traffic(np.arange(ranks), size_bytes))
 
 
@@ -73,7 +73,7 @@ def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatO
     return peer.astype(np.int64)
 
 
-def _together(parts: Iterable[tuple[Ints, Ints, float, float]]) -> Traffic:
+def _together(parts: Iterable[tuple[Ints, Ints, FloatOrArray, float]]) -> Traffic:
     rows = [
         (source, np.broadcast_to(target, source.shape), np.full(source.shape, size), np.full(source.shape, count))
         for source, target, size, count in parts

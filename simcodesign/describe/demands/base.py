@@ -54,6 +54,10 @@ class Demand:
         """The ranks that it names: they differ from rank to rank, but the cost does not depend on them."""
         yield from ()
 
+    def rank_expressions(self) -> Iterator[Expression]:
+        """Those of its expressions that may name ``rank`` where its amounts must be the same for every rank."""
+        yield from self.peers()
+
     def data_names(self) -> Iterator[tuple[str, Place]]:
         """The data structures of the workload that it names, and where."""
         yield from ()

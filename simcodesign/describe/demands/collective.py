@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
@@ -47,6 +48,10 @@ ORDERS = {
 }
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
 SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
+#: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, or sends to each partner.
+SIZED_BY_RANK = frozenset(
+    {("allgather", "ring"), ("allgather", "linear"), ("all_to_all", "pairwise"), ("all_to_all", "linear")}
+)
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
 #: Operations with a root, rank 0 unless ``root`` says another.
@@ -107,6 +112,19 @@ class Collective(Demand):
         return f"{self.name} ({way.replace('_', ' ')}){where}"
 
     @property
+    def is_sized_by_rank(self) -> bool:
+        """Whether its bytes depend on the rank that sends them."""
+        return "rank" in self.bytes.names
+
+    def __post_init__(self) -> None:
+        if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
+            allowed = "; ".join(sorted(f"{algorithm} of {name}" for name, algorithm in SIZED_BY_RANK))
+            what = f"bytes of {self.label} that depend on rank"
+            raise InputError(
+                what, self.bytes.place or self.place, value=self.bytes.text, allowed=f"of all ranks, by {allowed}"
+            )
+
+    @property
     def is_open(self) -> bool:
         """Whether it is left to the rules which algorithm it takes."""
         return self.algorithm == AUTO
@@ -133,6 +151,11 @@ class Collective(Demand):
         yield self.bytes
         if self.segment is not None:
             yield self.segment
+
+    def rank_expressions(self) -> Iterator[Expression]:
+        yield from self.peers()
+        if self.is_sized_by_rank:
+            yield self.bytes
 
     def peers(self) -> Iterator[Expression]:
         yield from (() if self.root is None else (self.root,))

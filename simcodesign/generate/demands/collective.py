@@ -26,7 +26,7 @@ class CollectiveLowering(Lowering[Collective]):
         each = 2.0 if writer.columns.reduction_s_per_byte == 0 else 3.0  # send, receive, operator
 
         def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
-            way = demand.chosen(ranks, float(writer.amount(demand.bytes, "bytes", names)))
+            way = demand.choices(float(ranks), writer.amount(demand.bytes, "bytes", names))[0][0]
             return each * messages_of(way).most(ranks) * _segments(demand, writer, names)
 
         if demand.group is None:
@@ -35,9 +35,10 @@ class CollectiveLowering(Lowering[Collective]):
 
     def write(self, demand: Collective, writer: StepWriter) -> None:
         if demand.group is None and demand.root is None:
-            size_bytes = float(writer.amount(demand.bytes, "bytes"))
+            size_bytes = writer.amount(demand.bytes, "bytes")
+            size_bytes = size_bytes if demand.is_sized_by_rank else float(size_bytes)
             _note(writer, 1.0, size_bytes)
-            way = demand.chosen(writer.builder.ranks, size_bytes)
+            way = demand.choices(float(writer.builder.ranks), size_bytes)[0][0]
             messages_of(way).write(writer.columns, size_bytes, **_options(demand, writer))
             return
         for several in equal_groups(writer.step, demand.root):
@@ -65,7 +66,7 @@ def _segments(demand: Collective, writer: StepWriter, names: Mapping[str, FloatO
     return max(math.ceil(float(writer.amount(demand.bytes, "bytes", names)) / most_bytes), 1)
 
 
-def _note(writer: StepWriter, taking_part: FloatOrArray, size_bytes: float) -> None:
+def _note(writer: StepWriter, taking_part: FloatOrArray, size_bytes: FloatOrArray) -> None:
     """Note for the counters of which ranks the operation is: 1 for each, 0 for others."""
     tally, repetitions = writer.builder.tally, writer.step.repetitions
     if tally is not None:

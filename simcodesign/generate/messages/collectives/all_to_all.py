@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.generate.columns import Ranks
+from simcodesign.core.units import FloatOrArray
+from simcodesign.generate.columns import Ranks, of_ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.patterns import powers_of_two
 
 
 @register_messages("all_to_all", "linear", lambda p: p * (p - 1))
-def all_to_all_linear(ranks: Ranks, size_bytes: float) -> None:
+def all_to_all_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
     """A burst: every rank posts all its sends, to its right neighbour first, and then waits for all."""
     for distance in range(1, ranks.count):
         ranks.send((ranks.rank + distance) % ranks.count, size_bytes, until=2 * ranks.count - 1 - distance)
     for distance in range(1, ranks.count):
-        ranks.receive((ranks.rank - distance) % ranks.count, size_bytes, match=1 - ranks.count)
+        source = (ranks.rank - distance) % ranks.count
+        ranks.receive(source, of_ranks(size_bytes, source), match=1 - ranks.count)
 
 
 @register_messages("all_to_all", "pairwise", lambda p: p * (p - 1))
-def all_to_all_pairwise(ranks: Ranks, size_bytes: float) -> None:
+def all_to_all_pairwise(ranks: Ranks, size_bytes: FloatOrArray) -> None:
     """In step k send to the k-th rank on the right and wait for the k-th on the left."""
     for distance in range(1, ranks.count):
-        ranks.exchange((ranks.rank + distance) % ranks.count, (ranks.rank - distance) % ranks.count, size_bytes)
+        source = (ranks.rank - distance) % ranks.count
+        ranks.send((ranks.rank + distance) % ranks.count, size_bytes, until=2)
+        ranks.receive(source, of_ranks(size_bytes, source))
 
 
 @register_messages("all_to_all", "bruck", lambda p: p * len(powers_of_two(p)))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.generate.columns import Ranks
+from simcodesign.core.units import FloatOrArray
+from simcodesign.generate.columns import Ranks, of_ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.all_to_all import all_to_all_linear
 from simcodesign.generate.messages.collectives.patterns import powers_of_two
 
 
 @register_messages("allgather", "ring", lambda p: p * (p - 1))
-def allgather_ring(ranks: Ranks, size_bytes: float) -> None:
+def allgather_ring(ranks: Ranks, size_bytes: FloatOrArray) -> None:
     """P - 1 times: pass on to the right what came from the left."""
-    for _ in range(ranks.count - 1):
-        ranks.exchange((ranks.rank + 1) % ranks.count, (ranks.rank - 1) % ranks.count, size_bytes)
+    left = (ranks.rank - 1) % ranks.count
+    for step in range(ranks.count - 1):
+        block = (ranks.rank - step) % ranks.count
+        ranks.send((ranks.rank + 1) % ranks.count, of_ranks(size_bytes, block), until=2)
+        ranks.receive(left, of_ranks(size_bytes, block[left]))
 
 
 @register_messages("allgather", "bruck", lambda p: p * len(powers_of_two(p)))
