@@ -20,7 +20,10 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 MachineName = Annotated[str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
 WorkloadName = Annotated[
     str,
-    Argument(metavar="WORKLOAD", help="A shipped workload, a .yaml, .goal or .bin file, or FILE.py:NAME (executed)."),
+    Argument(
+        metavar="WORKLOAD",
+        help="A shipped workload, a .yaml, .goal or .bin file, or FILE.py:NAME in Python (the file is executed).",
+    ),
 ]
 Settings = Annotated[
     list[str],

@@ -78,7 +78,13 @@ class PythonProgramForm(ClosedForm[PythonProgram]):
         point = step.evaluation.design_point
         assert demand.formula is not None
         values = {name: point.values[name] for name in point.workload.parameters if name != "P"}
-        seconds = np.asarray(demand.formula(step.machine, step.evaluation.ranks, **values), dtype=np.float64)
+        values |= {name: int(values[name]) for name in demand.whole if not np.ndim(values[name])}
+        try:
+            seconds = np.asarray(demand.formula(step.machine, step.evaluation.ranks, **values), dtype=np.float64)
+            np.broadcast_to(seconds, point.shape)
+        except Exception as error:
+            what = f"the forecast of a program: {type(error).__name__}: {error}"
+            raise InputError(what, demand.place) from error
         if not np.all(np.isfinite(seconds)) or np.any(seconds < 0):
             raise InputError("the forecast of a program", demand.place, value=float(seconds.flat[0]), allowed="seconds")
         return seconds if seconds.ndim else float(seconds)
@@ -216,7 +222,12 @@ class _Costs:
             key = (name, size_bytes, algorithm, options, ranks)
             if key not in known:
                 prices = price(machine.network, float(ranks), links=worst_links(machine, recording.ranks))
-                cost = algorithm_form_of(as_demand(recording, one, ranks)).cost(size_bytes, prices)
+                form = algorithm_form_of(as_demand(recording, one, ranks))
+                cost = (
+                    (form.segmented or form.cost)(size_bytes, prices, *options)
+                    if options
+                    else form.cost(size_bytes, prices)
+                )
                 every = (cost.time_s, cost.messages, cost.message_bytes, all_busy_s(cost, prices))
                 known[key] = (float(every[0]), *(float(value) / ranks for value in every[1:]))
             found[row] = known[key]

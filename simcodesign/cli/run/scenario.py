@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
@@ -71,7 +72,7 @@ def scenario_of(
 
 def _note_execution(workload_name: str) -> None:
     """Say on standard error that a program in Python is executed."""
-    if path := python_file(workload_name):
+    if (path := python_file(workload_name)) and Path(path).is_file():
         complain(f"note: {path} is a program in Python, which is executed")
 
 

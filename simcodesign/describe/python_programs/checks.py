@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order, algorithm_names
+from simcodesign.describe.demands.collective import (
+    ALGORITHMS,
+    ORDERS,
+    ROOTED,
+    SEGMENTED,
+    SIGNALS,
+    algorithm_in_order,
+    algorithm_names,
+)
 from simcodesign.describe.python_programs.operations import (
     ACCESS,
     COLLECTIVE,
@@ -38,18 +46,35 @@ def checked(operation: Operation, ranks: int, place: Place) -> Operation:
 
 def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place: Place) -> Operation:
     algorithm, root, options, number = rest
+    if name in SIGNALS and size:
+        raise InputError(f"{name} has no bytes", place, value=size)
+    if root is not None and name not in ROOTED:
+        raise InputError(f"{name} has no root", place, value=root, allowed=f"root with {', '.join(sorted(ROOTED))}")
+    bytes_each = _amount(size, "bytes", place)
     if algorithm is None:
         algorithm = ALGORITHMS[name][0]
     elif algorithm not in algorithm_names(name):
         allowed = nearest(str(algorithm), algorithm_names(name))
         raise InputError(f"no such algorithm of {name}", place, value=algorithm, allowed=allowed)
+    segments: tuple[int, ...] = ()
     for option, value in options:
-        if option != "order" or (name, algorithm) not in ORDERS or value not in ("near", "far"):
-            allowed = "bytes, root, algorithm; order = near or far for binomial trees"
+        if option == "segment" and (name, algorithm) in SEGMENTED:
+            segments = (_segments(bytes_each, value, place),)
+        elif option == "order" and (name, algorithm) in ORDERS and value in ("near", "far"):
+            algorithm = algorithm_in_order(name, str(algorithm), value)
+        else:
+            allowed = "bytes, root, algorithm; order = near or far for binomial trees; segment for chains"
             raise InputError(f"{name} ({algorithm}): option {option}", place, value=value, allowed=allowed)
-        algorithm = algorithm_in_order(name, str(algorithm), value)
-    root = _whole(root, "root", ranks - 1, place)
-    return Operation((COLLECTIVE, name, _amount(size, "bytes", place), algorithm, root, (), number))
+    root = _whole(root or 0, "root", ranks - 1, place)
+    return Operation((COLLECTIVE, name, bytes_each, algorithm, root, segments, number))
+
+
+def _segments(size: float, most: object, place: Place) -> int:
+    """In how many parts the bytes are passed on: the fewest of at most so many each."""
+    most_bytes = _amount(most, "segment", place)
+    if not most_bytes:
+        raise InputError("a segment has no bytes", place, value=most, allowed="more than 0 bytes")
+    return max(ceil(size / most_bytes), 1)
 
 
 def _amount(value: object, what: str, place: Place) -> float:

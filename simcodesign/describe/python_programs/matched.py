@@ -92,8 +92,10 @@ def _check(
     outside = np.flatnonzero(roots >= size)
     if len(outside):
         one = int(entry[outside[0]])
-        allowed = f"0 to {size[outside[0]] - 1}"
-        raise InputError("root", recording.place_of(one), value=int(roots[outside[0]]), allowed=allowed)
+        members = size[outside[0]]
+        what = f"rank {recording.rank[one]}: the root in a group of {members} rank{'s' if members > 1 else ''}"
+        allowed = f"0 to {members - 1}"
+        raise InputError(what, recording.place_of(one), value=int(roots[outside[0]]), allowed=allowed)
 
 
 def _words(recording: Recording, entry: int) -> str:

@@ -94,15 +94,16 @@ def start(operation: Operation) -> Operation:
     return Operation((START, operation))
 
 
-def wait(handle: Handle) -> Operation:
-    """Wait until an operation that was started is done."""
-    return Operation((WAIT, handle))
+def wait(*handles: Handle) -> Operation:
+    """Wait until the operations that were started are done."""
+    return Operation((WAIT, handles))
 
 
 class Group:
     """The ranks that gave ``sc.group`` the same colour, in rank order, or all ranks (``sc.world``).
 
-    It has a method for every collective operation: ``broadcast(bytes, root=0, algorithm=None)``.
+    It has a method for every collective operation: ``broadcast(bytes, root=0, algorithm=None)``, with ``order`` and
+    ``segment`` where the algorithm has them.
     """
 
     def __init__(self, number: int) -> None:
@@ -128,7 +129,7 @@ class Group:
 
         def collective(
             bytes: float = 0.0 if signal else -1.0,
-            root: int = 0,
+            root: int | None = None,
             algorithm: str | None = None,
             **options: float | str,
         ) -> Operation:

@@ -151,28 +151,34 @@ class _Run:
                 number = numbers.get(operation)
             except TypeError:  # not hashable
                 number = None
+            at = frame.f_lasti if generator.gi_yieldfrom is None else -_line_within(generator, self._recorder.file)
             if number is None:
-                number, answer = self._new(operation, frame.f_lineno)
+                number, answer = self._new(operation, _line_within(generator, self._recorder.file), at)
                 if number is None:
                     continue
             add(number)
-            add_place(frame.f_lasti)
+            add_place(at)
             if answer is not None:  # from here on the rank goes on beside what was started
                 add(NONE)
-                add_place(frame.f_lasti)
+                add_place(at)
 
-    def _new(self, operation: object, line: int) -> tuple[int | None, Handle | None]:
+    def _new(self, operation: object, line: int, at: int) -> tuple[int | None, Handle | None]:
         """The number of an operation that is yielded for the first time, or of a start, phase or wait."""
         place = Place(self._recorder.file, line)
         if not isinstance(operation, Operation):
             allowed = "sc.compute, read, write, send, receive, phase, start, wait, or an operation of a group"
-            raise InputError(f"rank {self.rank} yields what is no operation", place, value=operation, allowed=allowed)
+            what = f"rank {self.rank} yields {_shown(operation)}, which is no operation"
+            raise InputError(what, place, allowed=allowed)
         if operation[0] == PHASE:
             self.phase_changes.append((len(self.op), self._recorder.phase_number(operation[1], place)))
             return None, None
         if operation[0] == WAIT:
-            self._wait(operation[1], place)
-            return NONE, None
+            for number, handle in enumerate(operation[1]):
+                if number:  # each has an entry of its own
+                    self.op.append(NONE)
+                    self.at.append(at)
+                self._wait(handle, place)
+            return (NONE if operation[1] else None), None
         if operation[0] == START:
             inner = operation[1]
             if not isinstance(inner, Operation) or inner[0] in (COMPUTE, PHASE, START, WAIT):
@@ -187,7 +193,7 @@ class _Run:
     def _wait(self, handle: object, place: Place) -> None:
         if not isinstance(handle, Handle) or handle not in self.handles:
             what = f"rank {self.rank} waits for what it has not started"
-            raise InputError(what, place, value=handle, allowed="what `handle = yield sc.start(...)` gives")
+            raise InputError(f"{what}: {_shown(handle)}", place, allowed="what `handle = yield sc.start(...)` gives")
         if handle.waited:
             raise InputError(f"rank {self.rank} waits for the same operation again", place, allowed="one wait for each")
         handle.waited = True
@@ -281,7 +287,7 @@ def _runs(recorder: _Recorder, program: Program, values: dict[str, object]) -> I
             run.record(program, values)
         except InputError as error:
             raise _with_line(error, error, recorder.file) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             shown = InputError(f"rank {rank}: {type(error).__name__}: {error}")
             raise _with_line(error, shown, recorder.file) from error
         if run.handles and not run.stopped:
@@ -336,14 +342,34 @@ def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recor
     )
 
 
+def _line_within(generator: GeneratorType[Any, Any, Any], file: str) -> int:
+    """The line at which a generator, or the one from which it yields, stands: of the innermost one in the file."""
+    assert generator.gi_frame is not None
+    line, inner = generator.gi_frame.f_lineno, generator.gi_yieldfrom
+    while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
+        if inner.gi_frame.f_code.co_filename == file:
+            line = inner.gi_frame.f_lineno
+        inner = inner.gi_yieldfrom
+    return line
+
+
+def _shown(value: object) -> str:
+    """What was given in place of an operation."""
+    if isinstance(value, Operation):
+        return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _lines(program: Program, at: Int64s) -> Int64s:
-    """Lines of the file of places in the program's code."""
+    """Lines of the file of places in the program's code; of places that are negative, minus the line."""
     begins, lines, line = [], [], program.__code__.co_firstlineno
     for begin, _, number in program.__code__.co_lines():
         line = number or line
         begins.append(begin)
         lines.append(line)
-    return np.array(lines, np.int64)[np.searchsorted(begins, at, side="right") - 1]
+    own = np.array(lines, np.int64)[np.searchsorted(begins, np.maximum(at, 0), side="right") - 1]
+    return np.where(at < 0, -at, own)
 
 
 def _is_whole(value: object) -> bool:

@@ -47,7 +47,8 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         total = float(len(recording.op) - len(calls.entry))
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
             most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
-            total += 3.0 * most * np.count_nonzero((op == key[0]) & (size == key[1]))
+            segments = recording.operations[int(key[0])][5] or (1,)
+            total += 3.0 * most * segments[0] * np.count_nonzero((op == key[0]) & (size == key[1]))
         return total
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
@@ -122,7 +123,8 @@ class _Layout:
         """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
         writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
-        messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes)
+        segments = self.recording.operations[op][5]
+        messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         if builder.prices.loggops:
             return woven(with_waits(writer.columns), ranks, 0, ("until",))
         return woven(writer.columns, ranks, 0)

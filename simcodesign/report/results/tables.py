@@ -35,7 +35,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
     parts += algorithm_table(result)
-    parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
+    parts += [paragraph(f"Formulas of the forecast: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
     parts += [*pipelined_lines(result), *shared_links_line(result), *failures_line(result)]

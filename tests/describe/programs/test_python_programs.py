@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from math import isqrt
 from pathlib import Path
@@ -19,6 +20,10 @@ from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, every_algorithm
 from simcodesign.studies.sweep.content_digest import digest
+from simcodesign.studies.sweep.executors import LocalExecutor
+from simcodesign.studies.sweep.run import run
+from simcodesign.studies.sweep.store import Store
+from simcodesign.studies.sweep.sweep import same, sweep_of
 from tests import examples
 from tests.builders import algorithm_entry, read_machine, workload
 
@@ -215,6 +220,14 @@ ERRORS = {
     "no start": ("yield sc.wait(3)", 5),
     "waits again": ("h = yield sc.start(sc.world.barrier())\nyield sc.wait(h)\nyield sc.wait(h)", 7),
     "starts work": ("yield sc.start(sc.compute(flops=1))", 5),
+    "within a helper": ("def helper():\n    yield sc.compute(flops=-1)\nyield from helper()", 6),
+    "a message of a helper": ("def helper():\n    yield sc.receive(1 - rank % 2)\nyield from helper()", 6),
+    "no root": ("yield sc.world.allreduce(8, root=1)", 5),
+    "bytes of a barrier": ("yield sc.world.barrier(8)", 5),
+    "no segments": ("yield sc.world.allreduce(8, segment=8)", 5),
+    "empty segments": ("yield sc.world.broadcast(8, algorithm='chain', segment=0)", 5),
+    "it ends the process": ("import sys\nsys.exit(0)\nyield", 6),
+    "waits for an operation": ("yield sc.wait(sc.compute(flops=1))", 5),
     "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
 }
 
@@ -285,6 +298,33 @@ def test_a_formula_stands_in_place_of_the_forecast() -> None:
     np.testing.assert_allclose(result.makespan_s, 5 * startup_s * np.log2(ranks), rtol=1e-12)
 
 
+@pytest.mark.parametrize("value", ["1 / 0", "-1.0", "float('nan')", "'x'", "[1.0, 2.0, 3.0]"])
+def test_a_formula_that_gives_no_seconds_is_an_error_with_its_place(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "prog.py"
+    head = (
+        f"import simcodesign as sc\n\n@sc.program(forecast=lambda machine, size: {value})\ndef program(rank, size):\n"
+    )
+    path.write_text(f"{head}    yield sc.compute(seconds=1)\n")
+    with pytest.raises(InputError, match=r"prog\.py:\d"):
+        sc.forecast(str(path), MACHINE, {"P": 4})
+
+
+def test_sweeps_know_a_program_by_its_source_and_run_it_in_worker_processes(tmp_path: Path) -> None:
+    metas = []
+    for seconds in (2, 3):
+        loaded(tmp_path, f"yield sc.compute(seconds={seconds} * size)")
+        swept = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
+        metas.append(swept.meta())
+        store = Store.create(tmp_path / f"{seconds}.sqlite", swept.meta())
+        with closing(store):
+            run(swept, store, LocalExecutor(2))
+            rows = list(store.rows())
+        assert [row.results["simulated_makespan_s"] for row in rows] == [2 * seconds, 4 * seconds]
+        again = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
+        assert same(swept.meta(), again.meta())
+    assert not same(*metas)
+
+
 def test_a_confined_program_is_not_executed(tmp_path: Path) -> None:
     path = tmp_path / "prog.py"
     path.write_text("open('executed', 'w')\n")
@@ -324,6 +364,30 @@ def test_the_documentation_runs(tmp_path: Path) -> None:
         path = tmp_path / f"block{number}.py"
         path.write_text(block)
         sc.load_workload(path)
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_segments_and_waits_for_several_are_those_of_yaml(model: str) -> None:
+    @sc.program
+    def mine(rank: int, size: int) -> Iterator[Any]:
+        first = yield sc.start(sc.world.broadcast(1e5, algorithm="chain", segment=3e4))
+        second = yield sc.start(sc.world.allreduce(8))
+        yield sc.compute(flops=1e3)
+        yield sc.wait(first, second)
+        yield sc.world.reduce(1e5, algorithm="chain", segment=1e6, root=2)
+
+    text = workload("""- {start: {broadcast: {bytes: 1e5, algorithm: chain, segment: 3e4}}, as: first}
+- {start: {allreduce: {bytes: 8}}, as: second}
+- compute: {flops: 1e3}
+- wait: [first, second]
+- reduce: {bytes: 1e5, algorithm: chain, segment: 1e6, root: 2}
+""")
+    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    one, other = simulated(mine, 5, machine), simulated(text, 5, machine)
+    assert (one.makespan_s, one.messages) == (other.makespan_s, other.messages)
+    forecasts = [sc.forecast(load, machine, {"P": 5}) for load in (mine, text)]
+    assert forecasts[0].makespan_s == pytest.approx(forecasts[1].makespan_s, rel=1e-12)
+    assert forecasts[0].messages == forecasts[1].messages
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggop"])
