@@ -119,7 +119,7 @@ class Collective(Demand):
     def __post_init__(self) -> None:
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
             allowed = "; ".join(sorted(f"{algorithm} of {name}" for name, algorithm in SIZED_BY_RANK))
-            what = f"bytes of {self.label} that depend on rank"
+            what = f"'rank' cannot be used in bytes of {self.label}"
             raise InputError(
                 what, self.bytes.place or self.place, value=self.bytes.text, allowed=f"of all ranks, by {allowed}"
             )
