@@ -18,9 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
+from simcodesign.engine import event_contract
 from simcodesign.engine.reference.fair_links import Flow, fair_shares
+from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate
+from simcodesign.generate.lower import make_plan
 from tests import examples
 from tests.builders import read_machine, workload
 
@@ -207,6 +211,16 @@ def test_shares_by_latency_need_latencies() -> None:
 def test_ways_of_sharing_that_do_not_exist(sharing: str) -> None:
     with pytest.raises(InputError, match=r"by_latency|packets"):
         machine(4, "kind: mesh, shape: [4]", sharing=sharing)
+
+
+def test_statistics_do_not_depend_on_how_many_flows_are_counted_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = workload(message(0, 2, 1000) + message(1, 2, 500) + message(0, 3, 0) + message(3, 0, 2000))
+    plan = make_plan(bind(program, LINE, {"P": 4}), ("links",))
+    monkeypatch.setattr(event_contract, "FLOWS_AT_A_TIME", 1)
+    log = run(plan, "simpy")
+    # Over 0-1 goes one message, over 1-2 two, and back over each of three links another one; 1 GB/s.
+    assert sorted(log.served[log.served > 0]) == [1, 1, 1, 1, 2]
+    assert sorted(log.busy_s[log.served > 0] * 1e6) == pytest.approx([1, 1.5, 2, 2, 2], rel=1e-12)
 
 
 # --- What max-min fairness is -----------------------------------------------------------------------------------
