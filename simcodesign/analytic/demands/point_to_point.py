@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.programs.groups import GROUP_NAMES, Ints
+from simcodesign.describe.programs.groups import GROUP_NAMES, Ints, Membership
 from simcodesign.describe.programs.program import walk
 
 
@@ -116,18 +116,26 @@ def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:
 
 def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
     """InputError for messages to or from nobody; all ranks can be looked at only for a single design point."""
-    design_point = step.evaluation.design_point
+    design_point, group = step.evaluation.design_point, step.demand.communicator
     if design_point.shape:
         return
-    if step.demand.communicator is not None:
-        _peers(step, what, peer, np.flatnonzero(np.broadcast_to(step.present, design_point.ranks)))
-        return
-    names = {**design_point.values, "rank": design_point.every_rank()}
-    when = step.demand.when
     for iteration in step.evaluation.iterations():
-        here = np.ones(design_point.ranks) if when is None else np.asarray(when.evaluate({**names, **iteration}))
-        present = np.flatnonzero(np.broadcast_to(here, design_point.ranks))
-        checked_peers(what, peer, {**names, **iteration}, present)
+        names = {**design_point.values, "rank": design_point.every_rank(), **iteration}
+        if group is None:
+            checked_peers(what, peer, names, _present(step, names))
+            continue
+        colour = design_point.workload.groups[group]
+        members = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour)
+        names |= {"group_rank": members.group_rank.astype(float), "group_size": members.group_size.astype(float)}
+        here = _present(step, names)
+        members.checked_peers(peer.evaluate(names), what, peer, here[members.present[here]])
+
+
+def _present(step: EvaluatedStep, names: Mapping[str, FloatOrArray]) -> Ints:
+    """The ranks to which a step applies in one iteration, whatever its groups."""
+    when = step.demand.when
+    here = 1.0 if when is None else when.evaluate(names)
+    return np.flatnonzero(np.broadcast_to(here, step.evaluation.design_point.ranks))
 
 
 def _peers(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:

@@ -75,7 +75,7 @@ def _shape_of(block: EvaluatedBlock, loop: IndexedLoop) -> Shape | None:
 def _groups_differ(step: EvaluatedStep, loop: IndexedLoop) -> bool:
     """Whether who is in which group depends on the index."""
     group = step.demand.communicator
-    return group is not None and loop.index in step.evaluation.design_point.workload.groups[group].names
+    return group is not None and loop.index in step.block.evaluation.design_point.workload.groups[group].names
 
 
 def polynomial_nodes(count: Floats, degree: int) -> tuple[Floats, Floats]:

@@ -282,3 +282,36 @@ def test_a_group_with_an_index_outside_its_loop_is_an_error() -> None:
     )
     with pytest.raises(InputError, match="unknown name, got 'k'"):
         builders.workload(program, SHRINKING)
+
+
+SHIFTS = """
+- repeat: P - 1
+  index: k
+  do:
+    - send: {to: (group_rank + 1) % group_size, bytes: 1000*k, group: left}
+    - receive: {from: (group_rank - 1) % group_size, group: left}
+    - broadcast: {bytes: 1000*k, group: left, root: group_size - 1}
+    - {start: {allreduce: {bytes: 8, group: left}}, as: sum}
+    - wait: sum
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 13])
+def test_messages_in_groups_that_differ_from_iteration_to_iteration(ranks: int) -> None:
+    """A rotation, a broadcast and a sum that is started, among the P - k ranks that are left in iteration k."""
+    workload = builders.workload(SHIFTS, SHRINKING)
+    forecasted, simulated = (read(workload, machine(), {"P": ranks}) for read in (forecast, simulate))
+    left = range(ranks, 1, -1)
+    expected = sum(1000 * k * (size + size - 1) for k, size in enumerate(left)) + sum(
+        8 * (2 ** (size.bit_length() - 1) * (size.bit_length() - 1) + 2 * (size - 2 ** (size.bit_length() - 1)))
+        for size in left
+    )
+    assert forecasted.message_bytes == pytest.approx(expected, rel=1e-12)
+    assert simulated.message_bytes == pytest.approx(expected, rel=1e-12)
+    assert forecasted.messages == simulated.messages
+
+
+def test_a_peer_outside_a_later_group_is_an_error() -> None:
+    program = "- {repeat: 3, index: k, do: [send: {to: group_rank + 1, bytes: 1, group: left, when: rank == 2}]}\n"
+    with pytest.raises(InputError, match="rank 2: to = group_rank"):
+        forecast(builders.workload(program, SHRINKING), machine(), {"P": 3})
