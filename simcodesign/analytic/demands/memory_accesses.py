@@ -19,6 +19,7 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import MOST_ACCESSES, ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.evaluation import EvaluatedStep
@@ -41,6 +42,14 @@ def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
     return accesses.accesses * accesses.served.traffic_bytes * memory.per_byte_s
 
 
+def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
+    """Seconds that they take a rank that has the memory for itself."""
+    stated = demand.blocking
+    blocking = 1.0 / memory.outstanding if stated is None else value(stated, "blocking")
+    time_s: FloatOrArray = np.maximum(stall_s(accesses, blocking, memory), transfer_s(accesses, memory))
+    return time_s
+
+
 class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
     """Loads and stores that have the memory for themselves."""
 
@@ -48,9 +57,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
         memory = memory_of(demand, step.machine)
         accesses = served_accesses(demand, memory, step.amount)
         served, service_s = accesses.served, transfer_s(accesses, memory)
-        stated = demand.blocking
-        blocking = 1.0 / memory.outstanding if stated is None else step.amount(stated, "blocking")
-        time_s = np.maximum(stall_s(accesses, blocking, memory), service_s)
+        time_s = accesses_s(demand, accesses, memory, step.amount)
         levels = zip(memory.level_names, served.shares, strict=True)
         counts = tuple(Count("served", level, accesses.accesses * share) for level, share in levels)
         methods = dict(zip(memory.level_names, served.methods, strict=False))  # memory itself has none

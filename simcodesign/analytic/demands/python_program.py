@@ -18,6 +18,7 @@ from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
+from simcodesign.analytic.demands.memory_accesses import accesses_s
 from simcodesign.analytic.demands.messages import message_charge
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.messages.message_costs import Cost, price
@@ -28,6 +29,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.demands.served_accesses import memory_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.machine import Machine
@@ -38,8 +40,8 @@ from simcodesign.describe.python_programs.recording import NONE, Recording
 
 Floats = NDArray[np.float64]
 #: What an operation is booked under.
-_COMPONENTS = ("computation", "disk", "communication")
-_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1}
+_COMPONENTS = ("computation", "disk", "communication", "memory")
+_OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
 
 
 class PythonProgramForm(ClosedForm[PythonProgram]):
@@ -134,7 +136,8 @@ def _in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
 def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> Iterator[tuple[EvaluatedStep, Charge]]:
     """What the busiest rank does in every phase; messages and counts are those of all ranks."""
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
-    costs = _Costs.of(recording, point.machine)
+    costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
+    costs.time_s[served.entry] = served.time_s
     component, rank = _components(recording), recording.rank
     width = len(_COMPONENTS) * recording.ranks
     key = (recording.phase * width + component * recording.ranks + rank).astype(np.int64)
@@ -150,13 +153,17 @@ def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> 
     disk_bytes = by_place(_disk_bytes(recording)).sum(axis=2)
     for place, phase in enumerate(recording.phases):
         placed = _in_phase(step, phase)
-        computes, disk, sends = (time_s[place, number, busiest] for number in range(3))
+        computes, disk, sends, stalls = (time_s[place, number, busiest] for number in range(4))
         if computes or any(amount[place, 0] for amount in amounts.values()):
             counts = tuple(Count("work", unit, amount[place, 0] / point.ranks) for unit, amount in amounts.items())
             yield placed, Charge("computation", computes, counts, draws=_draws(placed, "processor", computes))
         if disk_bytes[place, 1] or disk:
             count = Count("disk", "bytes", disk_bytes[place, 1] / point.ranks)
             yield placed, Charge("disk", disk, (count,), draws=_draws(placed, "disk", disk))
+        every = served.counts(place, point.ranks)
+        if every or stalls:
+            draws = _draws(placed, "memory", stalls)
+            yield placed, Charge("memory", stalls, every, hit_methods=served.methods, draws=draws)
         if messages[place, 2] or sends:
             cost = Cost(sends, messages[place, 2], sent[place, 2])
             yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
@@ -164,6 +171,36 @@ def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> 
 
 def _draws(step: EvaluatedStep, part: str, time_s: float) -> Any:
     return part_draws(step, part, time_s) if step.evaluation.design_point.has_power else ()
+
+
+class _Served:
+    """Loads and stores of a recording: (M,) their entries, the seconds that they take, and which levels serve them."""
+
+    def __init__(self, recording: Recording, step: EvaluatedStep, machine: Machine) -> None:
+        self.entry = _named(recording, "memory")
+        self._phase = recording.phase[self.entry]
+        self.methods: dict[str, str] = {}
+        distinct, self._number = np.unique(recording.op[self.entry], return_inverse=True)
+        each_s, self._levels = np.zeros(len(distinct)), list[dict[str, float]]()
+        for place, op in enumerate(distinct.tolist()):
+            demand = recording.operations[op][2]
+            memory = memory_of(demand, machine)
+            found = served_accesses(demand, memory, step.amount)
+            each_s[place] = float(accesses_s(demand, found, memory, step.amount))
+            shares = zip(memory.level_names, found.served.shares, strict=True)
+            self._levels.append({level: float(found.accesses * share) for level, share in shares})
+            methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
+            self.methods |= {level: method for level, method in methods if method}
+        self.time_s = each_s[self._number]
+
+    def counts(self, phase: int, ranks: int) -> tuple[Count, ...]:
+        """Accesses by level in a phase, each rank's in the mean."""
+        totals: dict[str, float] = {}
+        often = np.bincount(self._number[self._phase == phase], minlength=len(self._levels))
+        for times, levels in zip(often.tolist(), self._levels, strict=True):
+            for level, accesses in levels.items() if times else ():
+                totals[level] = totals.get(level, 0.0) + times * accesses / ranks
+        return tuple(Count("served", level, each) for level, each in totals.items())
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,13 @@ from simcodesign.describe.demands.collective import (
     algorithm_in_order,
     algorithm_names,
 )
+from simcodesign.describe.python_programs.memory import memory_demand
 from simcodesign.describe.python_programs.operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,
+    MEMORY,
+    PARTS,
     RECEIVE,
     SEND,
     Operation,
@@ -30,6 +33,8 @@ from simcodesign.describe.yaml.demands import MOST_TAG
 def checked(operation: Operation, ranks: int, place: Place) -> Operation:
     """The operation with numbers as float64 and int. InputError for what cannot be among ``ranks`` ranks."""
     kind, name, amount, *rest = operation
+    if kind == MEMORY:
+        return Operation((kind, name, memory_demand(amount, place)))
     if kind == COMPUTE:
         return Operation((kind, name, _amount(amount, name, place)))
     if kind == ACCESS:
@@ -42,6 +47,23 @@ def checked(operation: Operation, ranks: int, place: Place) -> Operation:
         source = None if rest[0] is None else _whole(rest[0], "source", ranks - 1, place)
         return Operation((kind, name, size, source, _whole(rest[1], "tag", MOST_TAG, place)))
     return _collective(name, amount, rest, ranks, place)
+
+
+def overlapping(parts: tuple[object, ...], place: Place) -> list[Operation]:
+    """Parts that begin together, that of the processor last. InputError unless there are two, each at another part of
+    the rank."""
+    good: list[Operation] = []
+    for part in parts:
+        if not isinstance(part, Operation) or part[0] not in PARTS:
+            value = part[0] if isinstance(part, Operation) else part
+            allowed = "sc.compute, memory, read, write; of messages: start and wait"
+            raise InputError("sc.overlap cannot overlap this", place, value=value, allowed=allowed)
+        good.append(part)
+    busy = [PARTS[part[0]] for part in good]
+    if len(good) < 2 or len({*busy}) < len(busy):
+        allowed = "two or more of processor, memory and disk"
+        raise InputError("what overlaps is at different parts of a rank", place, value=busy, allowed=allowed)
+    return sorted(good, key=lambda part: part[0] == COMPUTE)
 
 
 def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place: Place) -> Operation:

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from json import dumps
 from typing import Any, Protocol
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 
 COMPUTE, ACCESS, SEND, RECEIVE, COLLECTIVE = "compute", "access", "send", "receive", "collective"
+MEMORY, OVERLAP = "memory", "overlap"
 PHASE, START, WAIT = "phase", "start", "wait"
+#: Part of a rank that does operations of a kind, the processor last.
+PARTS = {MEMORY: "memory", ACCESS: "disk", COMPUTE: "processor"}
 
 
 class Operation(tuple[Any, ...]):
@@ -71,6 +75,16 @@ def read(bytes: float, times: float = 1) -> Operation:
 def write(bytes: float, times: float = 1) -> Operation:
     """``times`` writes of ``bytes`` each to the disk."""
     return Operation((ACCESS, "write", bytes, times))
+
+
+def memory(**keywords: Any) -> Operation:
+    """Loads and stores, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ..."""
+    return Operation((MEMORY, "memory", dumps(keywords, sort_keys=True, default=float)))
+
+
+def overlap(*parts: Operation) -> Operation:
+    """Work of the processor, of the memory and of the disk that begins together: done when the last part is."""
+    return Operation((OVERLAP, parts))
 
 
 def send(to: int, bytes: float, tag: int = 0) -> Operation:

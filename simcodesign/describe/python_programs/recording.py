@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.describe.python_programs.checks import checked
+from simcodesign.describe.python_programs.checks import checked, overlapping
 from simcodesign.describe.python_programs.operations import (
     COMPUTE,
+    MEMORY,
+    OVERLAP,
     PHASE,
     START,
     WAIT,
@@ -166,7 +168,9 @@ class _Run:
         """The number of an operation that is yielded for the first time, or of a start, phase or wait."""
         place = Place(self._recorder.file, line)
         if not isinstance(operation, Operation):
-            allowed = "sc.compute, read, write, send, receive, phase, start, wait, or an operation of a group"
+            allowed = (
+                "sc.compute, memory, read, write, send, receive, overlap, phase, start, wait, operation of a group"
+            )
             what = f"rank {self.rank} yields {_shown(operation)}, which is no operation"
             raise InputError(what, place, allowed=allowed)
         if operation[0] == PHASE:
@@ -179,9 +183,12 @@ class _Run:
                     self.at.append(at)
                 self._wait(handle, place)
             return (NONE if operation[1] else None), None
+        if operation[0] == OVERLAP:
+            self._overlap(overlapping(operation[1], place), place, at)
+            return None, None
         if operation[0] == START:
             inner = operation[1]
-            if not isinstance(inner, Operation) or inner[0] in (COMPUTE, PHASE, START, WAIT):
+            if not isinstance(inner, Operation) or inner[0] in (COMPUTE, MEMORY, OVERLAP, PHASE, START, WAIT):
                 allowed = "sc.send, receive, read, write, or an operation of a group"
                 raise InputError("sc.start cannot begin this", place, value=inner, allowed=allowed)
             self.started.append(len(self.op))
@@ -189,6 +196,19 @@ class _Run:
             self.handles.append(handle)
             return self._recorder.number_of(inner, place), handle
         return self._recorder.number_of(operation, place), None
+
+    def _overlap(self, parts: list[Operation], place: Place, at: int) -> None:
+        """All parts but the last are started, and waited for at the end."""
+        *others, last = parts
+        begun = range(len(self.op), len(self.op) + 2 * len(others), 2)
+        self.started += begun
+        for part in others:
+            self.op.extend((self._recorder.number_of(part, place), NONE))
+        self.op.append(self._recorder.number_of(last, place))
+        for entry in begun:
+            self.waits.append((len(self.op), entry))
+            self.op.append(NONE)
+        self.at.extend([at] * (len(self.op) - len(self.at)))
 
     def _wait(self, handle: object, place: Place) -> None:
         if not isinstance(handle, Handle) or handle not in self.handles:

@@ -14,12 +14,13 @@ import numpy as np
 
 from simcodesign.core.result import MEMORY
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
-from simcodesign.generate.plan_builder import StepWriter
+from simcodesign.generate.plan_builder import PlanBuilder, StepWriter
 from simcodesign.locality.hits_by_level import SETS
 
 #: Slices of a demand that shares a controller: the last core of a node waits for one slice of each other at first.
@@ -45,24 +46,32 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
 
     def write(self, demand: MemoryAccesses, writer: StepWriter) -> None:
         builder, memory = writer.builder, memory_of(demand, writer.machine)
-        method = SETS if "caches" in builder.effects else None
-        accesses = served_accesses(demand, memory, writer.amount, method, builder.seed)
+        accesses = accesses_of(demand, memory, writer.amount, builder)
         _count(accesses, memory, writer)
-        stall_s = _latency_s(accesses, memory) * accesses.accesses
-        if demand.blocking is None:
-            stall_s = stall_s / memory.outstanding
-        else:
-            stall_s = stall_s * writer.amount(demand.blocking, "blocking")
-        moved_bytes = accesses.served.traffic_bytes * accesses.accesses
-        transfer_s = moved_bytes * memory.per_byte_s
         sliced = shares_controller(builder.machine, builder.effects)
         extra = writer.varying(operations_of(sliced))
-        if not sliced:
-            writer.work(MEMORY, moved_bytes, np.maximum(stall_s, transfer_s), extra)
-            return
-        for _ in range(SLICES):
-            writer.work(MEMORY, moved_bytes / SLICES, transfer_s / SLICES, extra)
-            writer.work(MEMORY, 0.0, np.maximum(stall_s - transfer_s, 0.0) / SLICES, extra)
+        for size_bytes, duration_s in parts_of(demand, accesses, memory, writer.amount, sliced):
+            writer.work(MEMORY, size_bytes, duration_s, extra)
+
+
+def accesses_of(demand: MemoryAccesses, memory: Memory, value: Evaluate, builder: PlanBuilder) -> ServedAccesses:
+    """How the caches serve it: with the effect ``caches`` by their sets."""
+    method = SETS if "caches" in builder.effects else None
+    return served_accesses(demand, memory, value, method, builder.seed)
+
+
+def parts_of(
+    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate, sliced: bool
+) -> list[tuple[FloatOrArray, FloatOrArray]]:
+    """Bytes and seconds of the operations of a rank that it takes; ``sliced``: for a controller that is shared."""
+    stall_s = _latency_s(accesses, memory) * accesses.accesses
+    stall_s = stall_s / memory.outstanding if demand.blocking is None else stall_s * value(demand.blocking, "blocking")
+    moved_bytes = accesses.served.traffic_bytes * accesses.accesses
+    transfer_s = moved_bytes * memory.per_byte_s
+    if not sliced:
+        return [(moved_bytes, np.maximum(stall_s, transfer_s))]
+    rest_s = np.maximum(stall_s - transfer_s, 0.0)
+    return [(moved_bytes / SLICES, transfer_s / SLICES), (0.0, rest_s / SLICES)] * SLICES
 
 
 def _latency_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:

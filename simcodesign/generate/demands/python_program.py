@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.result import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.demands.served_accesses import memory_of
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.python_programs import operations as kinds
@@ -27,10 +28,12 @@ from simcodesign.generate.columns import Column, Ranks, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
+from simcodesign.generate.demands.memory_accesses import accesses_of, operations_of, parts_of, shares_controller
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
+from simcodesign.generate.programs.side_chains import UNITS
 
 Int64s = NDArray[np.int64]
 Fields = dict[str, NDArray[Any]]
@@ -45,6 +48,8 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         firsts = calls.entry[calls.place == 0]
         size, op = calls.size[calls.place == 0], recording.op[firsts]
         total = float(len(recording.op) - len(calls.entry))
+        accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
+        total += accesses * (operations_of(shares_controller(writer.builder.machine, writer.builder.effects)) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
             most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
             segments = recording.operations[int(key[0])][5] or (1,)
@@ -58,7 +63,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
             raise InputError("a program in Python is the whole of its workload", demand.place)
         if builder.tally is not None:
             raise InputError("counters of a program in Python", demand.place, allowed="simulate it without counters")
-        layout = _Layout(recorded(demand, builder.design_point), builder)
+        layout = _Layout(recorded(demand, builder.design_point), builder, steps[0])
         builder.phases.clear()
         builder.phases.update({name: number for number, name in enumerate(layout.recording.phases)})
         segment = Segment(layout.first, layout.fields())
@@ -84,8 +89,8 @@ class _Templates:
 class _Layout:
     """The operations of the Plan, entry by entry of the recording."""
 
-    def __init__(self, recording: Recording, builder: PlanBuilder) -> None:
-        self.recording, self._builder = recording, builder
+    def __init__(self, recording: Recording, builder: PlanBuilder, step: EvaluatedStep) -> None:
+        self.recording, self._builder, self._step = recording, builder, step
         self._calls = collective_calls(recording)
         self._sizes = message_sizes(recording)
         templates, piece = self._pieces()
@@ -113,7 +118,13 @@ class _Layout:
                 shared[key] = len(segments)
                 segments.append(self._template(one, ranks, size_bytes))
             template_of[place] = shared[key]
+        accesses = [op for op, one in enumerate(recording.operations) if one[0] == kinds.MEMORY]
+        entries = [np.flatnonzero(recording.op == op) for op in accesses]
+        first = len(segments)
+        segments += [self._accesses(op, len(entry)) for op, entry in zip(accesses, entries, strict=True)]
         templates = _stored(segments)
+        for number_of_one, entry in enumerate(entries, first):
+            piece[entry] = templates.first_piece[number_of_one]
         root = np.nan_to_num(recording.column(4, (kinds.COLLECTIVE,))).astype(np.int64)[op]
         local = (calls.place - root) % np.maximum(size, 1)
         piece[calls.entry] = templates.first_piece[template_of[number.ravel()]] + local
@@ -128,6 +139,22 @@ class _Layout:
         if builder.prices.loggops:
             return woven(with_waits(writer.columns), ranks, 0, ("until",))
         return woven(writer.columns, ranks, 0)
+
+    def _accesses(self, op: int, times: int) -> Segment:
+        """Loads and stores of a rank, which are done so many times."""
+        builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
+        memory = memory_of(demand, builder.machine)
+        accesses = accesses_of(demand, memory, value, builder)
+        levels = zip(memory.level_names, accesses.served.shares, (*accesses.served.methods, ""), strict=True)
+        totals = builder.totals
+        for level, share, method in levels:
+            totals.served[level] = totals.served.get(level, 0.0) + float(accesses.accesses * share) * times
+            if method:
+                totals.hit_methods[level] = method
+        sliced = shares_controller(builder.machine, builder.effects)
+        parts = parts_of(demand, accesses, memory, value, sliced)
+        columns = [Column(MEMORY, None, NONE, size, duration, tag=None) for size, duration in parts]
+        return woven(columns, 1, 0, ("until",) if builder.prices.loggops else ())
 
     def fields(self) -> Fields:
         """All fields of the operations, with their prices."""
@@ -236,6 +263,9 @@ class _Layout:
         ends = self._start[begun] + self._length[begun] - 1
         awaits[self._start[waits]] = np.where(self._length[begun] > 0, self._start[waits] - ends, 0)
         fields["back"], fields["awaits"] = back.astype(np.int32), awaits.astype(np.int32)
+        part = [UNITS.index(kinds.PARTS.get(one[0], UNITS[0])) for one in recording.operations]
+        unit = np.array([*part, 0], np.int8)[recording.op]  # a wait is the processor's
+        fields["unit"] = np.where(started, unit[self.entry], 0).astype(np.int8)
 
     def lines(self) -> SourceLines:
         """Where in the file every operation stands."""

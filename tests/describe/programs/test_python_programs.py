@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -227,6 +228,14 @@ ERRORS = {
     "no segments": ("yield sc.world.allreduce(8, segment=8)", 5),
     "empty segments": ("yield sc.world.broadcast(8, algorithm='chain', segment=0)", 5),
     "it ends the process": ("import sys\nsys.exit(0)\nyield", 6),
+    "a part of a rank twice": ("yield sc.overlap(sc.read(8), sc.write(8))", 5),
+    "one part": ("yield sc.overlap(sc.compute(flops=1))", 5),
+    "messages overlap": ("yield sc.overlap(sc.compute(flops=1), sc.world.barrier())", 5),
+    "loads of nothing": ("yield sc.memory(loads=3)", 5),
+    "an unknown word of memory": ("yield sc.memory(loads=3, hits={'l9': 1})", 5),
+    "no number of loads": ("yield sc.memory(loads='n', hits={'l1': 1})", 5),
+    "a profile": ("yield sc.memory(profile='x.json')", 5),
+    "a negative load": ("yield sc.memory(loads=-1, hits={'l1': 1})", 5),
     "waits for an operation": ("yield sc.wait(sc.compute(flops=1))", 5),
     "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
 }
@@ -417,3 +426,77 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
     one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages
+
+
+MEMORY = {"loads": 1e6, "stores": 5e5, "hits": {"l1": 0.9}}
+MEMORIES: dict[str, dict[str, Any]] = {
+    "hits": MEMORY,
+    "blocking": MEMORY | {"blocking": 0.25, "times": 3},
+    "one distance": {"accesses": 1e5, "stack_distance": 3000, "element": 8},
+    "distances": {
+        "accesses": 1e5,
+        "stack_distance": [{"share": 0.5, "distance": 10}, {"share": 0.25, "distance": 1e5}],
+    },
+    "kernel": {"kernel": "matmul", "sizes": {"n": 10}, "times": 2},
+}
+CORES = """simcodesign: 1
+name: test
+nodes: 2
+processors_per_node: 2
+processor: {rate: 1e9}
+caches: {l1: {size: 32 KiB, ways: 8, latency: 1 ns}}
+memory: {latency: 80 ns, bandwidth: 10 GB/s, outstanding: 4}
+disk: {read_startup: 1 ms, write_startup: 1 ms, per_byte: 10 ns/B}
+network: {topology: {kind: crossbar}, startup: 1 us, per_byte: 1 ns/B}
+"""
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+@pytest.mark.parametrize("effects", ["none", "memory,caches"])
+def test_loads_and_stores_are_those_of_yaml(name: str, effects: str) -> None:
+    keywords, machine = MEMORIES[name], read_machine(CORES)
+
+    def both(rank: int, size: int) -> Iterator[Any]:
+        yield sc.memory(**keywords)
+        yield sc.overlap(sc.compute(flops=2e6), sc.memory(**keywords))
+
+    inside = json.dumps(keywords)
+    text = workload(f"- memory: {inside}\n- overlap: [{{memory: {inside}}}, {{compute: {{flops: 2e6}}}}]\n")
+    one, other = (simulated(load, 4, machine, effects) for load in (sc.program(both), text))
+    assert one.makespan_s == other.makespan_s > 0
+    assert one.components == other.components
+    assert one.served == pytest.approx(other.served, rel=1e-12)
+    forecasts = [sc.forecast(load, machine, {"P": 4}) for load in (sc.program(both), text)]
+    assert forecasts[0].makespan_s == pytest.approx(forecasts[1].makespan_s, rel=1e-12)
+    assert forecasts[0].served == pytest.approx(forecasts[1].served, rel=1e-12)
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggop"])
+def test_kinds_of_work_overlap_as_in_yaml(model: str) -> None:
+    """The longest of the three; a known answer, for all of them take stated seconds."""
+
+    def program(rank: int, size: int) -> Iterator[Any]:
+        disk, loads = sc.write(1e6), sc.memory(loads=1e6, hits={"l1": 0})
+        yield sc.overlap(disk, sc.compute(seconds=0.001 if rank else 0.03), loads)
+        yield sc.world.barrier()
+
+    text = workload(
+        """- overlap:
+    - {write: {bytes: 1e6}}
+    - {compute: {seconds: "0.001 + 0.029 * (rank == 0)"}}
+    - {memory: {loads: 1e6, hits: {l1: 0}}}
+- barrier: {}
+"""
+    )
+    loggop = CORES.replace("startup: 1 us, per_byte: 1 ns/B", "model: loggop, L: 1 us, o: 1 us, g: 1 us, G: 1e-9")
+    machine = read_machine(CORES if model == "hockney" else loggop)
+    one, other = (simulated(load, 4, machine, "none") for load in (sc.program(program), text))
+    assert one.makespan_s == pytest.approx(other.makespan_s, rel=1e-12)
+    assert one.makespan_s == pytest.approx(0.03, rel=1e-3)
+    alone = sc.simulate(
+        program_of(lambda rank, size: [sc.overlap(sc.read(1e6), sc.memory(loads=1e6, hits={"l1": 0}))]),
+        machine,
+        {"P": 2},
+        effects="none",
+    )
+    assert alone.makespan_s == pytest.approx(1e6 * 80e-9 / 4, rel=1e-12)
