@@ -68,10 +68,11 @@ def constants(of: Machine, value_bytes: float) -> dict[str, float]:
 
 
 def number(expression: Any, values: dict[str, Any]) -> float:
-    """The value by SymPy's printer and Python's mathematics."""
+    """The value by SymPy's printer and Python's mathematics, in which a sum needs whole numbers."""
     symbols = sorted(expression.free_symbols, key=str)
     compute = sympy.lambdify(symbols, expression, modules="math")
-    return float(compute(*[float(values[symbol.name]) for symbol in symbols]))
+    given = [float(values[symbol.name]) for symbol in symbols]
+    return float(compute(*[int(value) if value.is_integer() else value for value in given]))
 
 
 def assert_is_the_forecast(

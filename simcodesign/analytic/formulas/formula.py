@@ -5,7 +5,7 @@ Hockney's messages sent one by one (startup per message + bytes x time per byte)
 hops, all ranks alike, P a power of two, process grids longer than two in every dimension unless they are written as
 numbers. Within them the formula is what ``forecast`` computes. ``SYMBOLS`` says what the prices are; parameters and
 equations of the workload keep their names. Where a block replaces a constant of the machine, its expression stands for
-the symbol.
+the symbol. Loops with an index are sums over it, in closed form where they are polynomial or geometric.
 
 Nothing is evaluated on the way (``9**9**9**9`` stays as it is): a coefficient is a list of products, and what all of
 them share is determined by comparing factors, not by SymPy's simplification.
@@ -20,9 +20,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simcodesign.analytic.demands.base import closed_form
-from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices, check_constants
-from simcodesign.analytic.formulas.symbolic_products import collected
-from simcodesign.core.errors import InputError, Place
+from simcodesign.analytic.formulas.formula_prices import SYMBOLS, Payment, SymbolicPrices, check_constants
+from simcodesign.analytic.formulas.symbolic_products import collected, put_in
+from simcodesign.analytic.formulas.symbolic_sums import summed
+from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.programs.program import PlacedDemand, placed_demands
@@ -43,23 +45,20 @@ def formula(workload: Workload) -> dict[str, Any]:
 def phase_formula(workload: Workload, phase: str) -> Any:
     """Seconds of one phase (``outer/inner`` for one in another), 0 if it takes none.
 
-    Raises InputError without SymPy, and naming the place of whatever has no formula: a step that depends on ``rank``
-    or has ``when``, a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
+    Raises InputError without SymPy, and naming the place of whatever has no formula: a step that depends on ``rank``,
+    a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
     """
     sympy = _sympy()
     if workload.has_overlap:
         raise InputError("parts that go on beside others have no formula", workload.place, allowed="forecast it")
-    if workload.has_index:
-        what, allowed = "a loop with an index has no formula in symbols yet", "forecast it"
-        raise InputError(what, workload.place, allowed=allowed)
     if workload.is_open:
         raise InputError("an open stream has formulas of its own, which the forecast names", workload.place)
     try:
         booked = [
-            (price, (*(to_sympy(repeat) for repeat in placed.repeats), *counts))
+            payment
             for placed in placed_demands(workload.program)
             if placed.phase == phase
-            for price, counts in _payments(sympy, workload, placed)
+            for payment in _payments(sympy, workload, placed)
         ]
         return collected(sympy, booked)
     except RecursionError as error:
@@ -80,11 +79,11 @@ def expanded(formula: Any, workload: Workload) -> Any:
             symbol, equation = sympy.Symbol(name), to_sympy(workload.equations[name])
             sizes[symbol] = _size(equation, sizes)
             if sizes[symbol] <= MOST_PARTS:
-                definitions[symbol] = _put_in(sympy, equation, definitions, workload.equations[name].place)
+                definitions[symbol] = put_in(sympy, equation, definitions, workload.equations[name].place)
         if _size(formula, sizes) > MOST_PARTS:
             what = f"a formula with its equations put in has more than {MOST_PARTS:,} parts"
             raise InputError(what, workload.place, allowed="the formula in the names of its equations")
-        return _put_in(sympy, formula, definitions, workload.place)
+        return put_in(sympy, formula, definitions, workload.place)
     except RecursionError as error:
         raise _too_deep(workload, "with its equations put in") from error
 
@@ -109,49 +108,51 @@ def _too_deep(workload: Workload, what: str) -> InputError:
 
 
 def _payments(sympy: Any, workload: Workload, placed: PlacedDemand) -> Iterator[Payment]:
-    """Everything that one demand pays."""
+    """Everything that one demand pays in all repetitions of the blocks around it."""
     demand, constants = placed.demand, placed.constants
-    payments = closed_form(demand).payments(demand, SymbolicPrices(sympy, workload, constants, demand.place))
+    prices = SymbolicPrices(sympy, workload, constants, demand.place)
+    payments = closed_form(demand).payments(demand, prices)
     _check_alike(demand)
     check_constants(constants)
-    yield from payments
+    indices = {sympy.Symbol(block.index) for block in placed.blocks if block.index is not None}
+    for (order, price), counts in payments:
+        differs = bool(
+            price.free_symbols & indices
+        )  # a constant of the machine that a block replaces in each iteration
+        factors = (*_condition(demand), *counts, *([price] if differs else []))
+        yield prices.of(None) if differs else (order, price), _of_all_iterations(sympy, placed, factors)
+
+
+def _of_all_iterations(sympy: Any, placed: PlacedDemand, factors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Factors of the sum over all iterations of the blocks around a demand, the innermost first."""
+    for block in reversed(placed.blocks):
+        repeat = to_sympy(block.repeat)
+        if block.index is None:
+            factors = (repeat, *factors)
+            continue
+        if block.index in SYMBOLS:
+            what = f"the index {block.index} has the name of a symbol of the formula ({SYMBOLS[block.index][0]})"
+            raise InputError(what, block.place, allowed="another name of the index")
+        factors = summed(sympy, factors, block.index, repeat)
+    return factors
+
+
+def _condition(demand: Demand) -> tuple[Any, ...]:
+    """1 where the condition of a demand holds, which is the same for all ranks; nothing without one."""
+    when = demand.when
+    return () if when is None else (to_sympy(parse(f"where({when.text}, 1, 0)", when.place)),)
 
 
 def _check_alike(demand: Demand) -> None:
     """InputError where ranks may differ in what they pay. Whom a message goes to makes no difference."""
-    if demand.when is not None:
+    of_ranks = {"rank", "group_rank"}
+    if demand.when is not None and demand.when.names & of_ranks:
         raise InputError("'when' makes ranks differ, so there is no formula", demand.place, value=demand.when.text)
     for amount in demand.amounts():
-        if "rank" in amount.names:
+        if amount.names & of_ranks:
             raise InputError("ranks differ, so there is no formula", demand.place, value=amount.text)
 
 
 def _size(expression: Any, sizes: Mapping[Any, int]) -> int:
     """Number of parts, symbols counted as what stands for them."""
     return sizes.get(expression, 1) + sum(_size(part, sizes) for part in expression.args)
-
-
-def _put_in(sympy: Any, expression: Any, definitions: Mapping[Any, Any], place: Place | None) -> Any:
-    """The expression with symbols replaced. SymPy's own ``subs`` and ``xreplace`` would evaluate what they touch."""
-    if expression in definitions:
-        return definitions[expression]
-    if isinstance(expression, sympy.Piecewise):
-        pieces = [tuple(_put_in(sympy, part, definitions, place) for part in piece.args) for piece in expression.args]
-        if any(condition.has(sympy.Piecewise) for _, condition in pieces):
-            raise InputError("a condition within a condition in SymPy", place, allowed="products, max")
-        return sympy.Piecewise(*pieces, evaluate=False)
-    parts = [_put_in(sympy, part, definitions, place) for part in expression.args]
-    if all(new is old for new, old in zip(parts, expression.args, strict=True)):
-        return expression
-    for kind in (sympy.Add, sympy.Mul):
-        if isinstance(expression, kind):
-            parts = [inner for part in parts for inner in _flat(kind, part)]
-    decided = isinstance(expression, sympy.Rel) and all(part.is_Number for part in parts)
-    return expression.func(*parts, evaluate=decided)
-
-
-def _flat(kind: Any, part: Any) -> tuple[Any, ...]:
-    """A sum in a sum as its terms, a product in a product as its factors: without brackets, unless they begin with a
-    number (``- - x``)."""
-    flat = isinstance(part, kind) and not part.args[0].is_Number
-    return tuple(part.args) if flat else (part,)

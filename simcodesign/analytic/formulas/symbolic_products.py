@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from simcodesign.core.errors import InputError, Place
 
 #: What is paid (its place in the order of the sum, its price) and the factors of how often.
 Payment = tuple[tuple[int, Any], tuple[Any, ...]]
@@ -157,3 +159,40 @@ def divided(sympy: Any, expression: Any, symbol: Any) -> Any | None:
             others = (*expression.args[:place], quotient, *expression.args[place + 1 :])
             return product_of(sympy, others).expression(sympy)
     return None
+
+
+def put_in(sympy: Any, expression: Any, definitions: Mapping[Any, Any], place: Place | None) -> Any:
+    """The expression with symbols replaced. SymPy's own ``subs`` and ``xreplace`` would evaluate what they touch."""
+    if expression in definitions:
+        return definitions[expression]
+    if isinstance(expression, sympy.Piecewise):
+        pieces = [tuple(put_in(sympy, part, definitions, place) for part in piece.args) for piece in expression.args]
+        if any(condition.has(sympy.Piecewise) for _, condition in pieces):
+            raise InputError("a condition within a condition in SymPy", place, allowed="products, max")
+        return sympy.Piecewise(*pieces, evaluate=False)
+    if isinstance(expression, sympy.Sum):
+        body, (index, *ends) = expression.args
+        body, *ends = (put_in(sympy, part, definitions, place) for part in (body, *ends))
+        return unevaluated_sum(sympy, body, index, *ends)
+    parts = [put_in(sympy, part, definitions, place) for part in expression.args]
+    if all(new is old for new, old in zip(parts, expression.args, strict=True)):
+        return expression
+    for kind in (sympy.Add, sympy.Mul):
+        if isinstance(expression, kind):
+            parts = [inner for part in parts for inner in _flat(kind, part)]
+    decided = isinstance(expression, sympy.Rel) and all(part.is_Number for part in parts)
+    return expression.func(*parts, evaluate=decided)
+
+
+def _flat(kind: Any, part: Any) -> tuple[Any, ...]:
+    """A sum in a sum as its terms, a product in a product as its factors: without brackets, unless they begin with a
+    number (``- - x``)."""
+    flat = isinstance(part, kind) and not part.args[0].is_Number
+    return tuple(part.args) if flat else (part,)
+
+
+def unevaluated_sum(sympy: Any, body: Any, index: Any, first: Any, last: Any) -> Any:
+    """The sum over an index from the first to the last; SymPy's own constructor would rewrite conditions in it."""
+    total = sympy.Basic.__new__(sympy.Sum, body, sympy.Tuple(index, first, last))
+    total.is_commutative = True
+    return total
