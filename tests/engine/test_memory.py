@@ -278,6 +278,14 @@ def test_without_caches_all_goes_to_memory() -> None:
     assert simulate(demand, machine(caches=()), {"P": 1}, effects="all").makespan_s == pytest.approx(result.makespan_s)
 
 
+@pytest.mark.parametrize("effects", ["none", "caches"])
+def test_without_caches_every_access_moves_a_line(effects: str) -> None:
+    """Also an access to an element of 8 bytes, with and without looking at sets: there are none."""
+    load = workload("{accesses: 1000, stack_distance: 5, element: 8, blocking: 0}")
+    simulated = simulate(load, machine(caches=()), {"P": 1}, effects=effects)
+    assert simulated.makespan_s == pytest.approx(1000 * 64 * BYTE_S, rel=ROUNDING)
+
+
 def test_comparison_names_memory_and_caches() -> None:
     """With rows of 512 bytes, a column lies in one set of L1: the stack model does not see that."""
     demand = workload("{kernel: matmul, sizes: {n: 64}, blocking: 0.1}")

@@ -120,6 +120,63 @@ def test_an_overhead_needs_the_processor_in_loggops() -> None:
     assert times(load, LOGGOPS) == (4.0, 5.0)
 
 
+@pytest.mark.parametrize("sends", SENDS)
+@pytest.mark.parametrize(
+    ("sent_bytes", "receiver_s", "posted", "ends_s"),
+    [
+        # Up to S = 8 bytes, the message is there after 1 + 8/4 = 3 s, whatever the receiver does.
+        (8, 20, False, (3, 20)),
+        # Above, 1 + 16/4 = 5 s, and its part is done when the receiver takes the message up.
+        (16, 0, False, (5, 5)),
+        (16, 20, False, (20, 20)),
+        # A receive that was posted before the receiver computes takes it up when it is there.
+        (16, 20, True, (5, 20)),
+    ],
+)
+def test_a_rendezvous_that_is_started_holds_its_wait_alone(
+    sends: str, sent_bytes: int, receiver_s: float, posted: bool, ends_s: tuple[float, float]
+) -> None:
+    on = machine(network(2, sends=sends, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S, rendezvous_above_bytes=8))
+    receive = "receive: {from: 0, when: rank == 1}"
+    early, late = (f"- {{start: {{{receive}}}, as: y}}\n", "- wait: y\n") if posted else ("", f"- {receive}\n")
+    load = workload(
+        f"- {{start: {{send: {{to: 1, bytes: {sent_bytes}, when: rank == 0}}}}, as: x}}\n{early}"
+        f"- compute: {{seconds: {receiver_s}, when: rank == 1}}\n"
+        f"- compute: {{seconds: 2, when: rank == 0}}\n{late}- wait: x\n"
+    )
+    for engine in ("simpy", "compiled"):
+        result = simulate(load, on, {"P": 2}, effects="none", engine=engine)
+        held_s = ends_s[0] if sends == "one_by_one" or sent_bytes > 8 else 2  # together: after the startup of 1 s
+        assert result.ranks.end_s.tolist() == [held_s, ends_s[1]]
+
+
+@given(
+    limit=st.integers(0, 12),
+    sizes=st.lists(st.integers(0, 12), min_size=1, max_size=5),
+    work=st.lists(st.integers(0, 4), min_size=4, max_size=4),
+    sends=st.sampled_from(SENDS),
+    effects=st.sampled_from(["none", "links,interfaces"]),
+)
+@settings(max_examples=examples(15), deadline=None)
+def test_engines_agree_on_rendezvous_beside_work(
+    limit: int, sizes: list[int], work: list[int], sends: str, effects: str
+) -> None:
+    """Messages around a ring, all of them started, and a collective beside them."""
+    on = machine(network(4, sends=sends, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S, rendezvous_above_bytes=limit))
+    lines = ["- {start: {allreduce: {bytes: 8}}, as: sum}"]
+    for number, size in enumerate(sizes):
+        lines += [
+            f"- {{start: {{send: {{to: (rank + 1) % P, bytes: {size}, tag: {number}}}}}, as: s{number}}}",
+            *(f"- compute: {{seconds: {own}, when: rank == {rank}}}" for rank, own in enumerate(work)),
+            f"- receive: {{from: (rank + P - 1) % P, tag: {number}}}",
+            f"- wait: s{number}",
+        ]
+    load = workload("\n".join([*lines, "- wait: sum"]))
+    one, other = (simulate(load, on, {"P": 4}, effects=effects, engine=name) for name in ("simpy", "compiled"))
+    assert one.ranks.end_s.tolist() == other.ranks.end_s.tolist()
+    assert one.phases == other.phases
+
+
 STARTABLE = [
     f"{name}: {{algorithm: {algorithm}{'' if name in SIGNALS else ', bytes: 4'}}}"
     for name, several in ALGORITHMS.items()

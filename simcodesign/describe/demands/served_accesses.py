@@ -152,7 +152,9 @@ class _Lookup:
             raise InputError(what, self.demand.place, allowed="one measured with lines of the same size")
         levels = self.levels(profile.line_bytes)
         if self.method != SETS or not levels:
-            return served_by_profile(profile, levels, "auto" if self.method == SETS else self.method)
+            served = served_by_profile(profile, levels, "auto" if self.method == SETS else self.method)
+            traffic_bytes = served.traffic_bytes / profile.line_bytes * self.memory.line_bytes
+            return served._replace(traffic_bytes=traffic_bytes)
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
         warmup = ArrayTrace(stream.warmup) if len(stream.warmup) else None
         in_sets = served_in_sets(ArrayTrace(stream.address), levels, warmup)
