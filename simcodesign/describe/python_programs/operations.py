@@ -49,6 +49,9 @@ class Run(Protocol):
     def place_in(self, number: int) -> tuple[int, int]:
         """Rank in a group, and how many ranks this has."""
 
+    def member(self, number: int, rank: int) -> int:
+        """Rank among all ranks of a rank of a group whose members are known."""
+
 
 #: The run that is under way; None outside.
 current: list[Run | None] = [None]
@@ -132,6 +135,22 @@ class Group:
     def size(self) -> int:
         """How many ranks the group has."""
         return _run(f"{self!r}.size").place_in(self.number)[1]
+
+    def send(self, to: int, bytes: float, tag: int = 0) -> Operation:
+        """A message to rank ``to`` of the group."""
+        return send(self._member(to, "to"), bytes, tag)
+
+    def receive(self, source: int, bytes: float | None = None, tag: int = 0) -> Operation:
+        """Wait for the next message with this tag from rank ``source`` of the group; ``bytes`` as in ``sc.receive``."""
+        return receive(self._member(source, "source"), bytes, tag)
+
+    def _member(self, rank: int, what: str) -> int:
+        """Rank among all ranks of a rank of the group. InputError if there is none."""
+        run = _run(f"{self!r}.{'send' if what == 'to' else 'receive'}")
+        size = run.place_in(self.number)[1]
+        if isinstance(rank, str | bool) or not 0 <= rank < size or rank != int(rank):
+            raise InputError(f"{what} in a group of {size}", value=rank, allowed=f"a whole number from 0 to {size - 1}")
+        return run.member(self.number, int(rank))
 
     def __repr__(self) -> str:
         return "sc.group(...)" if self.number else "sc.world"

@@ -31,6 +31,7 @@ from simcodesign.describe.python_programs.operations import (
     Operation,
     current,
 )
+from simcodesign.describe.python_programs.source_lines import line_within, lines_of, with_line
 
 Int64s = NDArray[np.int64]
 #: A generator function, whose yields of starts are answered by a handle.
@@ -129,6 +130,12 @@ class _Run:
             raise _UnknownMembers
         return int(known[number - 1][0][self.rank]), int(known[number - 1][1][self.rank])
 
+    def member(self, number: int, rank: int) -> int:
+        """Rank among all ranks of a rank of a group whose members are known."""
+        if number == 0:
+            return rank
+        return int(self._recorder.in_colour_order[number - 1][self._recorder.begins[number - 1][self.rank] + rank])
+
     def record(self, program: Program, values: dict[str, object]) -> None:
         """Run the generator to its end, or until it needs the members of a group that are not known."""
         current[0] = self
@@ -153,9 +160,9 @@ class _Run:
                 number = numbers.get(operation)
             except TypeError:  # not hashable
                 number = None
-            at = frame.f_lasti if generator.gi_yieldfrom is None else -_line_within(generator, self._recorder.file)
+            at = frame.f_lasti if generator.gi_yieldfrom is None else -line_within(generator, self._recorder.file)
             if number is None:
-                number, answer = self._new(operation, _line_within(generator, self._recorder.file), at)
+                number, answer = self._new(operation, line_within(generator, self._recorder.file), at)
                 if number is None:
                     continue
             add(number)
@@ -230,6 +237,8 @@ class _Recorder:
         self.distinct: dict[Operation, int] = {}
         self.phases: dict[str, int] = {"main": 0}
         self.members: list[tuple[Int64s, Int64s]] = []  # (rank in it, its size) of every rank, of each group known
+        self.in_colour_order: list[Int64s] = []  # all ranks of each of these groups, group by group
+        self.begins: list[Int64s] = []  # the place there of the first one of the group of every rank
         self._colours: list[dict[int, int]] = []
 
     def number_of(self, operation: Operation, place: Place) -> int:
@@ -260,6 +269,9 @@ class _Recorder:
         for call in range(len(self.members), min(len(run.colours) for run in runs)):
             colour = np.array([run.colours[call] for run in runs], dtype=np.int64)
             self.members.append(places_in_groups(colour))
+            order = np.argsort(colour, kind="stable")
+            self.in_colour_order.append(order)
+            self.begins.append(np.searchsorted(colour[order], colour, side="left"))
 
     def check_groups(self, runs: list[_Run]) -> None:
         """InputError unless all ranks have called ``sc.group`` equally often."""
@@ -306,29 +318,17 @@ def _runs(recorder: _Recorder, program: Program, values: dict[str, object]) -> I
         try:
             run.record(program, values)
         except InputError as error:
-            raise _with_line(error, error, recorder.file) from None
+            raise with_line(error, error, recorder.file) from None
         except (Exception, SystemExit) as error:
             shown = InputError(f"rank {rank}: {type(error).__name__}: {error}")
-            raise _with_line(error, shown, recorder.file) from error
+            raise with_line(error, shown, recorder.file) from error
         if run.handles and not run.stopped:
-            line = _lines(program, np.array(run.at, np.int64))[run.handles[0].entry]
+            line = lines_of(program, np.array(run.at, np.int64))[run.handles[0].entry]
             what = f"rank {rank} starts an operation here for which it never waits"
             raise InputError(what, Place(recorder.file, int(line)), allowed="yield sc.wait(handle)")
         entries += len(run.op)
         check_memory(f"the program's {entries:.3g} operations take", entries * BYTES_PER_ENTRY, Place(recorder.file))
         yield run
-
-
-def _with_line(error: BaseException, shown: InputError, file: str) -> InputError:
-    """The error with the line of the program's file in which it came up."""
-    if shown.place is not None and str(shown.place):
-        return shown
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return InputError(shown.what, Place(file, line), value=shown.value, allowed=shown.allowed)
 
 
 def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recording:
@@ -347,7 +347,7 @@ def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recor
     phases = np.array(list(recorder.phases), dtype=object)[used]
     colours = [np.zeros(recorder.ranks, np.int64)]
     colours += [np.array(column, np.int64) for column in zip(*(run.colours for run in runs), strict=True)]
-    line = _lines(program, np.concatenate([np.array(run.at, np.int64) for run in runs]))
+    line = lines_of(program, np.concatenate([np.array(run.at, np.int64) for run in runs]))
     return Recording(
         tuple(recorder.distinct),
         tuple(phases) or ("main",),
@@ -362,34 +362,12 @@ def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recor
     )
 
 
-def _line_within(generator: GeneratorType[Any, Any, Any], file: str) -> int:
-    """The line at which a generator, or the one from which it yields, stands: of the innermost one in the file."""
-    assert generator.gi_frame is not None
-    line, inner = generator.gi_frame.f_lineno, generator.gi_yieldfrom
-    while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
-        if inner.gi_frame.f_code.co_filename == file:
-            line = inner.gi_frame.f_lineno
-        inner = inner.gi_yieldfrom
-    return line
-
-
 def _shown(value: object) -> str:
     """What was given in place of an operation."""
     if isinstance(value, Operation):
         return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _lines(program: Program, at: Int64s) -> Int64s:
-    """Lines of the file of places in the program's code; of places that are negative, minus the line."""
-    begins, lines, line = [], [], program.__code__.co_firstlineno
-    for begin, _, number in program.__code__.co_lines():
-        line = number or line
-        begins.append(begin)
-        lines.append(line)
-    own = np.array(lines, np.int64)[np.searchsorted(begins, np.maximum(at, 0), side="right") - 1]
-    return np.where(at < 0, -at, own)
 
 
 def _is_whole(value: object) -> bool:

@@ -236,6 +236,8 @@ ERRORS = {
     "no number of loads": ("yield sc.memory(loads='n', hits={'l1': 1})", 5),
     "a profile": ("yield sc.memory(profile='x.json')", 5),
     "a negative load": ("yield sc.memory(loads=-1, hits={'l1': 1})", 5),
+    "outside the group": ("yield sc.group(rank // 2).send(2, 8)", 5),
+    "no rank of the group": ("yield sc.group(rank // 2).receive(0.5)", 5),
     "waits for an operation": ("yield sc.wait(sc.compute(flops=1))", 5),
     "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
 }
@@ -426,6 +428,36 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
     one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages
+
+
+@given(q=st.integers(1, 4), seed=st.integers(0, 99), shift=st.integers(1, 3))
+@settings(max_examples=examples(15), deadline=None)
+def test_messages_within_groups_are_those_among_all_ranks(q: int, seed: int, shift: int) -> None:
+    """A shift around each group, beside the same by ranks of all."""
+    colours = np.random.default_rng(seed).integers(0, q, 7)
+
+    def with_groups(rank: int, size: int) -> Iterator[Any]:
+        group = sc.group(int(colours[rank]))
+        if shift % group.size:
+            yield group.send((group.rank + shift) % group.size, 1000 + rank)
+            yield group.receive((group.rank - shift) % group.size)
+        yield sc.world.send((rank + 1) % size, 8, tag=1)
+        yield sc.world.receive((rank - 1) % size, tag=1)
+
+    def by_hand(rank: int, size: int) -> Iterator[Any]:
+        members = np.flatnonzero(colours == colours[rank]).tolist()
+        place = members.index(rank)
+        if shift % len(members):
+            yield sc.send(members[(place + shift) % len(members)], 1000 + rank)
+            yield sc.receive(members[(place - shift) % len(members)])
+        yield sc.send((rank + 1) % size, 8, tag=1)
+        yield sc.receive((rank - 1) % size, tag=1)
+
+    one, other = (
+        sc.simulate(sc.program(function), MACHINE, {"P": 7}, engine="simpy") for function in (with_groups, by_hand)
+    )
+    assert one.makespan_s == other.makespan_s
+    assert one.message_bytes == other.message_bytes
 
 
 MEMORY = {"loads": 1e6, "stores": 5e5, "hits": {"l1": 0.9}}
