@@ -292,14 +292,25 @@ class SettledLoop:
 
 
 @dataclass(frozen=True)
+class IndexedLoop:
+    """A loop whose iterations differ by its ``index``, and ``where`` it stands in the description: never cut short."""
+
+    phase: str
+    index: str
+    where: str
+
+
+@dataclass(frozen=True)
 class SteadyState:
     """What was simulated, and what extrapolated: a loop had settled when ``times`` iterations in a row took the same
-    time within ``tolerance``. Without a ``reason`` against it, the times and counts of the Result are extrapolated."""
+    time within ``tolerance``. Without a ``reason`` against it, the times and counts of the Result are extrapolated.
+    ``whole``: loops of which every iteration was simulated, each time that they were done."""
 
     loops: tuple[SettledLoop, ...]
     times: int
     tolerance: float
     reason: str = ""
+    whole: tuple[IndexedLoop, ...] = ()
 
     @property
     def extrapolated(self) -> bool:

@@ -27,7 +27,7 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.programs.program import Step
 from simcodesign.engine.selection import work
 from simcodesign.engine.steady.extrapolation import plus
-from simcodesign.engine.steady.loops import Loop, program_with_loops, with_counts
+from simcodesign.engine.steady.loops import Loop, indexed_loops, program_with_loops, with_counts
 from simcodesign.engine.steady.quantum import is_multiple, quantum_below
 from simcodesign.engine.steady.recurrence import TIMES, Run, Window
 
@@ -75,7 +75,9 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     if point.has_loggops and not point.workload.is_open:
         why = "in LogGOPS, who comes first depends on what happened before"
         return _whole(point, simulated, loops, tolerance, why)
-    count, reason = FIRST, "no block is repeated often enough"
+    count, reason = FIRST, "no block without an index is repeated often enough"
+    if not any(indexed_loops(point.workload.program)):
+        reason = "no block is repeated often enough"
     while cut := [loop for loop in loops if loop.repeat > _simulated(count, len(loops))]:
         try:
             runs = _Runs(point, program, simulated, tolerance, dict.fromkeys(cut, count))
@@ -98,7 +100,9 @@ def _simulated(count: int, loops: int) -> int:
 def _whole(point: DesignPoint, simulated: Simulate, loops: Sequence[Loop], tolerance: float, reason: str) -> Result:
     result = simulated(point).result
     same = tuple(SettledLoop(loop.phase, loop.repeat, loop.repeat, float("nan")) for loop in loops)
-    return replace(result, steady=SteadyState(same, TIMES, tolerance, reason))
+    return replace(
+        result, steady=SteadyState(same, TIMES, tolerance, reason, tuple(indexed_loops(point.workload.program)))
+    )
 
 
 class _Runs:
@@ -162,13 +166,13 @@ class _Runs:
     def extrapolated(self) -> Result:
         """The base, and for every loop as often as is missing what one of its periods adds."""
         base = result = self._base.result
-        loops = []
+        loops, whole = [], tuple(indexed_loops(self._point.workload.program))
         for loop, period in self._periods.items():
             count, longer = self._counts[loop], self._longer[loop]
             result = plus(result, (loop.repeat - count) // period, base, longer.result)
             iteration_s = (longer.makespan_s - self._base.makespan_s) / period
             loops.append(SettledLoop(loop.phase, loop.repeat, count + period, iteration_s))
-        return replace(result, steady=SteadyState(tuple(loops), TIMES, self._tolerance))
+        return replace(result, steady=SteadyState(tuple(loops), TIMES, self._tolerance, whole=whole))
 
     def are_the_same_until(self, makespan_s: float) -> bool:
         """Whether the loops and what comes after them are the same, and add the same, but for rounding, with times

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.expressions.expression import parse
+from simcodesign.core.result import IndexedLoop
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands
 from simcodesign.generate.plan import DemandOrder, Plan
@@ -33,6 +34,17 @@ def program_with_loops(point: DesignPoint, few: int) -> tuple[tuple[Step, ...], 
     iterations."""
     program = tuple(_unrolled(point.workload.program, point, few))
     return program, list(_loops(program, point, few))
+
+
+def indexed_loops(program: Sequence[Step], phase: str = MAIN_PHASE) -> Iterator[IndexedLoop]:
+    """The loops whose iterations differ by an index, without those in them: they are never cut short."""
+    for step in program:
+        if isinstance(step, Block):
+            name = phase_name(phase, step.phase)
+            if step.index is not None:
+                yield IndexedLoop(name, step.index, str(step.place))
+            else:
+                yield from indexed_loops(step.body, name)
 
 
 def with_counts(program: tuple[Step, ...], counts: Mapping[Loop, int]) -> tuple[Step, ...]:

@@ -160,11 +160,18 @@ def iteration_facts(result: Result) -> list[tuple[str, str]]:
     """How many iterations of the loops were simulated and how many extrapolated, if the simulation extrapolates."""
     if result.steady is None:
         return []
+    whole = [
+        (f"iterations of {loop.phase} by {loop.index}", f"all simulated, since they differ ({loop.where})")
+        for loop in result.steady.whole
+    ]
     if not result.steady.extrapolated:
-        return [("iterations", f"all simulated: {result.steady.reason}")]
+        return [("iterations", f"all simulated: {result.steady.reason}"), *whole]
     return [
-        (f"iterations of {loop.phase}", f"{loop.simulated:,} of {loop.repeat:,} simulated, the rest extrapolated")
-        for loop in result.steady.loops
+        *whole,
+        *[
+            (f"iterations of {loop.phase}", f"{loop.simulated:,} of {loop.repeat:,} simulated, the rest extrapolated")
+            for loop in result.steady.loops
+        ],
     ]
 
 
