@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeGuard
 
 import numpy as np
@@ -15,7 +15,7 @@ from simcodesign.core.expressions.expression import Expression, Name, Node, Oper
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.design_point import numbered_ranks
-from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.programs.groups import Ints, Membership, checked_root
 from simcodesign.describe.workload import Workload
 
@@ -59,20 +59,24 @@ def check_roots(step: EvaluatedStep, root: Expression | None, sizes: list[GroupS
             there = np.asarray(groups.count) > 0
             checked_root(np.where(there, value, 0.0), groups.ranks, root)
     elif not step.evaluation.design_point.shape:
-        _check_roots_of_ranks(step, root)
+        evaluation = step.evaluation
+        for indices in evaluation.iterations():
+            own = replace(evaluation, names={**evaluation.names, **indices}, indices=frozenset(), counts=None)
+            _check_roots_of_ranks(own, step.demand.communicator, root)
 
 
-def _check_roots_of_ranks(step: EvaluatedStep, root: Expression) -> None:
-    design_point = step.evaluation.design_point
-    names: dict[str, FloatOrArray] = {**step.evaluation.names, "rank": design_point.every_rank()}
+def _check_roots_of_ranks(evaluation: Evaluation, group: str | None, root: Expression) -> None:
+    """At a single design point and iteration."""
+    design_point = evaluation.design_point
+    names: dict[str, FloatOrArray] = {**evaluation.names, "rank": design_point.every_rank()}
     here, size = np.ones(design_point.ranks, bool), np.full(design_point.ranks, float(design_point.ranks))
-    first, group = np.zeros(design_point.ranks, np.int64), step.demand.communicator
+    first = np.zeros(design_point.ranks, np.int64)
     if group is not None:
         colour = design_point.workload.groups[group]
         membership = Membership.by_colour(group, colour.evaluate(names), design_point.ranks, colour)
         here, size, first = membership.present, membership.group_size.astype(np.float64), membership.rank_of(first)
         names["group_size"] = size
-    value = np.broadcast_to(step.evaluation.value(root, "root", names), here.shape)
+    value = np.broadcast_to(evaluation.value(root, "root", names), here.shape)
     checked_root(value[here], size[here], root)
     differs = np.flatnonzero(here & (value != value[first]))
     if len(differs):

@@ -91,11 +91,15 @@ def test_others_are_printed_as_sums(amount: str) -> None:
     [
         ("n", "k", "n*(n - 1)/2"),
         ("n", "k**2", "n*(n - 1)*(2*n - 1)/6"),
-        ("n // b", "(n - k*b)**2", "floor(n/b)*(6*n**2 - 6*n*b*(floor(n/b) - 1) + b**2*(floor(n/b) - 1)*(2*floor(n/b) - 1))/6"),
+        (
+            "n // b",
+            "(n - k*b)**2",
+            "floor(n/b)*(6*n**2 - 6*n*b*(floor(n/b) - 1) + b**2*(floor(n/b) - 1)*(2*floor(n/b) - 1))/6",
+        ),
         ("10", "2**k", "1023"),
         ("n", "2**k", "2**n - 1"),
     ],
-)  # fmt: skip
+)
 def test_against_sums_of_the_literature(repeat: str, amount: str, expected: str) -> None:
     """Faulhaber's formulas and the geometric series."""
     found = formula(workload(loop(f"compute: {{flops: {amount}}}", repeat=repeat), HEAD))["main"]

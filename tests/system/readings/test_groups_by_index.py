@@ -1,0 +1,175 @@
+"""Groups, roots and conditions that depend on the index of a loop, in both readings; and what is wrong with them, each
+one error with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import bind
+from simcodesign.describe.machine import Machine
+from simcodesign.engine.simulate import simulate
+from simcodesign.generate.lower import make_plan
+from simcodesign.generate.plan import SEND
+from tests import builders, examples
+
+STARTUP_S, PER_BYTE_S = 1e-6, 1e-9
+
+
+def machine() -> Machine:
+    """Of messages alone."""
+    return builders.machine(builders.network(64, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S, sends="one_by_one"))
+
+
+def loop(steps: str, colour: str = "rank // 2", repeat: str = "4") -> str:
+    """A file: a loop over k of steps in groups of these colours."""
+    head = f"groups: {{g: '{colour}'}}\nparameters: {{n: {{default: 4}}}}\n"
+    program = steps if repeat == "" else f"- repeat: {repeat}\n  index: k\n  do:\n    {steps}"
+    return head + "program:\n" + program
+
+
+def read(text: str) -> Any:
+    """The workload of such a file."""
+    head, _, program = text.partition("program:\n")
+    return builders.workload(program, head)
+
+
+@pytest.mark.parametrize("ranks", [8, 16, 64])
+def test_recursive_halving_by_hand(ranks: int) -> None:
+    """Groups of P, P/2, ..., 2 ranks; in each, every rank exchanges half of what is left of n bytes with one rank."""
+    rounds = ranks.bit_length() - 1
+    half = "group_size/2"
+    colour = "rank // (P / 2**k)"
+    steps = (
+        f"- send: {{to: 'where(group_rank < {half}, group_rank + {half}, group_rank - {half})', bytes: 1024/2**k, group: g}}\n"
+        f"    - receive: {{from: 'where(group_rank < {half}, group_rank + {half}, group_rank - {half})', group: g}}\n"
+    )
+    workload = read(loop(steps, colour, "log2(P)"))
+    expected = rounds * STARTUP_S + 1024 * (2 - 2 / ranks) * PER_BYTE_S
+    forecasted, simulated = (
+        forecast(workload, machine(), {"P": ranks}),
+        simulate(workload, machine(), {"P": ranks}, effects="none"),
+    )
+    assert forecasted.makespan_s == pytest.approx(expected, rel=1e-12)
+    assert simulated.makespan_s == pytest.approx(expected, rel=1e-12)
+    assert forecasted.messages == simulated.messages == ranks * rounds
+    points = forecast(
+        read(loop("- allreduce: {bytes: 8, group: g}\n", "rank // 2**k", "3")), machine(), {"P": np.array([8, 16])}
+    )
+    assert points.makespan_s == pytest.approx([(1 + 2) * (STARTUP_S + 8 * PER_BYTE_S)] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "allreduce: {bytes: 64*(k + 1), group: g, algorithm: ring}",
+        "barrier: {group: g}",
+        "broadcast: {bytes: 8*k, root: k % group_size, group: g}",
+    ],
+)
+@pytest.mark.parametrize("colour", ["rank // 2**k", "rank % 2**k", "where(k == 1, rank // 4, rank % 4)"])
+def test_groups_of_equal_size_are_simulated_as_forecast(step: str, colour: str) -> None:
+    workload = read(loop(f"- {step}\n    - barrier: {{}}\n", colour))
+    forecasted, simulated = (
+        forecast(workload, machine(), {"P": 16}),
+        simulate(workload, machine(), {"P": 16}, effects="none"),
+    )
+    assert simulated.makespan_s == pytest.approx(forecasted.makespan_s, rel=1e-12)
+    assert simulated.messages == forecasted.messages
+
+
+def ring_messages(colours: list[int]) -> Counter[tuple[int, int]]:
+    """(from, to): messages of a ring allreduce in every group that MPI_Comm_split makes of these colours."""
+    groups: dict[int, list[int]] = {}
+    for rank, colour in enumerate(colours):
+        if colour >= 0:
+            groups.setdefault(colour, []).append(rank)
+    sent: Counter[tuple[int, int]] = Counter()
+    for members in groups.values():
+        for place, rank in enumerate(members):
+            if len(members) > 1:
+                sent[rank, members[(place + 1) % len(members)]] += 2 * (len(members) - 1)
+    return sent
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(st.integers(1, 13), st.lists(st.integers(0, 6), min_size=4, max_size=4), st.integers(1, 4))
+def test_random_colours_are_those_of_brute_force(ranks: int, numbers: list[int], times: int) -> None:
+    a, b, c, d = numbers
+    colour = f"(rank*{a} + k*{b} + rank*k*{c}) % 5 - (rank > 0)*(k % 2)*{d % 3}"
+    workload = read(loop("- allreduce: {bytes: 8*group_size, group: g, algorithm: ring}\n", colour, str(times)))
+    expected: Counter[tuple[int, int]] = Counter()
+    for k in range(times):
+        colours = [(rank * a + k * b + rank * k * c) % 5 - (rank > 0) * (k % 2) * (d % 3) for rank in range(ranks)]
+        expected += ring_messages(colours)
+    plan = make_plan(bind(workload, machine(), {"P": ranks}))
+    sends = plan.kind == SEND
+    assert Counter(zip(plan.rank[sends].tolist(), plan.peer[sends].tolist(), strict=True)) == expected
+    assert forecast(workload, machine(), {"P": ranks}).messages == expected.total()
+
+
+@pytest.mark.parametrize("reading", [forecast, simulate])
+def test_roots_that_differ_by_group_and_iteration(reading: Any) -> None:
+    """In iteration k the root of group 0 is its rank k % 2, that of the others the other one."""
+    root = "where(rank < 2, k % 2, 1 - k % 2)"
+    result = reading(read(loop(f"- broadcast: {{bytes: 8, root: '{root}', group: g}}\n")), machine(), {"P": 8})
+    assert result.messages == 4 * 4
+
+
+@pytest.mark.parametrize("ranks", [4, 7])
+def test_conditions_on_the_index(ranks: int) -> None:
+    """Half of the iterations compute, in those from the third on every rank sends to the k-th next one."""
+    steps = (
+        "- compute: {seconds: 1e-3, when: 'k % 2'}\n"
+        "    - send: {to: (rank + k) % P, bytes: 1000, when: 'k > 1'}\n"
+        "    - receive: {from: (rank - k) % P, when: 'k > 1'}\n"
+    )
+    expected = 2e-3 + 2 * (STARTUP_S + 1000 * PER_BYTE_S)
+    for reading in (forecast, simulate):
+        result = reading(read(loop(steps)), machine(), {"P": ranks})
+        assert result.makespan_s == pytest.approx(expected, rel=1e-12)
+        assert result.messages == 2 * ranks
+
+
+@pytest.mark.parametrize("reading", [forecast, simulate])
+@pytest.mark.parametrize(
+    ("text", "words", "where"),
+    [
+        (loop("- allreduce: {bytes: 8, group: g}\n", "-1", ""), "is empty", "w.yaml:3: groups.g"),
+        (loop("- allreduce: {bytes: 8, group: g}\n", "where(k == 2, -1, 0)"), "is empty", "w.yaml:3: groups.g"),
+        (loop("- allreduce: {bytes: 8, group: g}\n", "rank/(k + 1)"), "no whole number", "w.yaml:3: groups.g"),
+        (loop("- allreduce: {bytes: 8, group: g}\n", "rank // k"), "not finite", "w.yaml:3: groups.g"),
+        (loop("- allreduce: {bytes: 8, group: g}\n", "rank // 2**k", ""), "unknown name", "w.yaml:3: groups.g"),
+        (loop("- barrier: {group: h}\n"), "unknown group", "do[0].barrier"),
+        (loop("- broadcast: {bytes: 8, group: g, root: 2}\n", repeat=""), "no rank of the group", "broadcast.root"),
+        (loop("- broadcast: {bytes: 8, group: g, root: k}\n"), "no rank of the group", "do[0].broadcast.root"),
+        (loop("- broadcast: {bytes: 8, root: 3*k}\n"), "no rank of the group", "do[0].broadcast.root"),
+        (loop("- broadcast: {bytes: 8, root: k/2}\n"), "no rank of the group", "do[0].broadcast.root"),
+        (
+            loop("- broadcast: {bytes: 8, group: g, root: 2}\n", "where(rank >= k, 0, -1)", "7"),
+            "no rank of the group",
+            "do[0].broadcast.root",
+        ),
+        (loop("- broadcast: {bytes: 8, group: g, root: (rank == 3)*k}\n"), "different roots", "do[0].broadcast.root"),
+        (loop("- send: {to: rank + k, bytes: 8, when: rank == 3}\n", repeat="7"), "no other rank", "do[0].send.to"),
+        (loop("- send: {to: 0, bytes: 8, group: g}\n", repeat=""), "no other rank of its group", "send.to"),
+        (loop("- wait: x\n"), "not started", "do[0].wait"),
+        (loop("- {start: {barrier: {}}, as: x}\n"), "never waited for", "do[0].start.barrier"),
+        (loop("- {start: {barrier: {}}, as: x}\n- wait: x\n"), "never waited for", "do[0].start.barrier"),
+        (loop("- barrier: {}\n- compute: {flops: k}\n"), "unknown name", "program[1].compute.flops"),
+        (loop("- compute: {flops: 1, when: k > 1}\n", repeat=""), "unknown name", "program[0].compute.when"),
+        (loop("- {repeat: k, index: k, do: [barrier: {}]}\n", repeat=""), "unknown name", "program[0].repeat"),
+    ],
+)
+def test_what_is_wrong_is_one_error_with_its_place(reading: Any, text: str, words: str, where: str) -> None:
+    with pytest.raises(InputError, match=words) as error:
+        reading(read(text), machine(), {"P": 8})
+    assert error.value.place.line is not None
+    assert where in str(error.value.place)
