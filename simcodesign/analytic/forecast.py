@@ -94,6 +94,7 @@ class _Account:
     queueing: bool
     loop: Loop | None = None  # the outermost repeated block while it is read
     formulas: list[str] = field(default_factory=list)
+    basis: list[str] = field(default_factory=list)
     phases: dict[str, dict[str, FloatOrArray]] = field(default_factory=dict)
     messages: FloatOrArray = 0.0
     message_bytes: FloatOrArray = 0.0
@@ -121,8 +122,8 @@ class _Account:
                 chain = chain + self._block(step)
                 continue
             form = closed_form(step.demand)
-            note = form.notes(step.demand)
-            self.formulas += [note] if note and note not in self.formulas else []
+            basis = form.basis(step.demand)
+            self.basis += [basis] if basis and basis not in self.basis else []
             for placed, charge in form.charges(step.demand, step):
                 self._book(placed, charge)
                 operation = None if self.no_pipeline else self._operation(placed, charge)
@@ -291,6 +292,7 @@ class _Account:
             hit_methods=self.hit_methods,
             used=counts.get("used", {}),
             formulas=tuple(self.formulas),
+            basis=tuple(self.basis),
             demands=tuple(_demand_time(step, whole(it)) for step, it in self.demands),
         )
         if self.power is None:

@@ -334,7 +334,8 @@ class Result(PlainResult):
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
     share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
-    ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``pipelined``: of a forecast
+    ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``basis``: what a forecast
+    consists of where it is not the sum over the program (of programs in Python). ``pipelined``: of a forecast
     of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
     ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
     (``analytic.messages.even_sharing``); None where there are none.
@@ -382,6 +383,7 @@ class Result(PlainResult):
     blocked: FloatOrArray | None = None
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
+    basis: tuple[str, ...] = ()
     pipelined: Pipelined | None = None
     shared_links: SharedLinks | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
@@ -449,6 +451,8 @@ class Result(PlainResult):
             shown["algorithms"] = self.algorithms
         if self.formulas:
             shown["formulas"] = self.formulas
+        if self.basis:
+            shown["basis"] = self.basis
         if self.pipelined is not None:
             shown["pipelined"] = self.pipelined
         if self.shared_links is not None:

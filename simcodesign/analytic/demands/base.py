@@ -97,8 +97,8 @@ class ClosedForm(Generic[D]):
         """The same in parts, each with the step under which it is booked: for kinds that have several phases."""
         yield step, self.charge(demand, step)
 
-    def notes(self, demand: D) -> str:
-        """What the Result says of how it was forecast; nothing for a plain sum of closed forms."""
+    def basis(self, demand: D) -> str:
+        """What the Result says of how it was forecast (``Result.basis``); nothing for a plain sum of closed forms."""
         return ""
 
     def index_shape(self, demand: D, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:

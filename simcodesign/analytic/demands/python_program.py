@@ -47,7 +47,7 @@ _OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
 class PythonProgramForm(ClosedForm[PythonProgram]):
     """The busiest rank's sum, or the program's own formula."""
 
-    note = "busiest rank's sum of closed forms (program in Python)"
+    busiest = "busiest rank's sum of closed forms (program in Python)"
 
     def charge(self, demand: PythonProgram, step: EvaluatedStep) -> Charge:
         raise InputError("a program in Python has several phases", demand.place)
@@ -62,8 +62,8 @@ class PythonProgramForm(ClosedForm[PythonProgram]):
             return
         yield from _charges(demand, step, point)
 
-    def notes(self, demand: PythonProgram) -> str:
-        return self.note if demand.formula is None else f"formula of {demand.name} (program in Python)"
+    def basis(self, demand: PythonProgram) -> str:
+        return self.busiest if demand.formula is None else f"formula of {demand.name} (program in Python)"
 
     def message_rows(self, demand: PythonProgram, ranks: int) -> float:
         """Bounds are made of messages that are alike from one repetition to the next: there are none."""

@@ -16,6 +16,7 @@ from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.tables import (
     algorithm_table,
+    basis_line,
     case_title,
     footprint_facts,
     iteration_facts,
@@ -48,6 +49,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         ladder_table(comparison),
         *waiting_table(comparison),
         *algorithm_table(simulation),
+        *basis_line(comparison.forecast),
         *(pipelined_lines(comparison.forecast) if comparison.rungs[0].change_s else []),
         *(shared_links_line(comparison.forecast) if "links" in simulation.effects else []),
         *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),

@@ -30,14 +30,20 @@ HIT_WORDS = {
 }
 
 
+def basis_line(forecast: Result) -> list[RenderableType]:
+    """What a forecast consists of, where it is not the sum over the program."""
+    return [paragraph(f"The forecast is the {'; '.join(forecast.basis)}.")] if forecast.basis else []
+
+
 def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     volumes = facts(_volumes(result))
     parts: list[RenderableType] = [_headline(result), phase_table(result), volumes, *served_tables(result)]
     parts += algorithm_table(result)
-    parts += [paragraph(f"Formulas of the forecast: {'; '.join(result.formulas)}.")] if result.formulas else []
+    parts += [paragraph(f"By queueing theory: {'; '.join(result.formulas)}.")] if result.formulas else []
     if result.response_s is not None:
         return parts
+    parts += [*basis_line(result)]
     parts += [*pipelined_lines(result), *shared_links_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]

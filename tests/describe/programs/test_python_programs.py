@@ -170,7 +170,8 @@ def test_summa_on_a_grid_is_its_closed_form() -> None:
     expected = 8 * (2 * 2 * one_s + 2 * 512 * 512 * 64 / 16 / rate)
     assert forecast.makespan_s == pytest.approx(expected, rel=0.02)  # hops beside the startup
     assert forecast.messages == 8 * 2 * 4 * 3
-    assert "busiest rank" in forecast.formulas[0]
+    assert "busiest rank" in forecast.basis[0]
+    assert not forecast.formulas
     several = sc.forecast(summa, "crossbar-16", {"P": np.array([4, 16])})
     assert several.makespan_s[1] == forecast.makespan_s
 
@@ -364,6 +365,9 @@ def test_noise_and_comparison_take_it_as_any_other_workload() -> None:
     load = replace(ring, imbalance=0.2)
     comparison = sc.compare(load, MACHINE, {"P": 4}, engine="simpy")
     assert comparison.forecast.makespan_s == sc.forecast(ring, MACHINE, {"P": 4}).makespan_s
+    gap_s = comparison.simulation.makespan_s - comparison.forecast.makespan_s
+    assert comparison.rungs[0].share == pytest.approx(comparison.rungs[0].change_s / gap_s)
+    assert sum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
     assert sc.replicate(load, MACHINE, {"P": 4}, replications=3, engine="simpy").interval("makespan_s").mean > 0
 
 
