@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
+from simcodesign.core.result import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.plan import SEND
 from tests import builders, examples
+from tests.describe.test_resources import machine as machine_with_resources
+from tests.shipped_pairs import POWER
 
 STARTUP_S, PER_BYTE_S = 1e-6, 1e-9
 
@@ -171,5 +173,36 @@ def test_conditions_on_the_index(ranks: int) -> None:
 def test_what_is_wrong_is_one_error_with_its_place(reading: Any, text: str, words: str, where: str) -> None:
     with pytest.raises(InputError, match=words) as error:
         reading(read(text), machine(), {"P": 8})
+    assert error.value.place is not None
     assert error.value.place.line is not None
     assert where in str(error.value.place)
+
+
+RESOURCES = """resources:
+  loads: {time: amount/2e9, dynamic_power: 2 W, energy: 0.5}
+components: {node: {count: nodes, static_power: 100 W}}
+"""
+PROGRAMS_WITH_ENERGY = (
+    ("- compute: {flops: 1e6*(k + 1)}\n    - allreduce: {bytes: 8*k}\n", "rank // 2"),
+    ("- compute: {flops: 1e6*sqrt(k + 1)}\n    - allreduce: {bytes: 8*n, group: g}\n", "rank // 2**k"),
+    (
+        "- {start: {allreduce: {bytes: 8*n, group: g}}, as: x}\n    - compute: {flops: 1e4*k}\n    - wait: x\n",
+        "rank % 4",
+    ),
+    ("- execute: {parallelism: 8, uses: [{loads: 1e6*(k + 1)*n}]}\n    - barrier: {}\n", "rank"),
+)
+
+
+@pytest.mark.parametrize(("steps", "colour"), PROGRAMS_WITH_ENERGY)
+def test_energy_of_many_points_is_that_of_each(steps: str, colour: str) -> None:
+    """With an index, groups and overlap; and where one is simulated, it is the same."""
+    on = machine_with_resources(RESOURCES).with_constants({path: POWER[path] for path in POWER if path[0] in "pn"})
+    workload, ranks, n = read(loop(steps, colour, "n")), np.array([[4], [8]]), np.array([1, 2, 4])
+    many = forecast(workload, on, {"P": ranks, "n": n})
+    for row, column in np.ndindex(2, 3):
+        given_ = {"P": int(ranks[row, 0]), "n": int(n[column])}
+        one, run = forecast(workload, on, given_), simulate(workload, on, given_, effects="none")
+        for name in ("makespan_s", "energy_j", "peak_power_w"):
+            value = np.broadcast_to(getattr(many, name), (2, 3))[row, column]
+            assert value == pytest.approx(getattr(one, name), rel=1e-12), name
+        assert one.energy_j == pytest.approx(run.energy_j, rel=1e-12)
