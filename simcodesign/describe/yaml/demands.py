@@ -29,6 +29,7 @@ from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAcce
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
@@ -63,7 +64,12 @@ def _varies(items: dict[str, Entry]) -> Distribution | None:
 
 @READERS.register("compute")
 def _compute(name: str, entry: Entry) -> Compute:
-    items = entry.mapping((*_COMPUTE_UNITS, "loops", "when", "varies"))
+    return _work(entry, ("when", "varies"))
+
+
+def _work(entry: Entry, further: tuple[str, ...] = ()) -> Compute:
+    """How much to compute; some ``further`` keys are allowed."""
+    items = entry.mapping((*_COMPUTE_UNITS, "loops", *further))
     given = [key for key in (*_COMPUTE_UNITS, "loops") if key in items]
     if len(given) != 1:
         allowed = "one of flops, instructions, seconds, loops"
@@ -295,6 +301,29 @@ def _exchange(name: str, entry: Entry) -> Exchange:
     messages = _each(items["messages"], dims) if "messages" in items else None
     train = amount(items, "train") or ONE
     return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train, group(items))
+
+
+@READERS.register("wavefront")
+def _wavefront(name: str, entry: Entry) -> Wavefront:
+    items = entry.mapping(("grid", "planes", "bytes", "compute", "corners", "group"), ("grid", "planes", "bytes"))
+    (px, py), (in_x, in_y) = (_each(items[key], 2) for key in ("grid", "bytes"))
+    work = _work(items["compute"]) if "compute" in items else None
+    corners = _corners(items["corners"]) if "corners" in items else CORNERS[1]
+    return Wavefront(
+        None, entry.place, (px, py), items["planes"].expression(), (in_x, in_y), work, corners, group(items)
+    )
+
+
+def _corners(entry: Entry) -> tuple[Corner, ...]:
+    """How many sweeps, or the corner from which each begins: [x, y], 0 for the lower and 1 for the upper end."""
+    if isinstance(entry.content, str):
+        if entry.content not in map(str, CORNERS):
+            raise entry.error("corners of a wavefront", "1, 2, 4, or a list as [[0, 0], [1, 1]]")
+        return CORNERS[int(entry.content)]
+    corners = [[end.whole(0, 1) for end in corner.sequence()] for corner in entry.sequence()]
+    if not corners or any(len(corner) != 2 for corner in corners):
+        raise InputError("corners of a wavefront", entry.place, value=corners, allowed="e.g. [[0, 0], [1, 1]]")
+    return tuple((x, y) for x, y in corners)
 
 
 @READERS.register("wait")
