@@ -22,6 +22,7 @@ from simcodesign.engine.compiled.state import (
     DONE,
     READY,
     StationStates,
+    as_int64,
     memory_for,
     program_of,
     requests_for,
@@ -113,7 +114,7 @@ def proceed(run: Run, limit: int) -> int:
     done = 0
     while run.memory.state[READY] and done < limit:
         run.memory.state[READY] -= 1
-        op = run.memory.stack[run.memory.state[READY]]
+        op = as_int64(run.memory.stack[run.memory.state[READY]])
         while op != NONE:
             if done == limit:
                 run.memory.stack[run.memory.state[READY]] = op

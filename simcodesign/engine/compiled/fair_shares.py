@@ -42,6 +42,7 @@ from simcodesign.engine.compiled.flows import (
     mark_dirty,
 )
 from simcodesign.engine.compiled.indexed_heap import put, take_first
+from simcodesign.engine.compiled.state import as_int64
 from simcodesign.generate.plan import NONE
 
 #: Where dirty links have more than this part of all hops under way, all above the cut is filled anew.
@@ -254,7 +255,7 @@ def saturate(flows: Flows, count: int) -> int:
 def follow_changes(flows: Flows) -> None:
     """Look at what may change, from the smallest share upwards."""
     slots, links, order, counts = flows.slots, flows.links, flows.order, flows.counts
-    share, looked_at = 0, 0
+    share, looked_at = as_int64(0), as_int64(0)
     while True:
         looked_at = look_at_dirty_links(flows, looked_at, share)
         if order.size[0] == 0:

@@ -11,7 +11,7 @@ from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import become_flow, forward, set_out, share_links
 from simcodesign.engine.compiled.operations import Run
 from simcodesign.engine.compiled.packets import packets_for
-from simcodesign.engine.compiled.state import memory_for, program_of, requests_for, station_states
+from simcodesign.engine.compiled.state import as_int64, memory_for, program_of, requests_for, station_states
 from simcodesign.engine.compiled.stations import begin_service, grant, wake, wake_after
 from simcodesign.engine.compiled.turns import (
     READY,
@@ -187,7 +187,7 @@ def try_again(run: Run, item: int, now: float) -> None:
         return
     leave_line(turns, line)
     get_processor(run, item, now)
-    following = turns.first[line]
+    following = as_int64(turns.first[line])
     if following != NONE:
         try_at(turns, following, max(item_earliest_s(run, following), now))
 
@@ -335,7 +335,7 @@ def come_to_station(run: Run, op: int, now: float) -> None:
     take_up(run, run.program.station[op], np.inf, 0.0, now - run.turns.ready_s[op])
     begins(run, op, now)
     enter(run, 0, run.turns.counts[READY], 0, 0)
-    station = run.rules.served_at[op]
+    station = as_int64(run.rules.served_at[op])
     join(run.stations, run.requests, station, new_request(run.requests, run.memory, op, now))
     wake(run, station)
 
@@ -354,7 +354,7 @@ def serve_operation(run: Run, station: int, now: float) -> None:
     enter(run, 0, turns.counts[READY], 0, 0)
     ranks = len(turns.first) // 3  # the lines of a program: of its computations, sends and messages
     for line in range(run.program.rank[op], len(turns.first), ranks):
-        item = turns.first[line]
+        item = as_int64(turns.first[line])
         if item != NONE and turns.next_try_s[item] == np.inf:
             try_at(turns, item, max(item_earliest_s(run, item), now))
 
@@ -393,7 +393,7 @@ def post(run: Run, op: int, now: float) -> None:
     """A receive takes the first message in its queue, or waits there for one."""
     turns, box = run.turns, run.rules.box[op]
     begins(run, op, now)
-    send = turns.first_unexpected[box]
+    send = as_int64(turns.first_unexpected[box])
     if send != NONE:
         turns.first_unexpected[box] = turns.following[send]
         meet(run, send, op, max(turns.end_s[send], now), now)
@@ -420,7 +420,7 @@ def take_message(run: Run, send: int, now: float) -> None:
     turns.next_message_s[interface] = now + run.program.gap_s[send]
     turns.taken_s[send], turns.end_s[send] = now, end_s
     box = rules.box[send]
-    receive = turns.first_posted[box]
+    receive = as_int64(turns.first_posted[box])
     if receive != NONE:
         turns.first_posted[box] = turns.following[receive]
         meet(run, send, receive, end_s, now)

@@ -20,7 +20,7 @@ from simcodesign.engine.compiled.flows import (
 )
 from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.packets import may_ask, next_to_ask
-from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET
+from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET, as_int64
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
 from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
@@ -75,7 +75,7 @@ def forward(run: Run, station: int, now: float) -> None:
     """An interface or a link takes up a message or a packet: head and tail go on (see ``Routes``)."""
     slot = grant(run, station, now)
     is_link = station >= run.program.first_link
-    op, cost, left = run.requests.op[slot], run.requests.cost[slot], run.requests.left[slot]
+    op, cost, left = as_int64(run.requests.op[slot]), as_int64(run.requests.cost[slot]), run.requests.left[slot]
     group = 0
     if is_link and len(run.program.link_group):
         group = 2 * run.program.link_group[station]
@@ -125,7 +125,7 @@ def is_at_first(run: Run, slot: int) -> bool:
 @inlined
 def follow_up(run: Run, station: int, slot: int, served_s: float) -> None:
     """The packet after this one may ask for the station when this one has been served."""
-    op = run.requests.op[slot]
+    op = as_int64(run.requests.op[slot])
     if run.packets.total[op] == 1:
         return
     if not is_at_first(run, slot):
@@ -198,7 +198,7 @@ def share_links(run: Run, now: float) -> None:
     for number in range(flows.counts[ENDED]):
         slot = flows.slot_lists.ended[number]
         forget_flow(flows, slot)
-        op = flows.loads.op[slot]
+        op = as_int64(flows.loads.op[slot])
         arrive(run, op, now + flows.after_s[op])
         if flows.holds[op]:
             end_send(run, op, now)
@@ -237,7 +237,7 @@ def end_send(run: Run, op: int, now: float) -> None:
 @called
 def put(run: Run, op: int, time: float) -> None:
     """The message of a send comes to its mailbox."""
-    box = run.program.mailbox[op]
+    box = as_int64(run.program.mailbox[op])
     slot, stock = new_request(run.requests, run.memory, op, time), run.memory.stock[box - run.program.first_mailbox]
     run.memory.stock[box - run.program.first_mailbox] = slot if stock == NONE else melded(run.requests, stock, slot)
     wake_mailbox(run, box, 0.0)
@@ -257,7 +257,7 @@ def meet(run: Run, box: int, now: float) -> None:
     """The first message in a mailbox goes to the first receive."""
     slot, stock = grant(run, box, now), run.memory.stock[box - run.program.first_mailbox]
     run.memory.stock[box - run.program.first_mailbox] = without_root(run.requests, stock)
-    receive, send_ = run.requests.op[slot], run.requests.op[stock]
+    receive, send_ = as_int64(run.requests.op[slot]), as_int64(run.requests.op[stock])
     run.program.match[receive], run.program.match[send_] = send_, receive
     forget(run.requests, run.memory, slot)
     forget(run.requests, run.memory, stock)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.jit import inlined
 from simcodesign.core.result import RECEIVE
 from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan, Routes
 
@@ -24,6 +25,13 @@ DONE, GRANTED, MET, HELD = -1, -2, -3, -4
 #: Places of the numbers in ``Memory.state``: ready operations on the stack, requests made so far, a
 #: request that is free again, operations that were blocked.
 READY, USED, FREE, BLOCKED = range(4)
+
+
+@inlined
+def as_int64(value: int) -> int:
+    """A number out of an array of 32-bit integers, or a literal, of the type of all others: Numba would compile the
+    functions that take it for each type."""
+    return np.int64(value)  # type: ignore[return-value]
 
 
 class Program(NamedTuple):

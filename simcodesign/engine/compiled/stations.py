@@ -7,7 +7,7 @@ import numpy as np
 from simcodesign.core.jit import called, inlined
 from simcodesign.engine.compiled.calendar import schedule
 from simcodesign.engine.compiled.operations import Run, go_on, release
-from simcodesign.engine.compiled.state import BLOCKED, DONE, GRANTED, Array
+from simcodesign.engine.compiled.state import BLOCKED, DONE, GRANTED, Array, as_int64
 from simcodesign.engine.compiled.waiting_line import (
     first_arrival_s,
     forget,
@@ -57,7 +57,7 @@ def take_up(run: Run, station: int, slot: int, now: float) -> None:
 @inlined
 def begin_service(run: Run, station: int, slot: int, now: float) -> int:
     """A server is taken for as long as an operation lasts, which is no request any more; the operation."""
-    op: int = run.requests.op[slot]
+    op: int = as_int64(run.requests.op[slot])
     forget(run.requests, run.memory, slot)
     run.stations.busy_s[station] += run.program.duration_s[op]
     first, last = run.memory.server_start[station], run.memory.server_start[station + 1]
@@ -127,7 +127,7 @@ def judge(run: Run, station: int, now: float) -> None:
 @called
 def block(run: Run, slot: int, now: float) -> None:
     """An operation that finds its station full is done."""
-    op = run.requests.op[slot]
+    op = as_int64(run.requests.op[slot])
     forget(run.requests, run.memory, slot)
     run.memory.blocked[run.memory.state[BLOCKED]] = op
     run.memory.state[BLOCKED] += 1
