@@ -49,7 +49,7 @@ STEPS = (
     "exchange: {{pattern: halo1d, bytes: {0}}}",
     "exchange: {{pattern: halo2d, bytes: [{0}, 8]}}",
     "send: {{to: (rank + 1) % P, bytes: {0}}}\n- receive: {{from: (rank - 1) % P}}",
-    "send: {{to: (rank + k) % P, bytes: {0}, when: k > 0}}\n- receive: {{from: (rank - k) % P, when: k > 0}}",
+    "send: {{to: (rank + k) % P, bytes: {0}, when: k % P > 0}}\n- receive: {{from: (rank - k) % P, when: k % P > 0}}",
     "write: {{bytes: {0}, times: k}}",
 )
 MACHINES = ("crossbar-16", "torus-cluster")
