@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor

@@ -20,7 +20,7 @@ from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import modelled_hops, price
 from simcodesign.analytic.messages.route_links import without_links, worst_links
-from simcodesign.core.result import Bounds
+from simcodesign.core.forecast_parts import Bounds
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder

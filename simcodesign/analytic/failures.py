@@ -17,7 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.core.result import CHECKPOINTS, COMPONENTS, FAILURES, Bounds, FailureForecast, Result
+from simcodesign.core.forecast_parts import Bounds, FailureForecast
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import CHECKPOINTS, FAILURES, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness.failures import CheckpointTimes

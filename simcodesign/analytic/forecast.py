@@ -21,7 +21,9 @@ from simcodesign.analytic.power import PowerBook
 from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
 from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, ChosenAlgorithm, DemandTime, Pipelined, Result, SharedLinks, SharedTime
+from simcodesign.core.forecast_parts import ChosenAlgorithm, DemandTime, Pipelined, SharedLinks, SharedTime
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.python_program import PythonProgram

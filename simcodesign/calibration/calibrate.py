@@ -18,7 +18,8 @@ from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearT
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
 from simcodesign.calibration.timings import TOTAL, TableNames, Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import REQUIRED_CONSTANTS
 from simcodesign.describe.machine import Machine

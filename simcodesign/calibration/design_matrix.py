@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.timings import Timing
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine

@@ -13,7 +13,8 @@ from simcodesign.comparison.assumptions import message_assumptions
 from simcodesign.comparison.attribution import DemandGap, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.effects import changing_effects

@@ -25,7 +25,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 #: For functions that Python never calls itself: they need no wrappers, which take long to compile.
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: Modules whose constants and functions compiled functions of other folders use.
-_CONSTANTS = ("core/jit.py", "core/result.py", "generate/plan.py", "engine/introsort.py")
+_CONSTANTS = ("core/jit.py", "core/operation_kinds.py", "generate/plan.py", "engine/introsort.py")
 
 #: The last of these is called with a sentence when something is about to be compiled, which takes seconds. A program
 #: that shows its progress puts one there.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.waits import begin_s
 from simcodesign.generate.plan import NONE, Plan

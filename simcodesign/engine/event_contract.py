@@ -50,7 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.result import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import CHECKPOINTS, COMPONENTS, FAILURES, Failures, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import CHECKPOINTS, FAILURES, Result
+from simcodesign.core.simulation_parts import Failures
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness.failures import CheckpointTimes
 from simcodesign.generate.randomness.failures import failure_times_s

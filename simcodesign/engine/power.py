@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import RECEIVE, SEND, PowerProfile
+from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.simulation_parts import PowerProfile
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.waits import begin_s, ready_s, released_s, waited_s
 from simcodesign.generate.plan import NONE, Plan, Powers

@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import (
-    COMPONENT_OF_KIND,
-    COMPONENTS,
-    READ,
-    SEND,
-    WRITE,
-    DemandTime,
-    RankTimes,
-    Requests,
-    Result,
-    Timeline,
-)
+from simcodesign.core.forecast_parts import DemandTime
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, READ, SEND, WRITE
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import MEMORY, READ, WRITE
+from simcodesign.core.operation_kinds import MEMORY, READ, WRITE
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND, WAIT
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.generate.plan import NONE, PROCESSOR, Plan
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.goal.schedule import ANY, Schedule
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s, LogGOPS

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import KINDS, RECEIVE, SEND
+from simcodesign.core.operation_kinds import KINDS, RECEIVE, SEND
 
 #: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
 NONE, ANY = -1, -2

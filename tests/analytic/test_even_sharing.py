@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
-from simcodesign.core.result import SharedLinks
+from simcodesign.core.forecast_parts import SharedLinks
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from tests import examples

@@ -17,7 +17,8 @@ from simcodesign.analytic.messages.halo import halo
 from simcodesign.analytic.messages.message_costs import ceil_log2, floor_log2, price
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import SEND, Result
+from simcodesign.core.operation_kinds import SEND
+from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send

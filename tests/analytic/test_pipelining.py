@@ -14,7 +14,7 @@ from simcodesign.analytic.demands.base import closed_form
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.pipelining.sequences import Chain
 from simcodesign.analytic.pipelining.succession import Operation
-from simcodesign.core.result import Pipelined
+from simcodesign.core.forecast_parts import Pipelined
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine

@@ -13,7 +13,7 @@ from simcodesign.comparison.attribution import QUEUEING, relative_error
 from simcodesign.comparison.compare import compare
 from simcodesign.comparison.effects import WAITING
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import Bounds
+from simcodesign.core.forecast_parts import Bounds
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine_parts import Disk
 from simcodesign.describe.programs.program import placed_demands

@@ -10,7 +10,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.result import COMPONENT_OF_KIND, RECEIVE
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, RECEIVE
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.event_contract import Log

@@ -21,7 +21,7 @@ from simcodesign.analytic.messages.halo import halo
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.exchange import Exchange

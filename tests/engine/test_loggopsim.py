@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError, Place
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule

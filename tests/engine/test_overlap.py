@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine

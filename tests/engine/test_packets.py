@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import CapacityError, InputError
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import PACKET_BYTES

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
-from simcodesign.core.result import PowerProfile, Result
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import PowerProfile
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.result import COMPUTE, READ
+from simcodesign.core.operation_kinds import COMPUTE, READ
 from simcodesign.engine.event_contract import Log, count_events
 from simcodesign.engine.reference import engine
 from simcodesign.engine.reference.engine import run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.yaml.demands import READERS, when

@@ -15,7 +15,7 @@ from simcodesign.analytic.messages.collective_traffic import Traffic, collective
 from simcodesign.analytic.messages.halo import halo
 from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.core.errors import Place
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.machine_parts import Network
 from simcodesign.describe.topology.build import build_topology

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, READ, RECEIVE, SEND
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.exchange import Exchange

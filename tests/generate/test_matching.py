@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind

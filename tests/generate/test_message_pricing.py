@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send

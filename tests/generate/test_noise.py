@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.rank_counters import RANK_COUNTERS
-from simcodesign.core.result import COMPUTE, MEMORY, READ, RECEIVE, SEND, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_named, effect_names, random_effects
 from simcodesign.describe.machine import Machine

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import CapacityError, InputError, Place
-from simcodesign.core.result import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Disk

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import bind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, numbers_of_ranks

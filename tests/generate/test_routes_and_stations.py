@@ -18,7 +18,7 @@ from simcodesign.analytic.messages.collective_traffic import Traffic, collective
 from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import READ, SEND
+from simcodesign.core.operation_kinds import READ, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange

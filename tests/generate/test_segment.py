@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import Place
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, READ, RECEIVE, SEND
 from simcodesign.generate.columns import Column, Ranks
 from simcodesign.generate.messages import matching
 from simcodesign.generate.messages.matching import matches

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, READ, RECEIVE, SEND
 from simcodesign.engine.event_contract import Log
 from simcodesign.generate.plan import (
     ANY,

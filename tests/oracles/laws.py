@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcodesign.core.result import COMPONENTS, Requests, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Requests
 
 #: Sums of some 10^5 numbers, and clocks that are rounded at the end of a run.
 ROUNDING = 1e-9

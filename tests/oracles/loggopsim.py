@@ -16,7 +16,7 @@ from itertools import count
 
 import numpy as np
 
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, Schedule
 
 MESSAGE = -1

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import Result, Timeline
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Timeline
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results import chrome_trace as module
 from simcodesign.report.results.chrome_trace import write_chrome_trace

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simcodesign.cli import app
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import PowerProfile
+from simcodesign.core.simulation_parts import PowerProfile
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.power_plot import power_over_time, spans
 from tests.shipped_pairs import powered

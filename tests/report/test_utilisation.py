@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, RankTimes, Result, Timeline
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import RankTimes, Timeline
 from simcodesign.report.results.utilisation import Profile, binned_profile, profile, recorded, step_profile
 
 COMPUTATION, COMMUNICATION, DISK, MEMORY = range(4)

@@ -16,7 +16,7 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.useful_flops import useful_flops

@@ -17,7 +17,8 @@ import pytest
 from simcodesign.analytic.forecast import forecast as forecast_of
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import SEND, Result
+from simcodesign.core.operation_kinds import SEND
+from simcodesign.core.result import Result
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import Block, walk

@@ -14,7 +14,7 @@ from scipy.special import lambertw
 import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import FailureForecast
+from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import Network, Processor

@@ -11,7 +11,7 @@ import functools
 from simcodesign.analytic.pipelining.pace import Pace, repeated
 from simcodesign.analytic.pipelining.sequences import Chain, Parts, Repeated
 from simcodesign.analytic.pipelining.succession import ROUNDING, Operation
-from simcodesign.core.result import Pipelined, SequenceTime
+from simcodesign.core.forecast_parts import Pipelined, SequenceTime
 
 WHY_NOT = "LogGOPS, whose gaps between messages last from one operation into the next"
 

@@ -13,7 +13,7 @@ from functools import reduce
 import numpy as np
 
 from simcodesign.analytic.pipelining.succession import Operation
-from simcodesign.core.result import Pipelined, SequenceTime
+from simcodesign.core.forecast_parts import Pipelined, SequenceTime
 
 
 @dataclass(frozen=True)

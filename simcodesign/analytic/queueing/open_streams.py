@@ -24,7 +24,8 @@ from simcodesign.analytic.queueing.open_disks import disks_of, parts_at_disks
 from simcodesign.analytic.queueing.open_evaluation import OpenEvaluation, StreamForecast, last_s
 from simcodesign.analytic.queueing.open_network import crowd, pairs_of
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, REQUESTS, Arrivals
 from simcodesign.describe.design_point import DesignPoint

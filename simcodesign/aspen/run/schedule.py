@@ -19,7 +19,7 @@ import numpy as np
 from simcodesign.aspen.machine import linked_by_conflicts
 from simcodesign.aspen.run.work import Block, Branches, Chain, Iterations, Repeated, Use, Work
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.goal.schedule import NONE, Schedule
 
 MAX_OPERATIONS = 300_000

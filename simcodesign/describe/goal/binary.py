@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import open_bytes
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.errors import MOST
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 

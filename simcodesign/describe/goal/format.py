@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.files.input_files import open_bytes
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.goal.errors import FINE, MOST, goal_error, place_at
 from simcodesign.describe.goal.schedule import Schedule
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import compiled
-from simcodesign.core.result import COMPUTE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, SEND
 from simcodesign.describe.goal.schedule import ANY
 
 Bytes = NDArray[np.uint8]

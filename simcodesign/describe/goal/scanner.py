@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import compiled
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.errors import (
     AMOUNT,
     ATTRIBUTE,

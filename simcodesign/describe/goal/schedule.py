@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 
 #: The peer of an operation that has none; of a receive from whoever comes first; the tag of a receive of any tag.
 NONE, ANY, ANY_TAG = -1, -2, -1
@@ -36,7 +36,7 @@ class Schedule:
     first: NDArray[np.int64]
     """(P + 1,) First operation of each rank, then N."""
     kind: NDArray[np.int8]
-    """(N,) COMPUTE, SEND or RECEIVE of ``simcodesign.core.result``."""
+    """(N,) COMPUTE, SEND or RECEIVE of ``simcodesign.core.operation_kinds``."""
     peer: NDArray[np.int32]
     """(N,) Rank at the other end; NONE for a calc; ANY for a receive from whoever comes first."""
     size_bytes: NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.core.result import ChosenAlgorithm
+from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import Collective

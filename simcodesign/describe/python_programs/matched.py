@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import ChosenAlgorithm
+from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.python_programs.operations import COLLECTIVE, RECEIVE, SEND

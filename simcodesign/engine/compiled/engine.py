@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.jit import compiled_without_arrays, inlined
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import forward, hold, meet, send, share_links, wake_mailbox

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.jit import called, compiled_without_arrays, inlined
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.messages import become_flow, forward, set_out, share_links

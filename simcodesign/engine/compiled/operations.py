@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simcodesign.core.jit import inlined
-from simcodesign.core.result import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.flows import Flows
 from simcodesign.engine.compiled.packets import Packets

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import inlined
-from simcodesign.core.result import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan, Routes
 
 Array = NDArray[Any]

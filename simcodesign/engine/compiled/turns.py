@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcodesign.core.jit import called, inlined
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.engine.compiled.state import Array
 from simcodesign.generate.plan import NONE, Plan
 

@@ -32,7 +32,7 @@ import numpy as np
 import simpy
 from simpy.core import EmptySchedule
 
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.engine.event_contract import (
     Log,
     OnProgress,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.engine.event_contract import Log, OnProgress, count_events
 from simcodesign.engine.introsort import introsort
 from simcodesign.engine.reference.engine import Process, Simulation, run_simulation

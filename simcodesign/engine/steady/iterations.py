@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError, InputError, Place
-from simcodesign.core.result import Result, SettledLoop, SteadyState
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import SettledLoop, SteadyState
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder

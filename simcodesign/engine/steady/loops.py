@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.result import IndexedLoop
+from simcodesign.core.simulation_parts import IndexedLoop
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands
 from simcodesign.generate.plan import DemandOrder, Plan

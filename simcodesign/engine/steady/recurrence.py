@@ -42,7 +42,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import RECEIVE, SEND, Result
+from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.result import Result
 from simcodesign.engine.critical_path import steps_back
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.steady.loops import Loop, LoopOperations, operations_of

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.randomness.distribution import Distribution

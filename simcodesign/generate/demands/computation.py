@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.machine import Machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import READ, WRITE
+from simcodesign.core.operation_kinds import READ, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.disk_access import DiskAccess

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from simcodesign.core.result import MEMORY
+from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.generate.columns import Int32s, of_ranks

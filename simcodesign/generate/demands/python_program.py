@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.served_accesses import memory_of

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.goal.schedule import ANY_TAG, Schedule

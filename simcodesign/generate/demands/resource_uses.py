@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.resource_uses import Execute, item_uses
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.programs.segment import BY_TAG, Segment
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint

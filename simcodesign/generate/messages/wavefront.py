@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcodesign.core.result import COMPUTE
+from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.generate.columns import Int32s, Ranks
 
 

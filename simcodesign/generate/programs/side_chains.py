@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.result import WAIT
+from simcodesign.core.operation_kinds import WAIT
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.generate.columns import Column

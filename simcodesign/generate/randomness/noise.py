@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.core.result import COMPUTE, MEMORY, READ, SEND, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.plan import NONE, LogGOPS, Plan, Routes

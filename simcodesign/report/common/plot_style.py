@@ -15,7 +15,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names
 

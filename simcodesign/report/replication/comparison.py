@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.comparison.effects import WAITING, effect_words
-from simcodesign.core.result import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat

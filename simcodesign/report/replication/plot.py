@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.report.common import plot_style
 from simcodesign.report.replication.quantities import QUANTITIES
 from simcodesign.report.replication.tables import machine_names

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing
-from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, SEND, Result, Timeline
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Timeline
 from simcodesign.report.results.utilisation import recorded
 
 SUFFIXES = (".json", ".json.gz", ".gz")

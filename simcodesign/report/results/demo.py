@@ -14,7 +14,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison, compare
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENTS
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.results.utilisation import Profile, profile

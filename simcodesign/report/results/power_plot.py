@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import PowerProfile, Result
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import PowerProfile
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common import plot_style
 

@@ -8,7 +8,10 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.result import COMPONENTS, Bounds, FailureForecast, Failures, RankTimes, Result
+from simcodesign.core.forecast_parts import Bounds, FailureForecast
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Failures, RankTimes
 from simcodesign.core.station_uses import StationUses
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import Seconds

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPONENT_OF_KIND, COMPONENTS, Result, Timeline
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Timeline
 
 #: More steps than a plot can show.
 MOST_STEPS = 2000

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.result import Result
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.table import APPLICATION, NUMBERS, OTHERS, RANK, CounterTable, Latencies, joined
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource, machine_of

@@ -16,7 +16,8 @@ import numpy as np
 from simcodesign.comparison.attribution import changes_of, relative_error
 from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
-from simcodesign.core.result import COMPONENTS, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.describe.effects import effect_named

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, SimcodesignError
-from simcodesign.core.result import COMPONENTS, RankTimes, Requests, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import RankTimes, Requests
 from simcodesign.studies.replication.output_analysis import (
     BATCHES,
     GROUP,

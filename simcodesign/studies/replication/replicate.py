@@ -20,8 +20,9 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.processes.ordered_map import map_in_order
-from simcodesign.core.result import MOST_LISTED, Result
+from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
+from simcodesign.core.simulation_parts import MOST_LISTED
 from simcodesign.core.station_uses import NO_STATIONS
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals

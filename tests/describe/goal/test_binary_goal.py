@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.binary import read_binary_goal
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, Schedule

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core import jit
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, READ, RECEIVE, SEND
 from simcodesign.describe.goal import format
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule

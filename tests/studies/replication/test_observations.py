@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, SimcodesignError
-from simcodesign.core.result import COMPONENTS, Requests, Result
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Requests
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.replication.observations import (
     BLOCKED,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import FailureForecast
+from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.randomness.failures import CheckpointTimes

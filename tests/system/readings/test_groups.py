@@ -10,7 +10,7 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import phase_formula
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import RECEIVE, SEND
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
-from simcodesign.core.result import SEND
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.core.result import READ
+from simcodesign.core.operation_kinds import READ
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published import tables

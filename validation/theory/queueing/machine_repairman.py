@@ -22,7 +22,7 @@ import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.core.result import READ
+from simcodesign.core.operation_kinds import READ
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses

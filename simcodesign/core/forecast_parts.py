@@ -1,0 +1,143 @@
+"""What the Result of a forecast holds besides its makespan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from simcodesign.core.to_json import attributes_of
+from simcodesign.core.units import FloatOrArray
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of the simulated time, for the deterministic effects.
+
+    ``lower_s`` names each lower bound; those of ``needs_effect`` hold only with that effect: the loads of links,
+    interfaces and disks bound simulations in which these are shared. ``upper_s`` is generous: every operation and every
+    message alone, on the longest way.
+    """
+
+    lower_s: Mapping[str, float]
+    upper_s: float
+    needs_effect: Mapping[str, str] = field(default_factory=dict)
+
+    def lower_with(self, effects: Collection[str]) -> dict[str, float]:
+        """The lower bounds that hold for a simulation with these effects, in seconds by name."""
+        on = ("", *effects)
+        return {name: bound_s for name, bound_s in self.lower_s.items() if self.needs_effect.get(name, "") in on}
+
+    def least_s(self, effects: Collection[str]) -> float:
+        """The largest lower bound of a simulation with these effects."""
+        return max(self.lower_with(effects).values())
+
+    def json_fields(self) -> dict[str, Any]:
+        """In seconds, by name."""
+        return attributes_of(self, lower="lower_s", upper="upper_s")
+
+
+@dataclass(frozen=True)
+class DemandTime:
+    """A demand of a program, ``times`` times in all: what it adds to the makespan. In a forecast, its closed form (of
+    the busiest rank). In a simulation, the time from the end of everything before it in the program, in the last rank,
+    to its own end in the last rank."""
+
+    phase: str
+    demand: str
+    times: float
+    time_s: float
+
+
+@dataclass(frozen=True)
+class SequenceTime:
+    """Operations of a phase that follow one another without a cut, ``times`` times in all: the sum of their closed
+    forms, and what they take when ranks go on as soon as they can; None where that has no closed form, so that the sum
+    stands."""
+
+    phase: str
+    operations: str
+    times: float
+    sum_s: float
+    pipelined_s: float | None
+
+    @property
+    def saved_s(self) -> float:
+        """By how much it is less than the sum."""
+        return 0.0 if self.pipelined_s is None else self.sum_s - self.pipelined_s
+
+    def plus(self, other: SequenceTime) -> SequenceTime:
+        """The same sequence again."""
+        both = None if self.pipelined_s is None or other.pipelined_s is None else self.pipelined_s + other.pipelined_s
+        return SequenceTime(self.phase, self.operations, self.times + other.times, self.sum_s + other.sum_s, both)
+
+
+@dataclass(frozen=True)
+class Pipelined:
+    """The makespan of a forecast where ranks go on as soon as their own part of an operation is done: the sum of closed
+    forms less what its sequences save. ``sequences``: only those whose sum is not known to be exact. Without a
+    makespan, ``reason`` says for what none is given."""
+
+    makespan_s: float | None
+    sequences: tuple[SequenceTime, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ChosenAlgorithm:
+    """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase, and the fewest and the most
+    ranks and bytes with which it takes it."""
+
+    phase: str
+    operation: str
+    algorithm: str
+    least_ranks: int
+    most_ranks: int
+    least_bytes: float
+    most_bytes: float
+
+    def plus(self, other: ChosenAlgorithm) -> ChosenAlgorithm:
+        """The same algorithm with other ranks and bytes as well."""
+        return replace(
+            self,
+            least_ranks=min(self.least_ranks, other.least_ranks),
+            most_ranks=max(self.most_ranks, other.most_ranks),
+            least_bytes=min(self.least_bytes, other.least_bytes),
+            most_bytes=max(self.most_bytes, other.most_bytes),
+        )
+
+
+@dataclass(frozen=True)
+class SharedTime:
+    """An operation of a phase, ``times`` times in all: what it takes alone on the network, as the makespan counts it,
+    and where its messages share links fairly with each other."""
+
+    phase: str
+    operation: str
+    times: float
+    alone_s: float
+    shared_s: float
+
+
+@dataclass(frozen=True)
+class SharedLinks:
+    """The makespan of a forecast with the times of the operations for which fair sharing of links has a closed form."""
+
+    makespan_s: float
+    operations: tuple[SharedTime, ...]
+
+
+@dataclass(frozen=True)
+class FailureForecast:
+    """What failures add to a forecast, on average. ``mtbf_s``: between two failures of any node that the ranks run on.
+
+    ``young_s``, ``daly_s``: the makespan by Young's first-order formula and by Daly's, exact for exponential times
+    between failures (infinite where the program would hardly ever end). ``young_interval_s``, ``daly_interval_s``: the
+    intervals between checkpoints that they find best; None where nothing is written.
+    """
+
+    mtbf_s: FloatOrArray
+    young_s: FloatOrArray
+    daly_s: FloatOrArray
+    young_interval_s: FloatOrArray | None
+    daly_interval_s: FloatOrArray | None

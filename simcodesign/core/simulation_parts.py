@@ -1,0 +1,163 @@
+"""What the Result of a simulation holds besides its makespan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.operation_kinds import COMPONENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The ``count`` failures of a simulation: seconds of work that was lost, and of restarts."""
+
+    count: int
+    lost_s: float
+    restart_s: float
+
+
+@dataclass(frozen=True)
+class RankTimes:
+    """Times of every rank, (ranks, phases, components); ``busy_s`` includes ``waiting_s``. ``end_s``: (ranks,).
+
+    Of a rank that does several things at once each counts, so that its times may add up to more than its end.
+    """
+
+    phases: tuple[str, ...]
+    busy_s: NDArray[np.float64]
+    waiting_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+
+    @property
+    def critical_rank(self) -> int:
+        """The rank that is done last (the first of them)."""
+        return int(np.argmax(self.end_s))
+
+    def table(self) -> pd.DataFrame:
+        """One row per rank, phase and component: busy and waiting seconds."""
+        import pandas as pd
+
+        ranks, phases, components = np.indices(self.busy_s.shape).reshape(3, -1)
+        return pd.DataFrame(
+            {
+                "rank": ranks,
+                "phase": np.array(self.phases, dtype=object)[phases],
+                "component": np.array(COMPONENTS, dtype=object)[components],
+                "busy_s": self.busy_s.ravel(),
+                "waiting_s": self.waiting_s.ravel(),
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """The requests of an open stream, arrays of one length, in the order in which they arrived.
+
+    ``arrived_s``: at the first station, or when a message was ready to be sent; ``left_s``: served by the last station
+    of its way, or at its destination, NaN of one that was blocked. ``source``: the rank that it came from.
+    """
+
+    arrived_s: NDArray[np.float64]
+    left_s: NDArray[np.float64]
+    source: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.arrived_s)
+
+    @property
+    def response_s(self) -> NDArray[np.float64]:
+        """How long each of those served took, in order of arrival."""
+        response = self.left_s - self.arrived_s
+        return np.asarray(response[~np.isnan(response)])
+
+    @property
+    def blocked(self) -> int:
+        """Requests that were turned away because the station was full."""
+        return int(np.count_nonzero(np.isnan(self.left_s)))
+
+
+#: Stations in ``Result.to_dict``: all of them, or as many of the most used; and steps of the power, or none.
+MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Who did what from when to when: one row per operation, arrays of equal length.
+
+    ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
+    compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
+    other end of a message, -1 where there is none.
+    """
+
+    phases: tuple[str, ...]
+    rank: NDArray[np.int32]
+    phase: NDArray[np.int16]
+    kind: NDArray[np.int8]
+    ready_s: NDArray[np.float64]
+    start_s: NDArray[np.float64]
+    finish_s: NDArray[np.float64]
+    peer: NDArray[np.int32]
+    size_bytes: NDArray[np.float64]
+    match: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PowerProfile:
+    """Power over time: ``watts[i]`` from ``edges_s[i]`` to ``edges_s[i + 1]``; (steps + 1,) and (steps,)."""
+
+    edges_s: NDArray[np.float64]
+    watts: NDArray[np.float64]
+
+    @property
+    def energy_j(self) -> float:
+        """Joules: the area under the profile."""
+        return float(self.watts @ np.diff(self.edges_s))
+
+    @property
+    def peak_w(self) -> float:
+        """The highest power in W; 0 for an empty profile."""
+        return float(self.watts.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class SettledLoop:
+    """A repeated block of which only ``simulated`` iterations were; each of the rest takes ``iteration_s``."""
+
+    phase: str
+    repeat: int
+    simulated: int
+    iteration_s: float
+
+
+@dataclass(frozen=True)
+class IndexedLoop:
+    """A loop whose iterations differ by its ``index``, and ``where`` it stands in the description: never cut short."""
+
+    phase: str
+    index: str
+    where: str
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """What was simulated, and what extrapolated: a loop had settled when ``times`` iterations in a row took the same
+    time within ``tolerance``. Without a ``reason`` against it, the times and counts of the Result are extrapolated.
+    ``whole``: loops of which every iteration was simulated, each time that they were done."""
+
+    loops: tuple[SettledLoop, ...]
+    times: int
+    tolerance: float
+    reason: str = ""
+    whole: tuple[IndexedLoop, ...] = ()
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether anything was left out."""
+        return not self.reason
