@@ -35,6 +35,16 @@ simulate small.yaml links.yaml -P 8 --effects hops,links --json
 forecast small.yaml links.yaml -P 8 --bounds --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate shipped.yaml shipped-machine.yaml -P 4 --json
+forecast groups.yaml together.yaml -P 4 --json
+simulate groups.yaml together.yaml -P 4 --effects all --json
+simulate groups.yaml loggop.yaml -P 6 --json
+simulate groups.yaml little.yaml -P 4 --iterations steady --json
+simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links -j 1 --json
+compare groups.yaml together.yaml -P 4 --json
+export groups.yaml loggop.yaml out.goal -P 4 --effects none
+show groups.yaml --latex
+show together.yaml
+sweep groups.yaml together.yaml --over n=50,100 --over P=2,4 --reading both --json-lines -j 1
 simulate ring.goal loggop.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json

@@ -278,7 +278,7 @@ BAD = {
     "part of a repetition": ("  - repeat: 5/2\n    do: [{compute: {seconds: 1}}]\n", "whole repetitions"),
     "negative time": ("  - compute: {seconds: 1 - rank}\n", "seconds = 1 - rank is negative"),
     "infinite time": ("  - compute: {seconds: 1 / rank}\n", "not finite"),
-    "sizes that differ": ("  - allreduce: {bytes: rank}\n", "same for every rank"),
+    "sizes that differ": ("  - allreduce: {bytes: rank}\n", "'rank' cannot be used in bytes"),
     "another grid": ("  - exchange: {pattern: halo2d, bytes: 1, grid: [3, 3]}\n", "does not hold P = 3 ranks"),
     "half a grid": ("  - exchange: {pattern: halo2d, bytes: 1, grid: [1.5, 2]}\n", "does not hold P = 3 ranks"),
     "no clock": ("  - compute: {instructions: 1}\n", "needs processor.clock"),

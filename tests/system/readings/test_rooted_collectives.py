@@ -59,6 +59,19 @@ def test_every_number_of_ranks_and_no_bytes(key: tuple[str, str], name: str) -> 
 
 
 @pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("key", ROOTED, ids="-".join)
+def test_every_root(key: tuple[str, str], name: str) -> None:
+    """Of few ranks all, of many a second, a middle and the last one."""
+    if "LogGOPS" in name and key[1] == "scatter_allgather":
+        pytest.skip("an estimate in LogGOPS (docs/messages.md)")
+    roots = {ranks: range(1, ranks) for ranks in (range(2, 17) if THOROUGH else (3, 6))}
+    roots |= {ranks: (1, ranks // 2, ranks - 1) for ranks in ((40, 64, 128) if THOROUGH else ())}
+    for ranks, several in roots.items():
+        for root in several:
+            assert_same(f"{key[0]}: {{bytes: 1000, root: {root}, {algorithm_entry(*key)}}}", network(name), ranks)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("operation", [operation for operation, _ in sorted(SEGMENTED)])
 def test_chains_in_segments(operation: str, name: str) -> None:
     """1, 2, 3 and 16 equal segments; 7 of at most 300 bytes; one of no bytes. P = 1000 as well in ``make test-all``."""
