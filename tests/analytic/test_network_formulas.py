@@ -36,6 +36,13 @@ from tests.builders import machine, plan_of, workload_of_steps
 RELATIVE = 1e-12
 MOST_RANKS = 40
 KEYS = sorted(ALGORITHM_FORMS)
+#: Receive overhead, limit of the rendezvous, kind of sends; the ordinary half has every pair of values of two of them.
+CONSTANTS = [
+    pytest.param(*values, marks=pytest.mark.thorough if sum(which) % 2 else ())
+    for which, values in zip(
+        itertools.product((0, 1), repeat=3), itertools.product((0.0, 0.4e-6), (None, 100.0), SENDS), strict=True
+    )
+]
 
 
 def crossbar(count: int = MOST_RANKS, **constants: object) -> Network:
@@ -80,11 +87,9 @@ def networks(draw: st.DrawFn) -> Network:
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
-@pytest.mark.parametrize("overhead_s", [0.0, 0.4e-6])
-@pytest.mark.parametrize("limit_bytes", [None, 100.0])
-@pytest.mark.parametrize("sends", SENDS)
+@pytest.mark.parametrize(("overhead_s", "limit_bytes", "sends"), CONSTANTS)
 def test_every_number_of_ranks(
-    name: str, algorithm: str, overhead_s: float, sends: str, limit_bytes: float | None
+    name: str, algorithm: str, overhead_s: float, limit_bytes: float | None, sends: str
 ) -> None:
     network = crossbar(
         sends=sends,
