@@ -226,7 +226,7 @@ def simulated(workload: Workload, where: Machine, ranks: int, runs: int = 6) -> 
     ],
     ids=lambda it: getattr(it, "text", str(it)),
 )
-@pytest.mark.parametrize("ranks", [3, 6])
+@pytest.mark.parametrize("ranks", [3, pytest.param(6, marks=pytest.mark.thorough)])
 def test_the_simulator_agrees(
     thinking: Distribution, service: Distribution, spindles: int, share: float, ranks: int
 ) -> None:

@@ -103,7 +103,7 @@ def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
 
 
 @pytest.mark.parametrize(("operation", "algorithm"), every_algorithm())
-@pytest.mark.parametrize("ranks", [1, 5, 8])
+@pytest.mark.parametrize("ranks", [1, 5, pytest.param(8, marks=pytest.mark.thorough)])
 def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks: int) -> None:
     size = () if operation in SIGNALS else (4096.0,)
     plain, order = algorithm, {}
