@@ -38,11 +38,11 @@ demo: venv  ## compare the system with every published number; the page is demo-
 
 test: venv  ## run the tests: a part of all combinations, few examples of every property
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-all: venv  ## run all tests: every combination, every example, every kill
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
-	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not benchmark' $(ARGS)
+	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not benchmark' $(ARGS)
 
 lint: venv  ## check the style (ruff)
 	@$(BIN)/ruff check .

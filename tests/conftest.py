@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
 
-from tests import ROOT, examples
+from tests import MOST_PARAMETERS, ROOT, THOROUGH, examples
 
 # No deadline: the time of a single example says more about the machine's load than about the code.
 settings.register_profile("default", deadline=None, max_examples=examples(100))
@@ -25,6 +27,21 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--renew``, of ``tests/cli/test_golden.py``."""
     parser.addoption("--renew", action="store_true", help="write the outputs of tests/cli/golden anew")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with many parameters the ordinary suite runs a few, always the same; ``make test-all`` runs all."""
+    if THOROUGH:
+        return
+    variants = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("thorough") is None:
+            variants[item.nodeid.partition("[")[0]].append(item)
+    for same_test in variants.values():
+        # In the order of a checksum, parameters in a product do not come in step with their neighbours.
+        for item in sorted(same_test, key=lambda item: crc32(item.nodeid.encode()))[MOST_PARAMETERS:]:
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(scope="session")

@@ -134,6 +134,7 @@ def test_time_scales_with_the_constants(scale: float, ranks: int) -> None:
     assert other.makespan_s == one.makespan_s * scale
 
 
+@pytest.mark.thorough
 def test_a_million_points_in_one_call() -> None:
     points = {"P": np.full(10**6, 16), "n_i": np.linspace(1e3, 1e6, 10**6)}
     result = forecast("cg-iteration", "torus-cluster", points)

@@ -347,6 +347,7 @@ def test_equations_that_become_literals_and_conditions() -> None:
         expanded(formula(nested)["main"], nested)
 
 
+@pytest.mark.thorough
 def test_equations_are_not_put_in_without_limit() -> None:
     doubled = "".join(f"  e{i + 1}: e{i} + e{i}\n" for i in range(300))
     described = workload(

@@ -64,6 +64,7 @@ def test_order_of_sends_is_that_of_std_sort(sends: int) -> None:
     assert list(order_of_sends(sends)) == sorted_items[:sends]
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(1000))
 @given(where=MACHINES, ranks=st.integers(1, MOST_RANKS), size=SIZES)
 def test_all_broadcast(where: Machine, ranks: int, size: int) -> None:

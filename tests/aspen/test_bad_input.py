@@ -203,6 +203,7 @@ def test_imports_and_their_names(tmp_path: Path) -> None:
 # --- too much ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("opening", "place"),
     [("{", ":1: column 65"), ("{\n", ":65: column 1"), ("model a { (", ":1: column 361"), ("[", ":1: column 65")],
@@ -220,6 +221,7 @@ TOO_LONG = ": model too long, got 50000000 (allowed: 500000 bytes with all inclu
 TOO_MANY = "too many words, numbers and signs (allowed: up to 30000 in all)"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "where"),
     [

@@ -358,6 +358,7 @@ def test_arrays_and_unknown_effects_are_refused(machine: AspenMachine, folder: P
 # --- the public models --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_public_pair(cases: Path) -> None:
     folder = cases / "aspen"
     applications, machines = cache(load_application), cache(load_machine)

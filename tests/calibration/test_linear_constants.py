@@ -88,6 +88,7 @@ def test_without_spare_times_there_is_no_interval() -> None:
     assert np.isnan(fit.groups[0].error)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("truth", [(2e-4, 3e-8), (2e-4, 0.0), (0.0, 3e-8)])
 def test_intervals_cover_the_truth_as_often_as_they_say(truth: tuple[float, float]) -> None:
     """90 % intervals over 150 made-up runs. A constant that is 0 is covered in 95 % of them, for errors below cannot

@@ -74,6 +74,7 @@ def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
     assert one["looser"] < rate < one["tighter"]
 
 
+@pytest.mark.thorough
 def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     """kripke has 1e5 n bytes, and a process of juqueen 1 GB: n = 10^4."""
     arguments = ("size", "kripke", "juqueen", "--subject-to", "n >= 20000")
@@ -104,6 +105,7 @@ def test_architect(capsys: pytest.CaptureFixture[str]) -> None:
     assert "peak_rate (max) 1.6 TFLOP/s" in text
 
 
+@pytest.mark.thorough
 def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = ("tune", *JACOBI, "--vary", "P=1:64", "--minimise", "time", "--minimise", "P", "--pareto")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
@@ -126,6 +128,7 @@ def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "here the order turns" in text
 
 
+@pytest.mark.thorough
 def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.svg"

@@ -106,6 +106,7 @@ def test_refinement_is_said(run: Any) -> None:
     assert "1 GHz on P = 8" in ran.out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", [pytest.param("png", marks=pytest.mark.thorough), "svg"])
 def test_plot(run: Any, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")

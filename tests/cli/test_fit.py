@@ -199,6 +199,7 @@ def test_latex_is_a_table(run: Any, runs: Path) -> None:
     assert r"exchange & time & $2 + 4 \, p^{1/2}$ & 0 & $130$ & $130$ to $130$ \\" in ran.out
 
 
+@pytest.mark.thorough
 def test_a_plot_beside_any_output(run: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     plot = tmp_path / "fit.png"
@@ -337,6 +338,7 @@ def test_repeated_rows_are_repetitions(run: Any, tmp_path: Path) -> None:
 # --- Many ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_json_of_many_series_by_processes_is_that_of_one(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def test_ratios_of_volumes_that_nothing_needs_are_told(run: Any, runs: Path) -> 
     assert run(runs, "--target", "P=32,size=8e6", "--volume", "3").err == ""
 
 
+@pytest.mark.thorough
 def test_the_guard(run: Any, runs: Path) -> None:
     ask = (runs, "--target", "P=32,size=8e6")
     ran = run(*ask, "--guard", "1e-6")
@@ -145,6 +146,7 @@ def test_the_guard(run: Any, runs: Path) -> None:
     assert run(runs, "--target", "P=32", "--guard", "1e-6").status == 0
 
 
+@pytest.mark.thorough
 def test_a_plot(run: Any, runs: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name, more in (("a.png", ()), ("b.svg", ("--target", "P=64,size=8e6"))):

@@ -295,6 +295,7 @@ def test_a_saved_profile_in_place_of_a_trace(run: Any, trace: Path, tmp_path: Pa
     assert run(saved, "--line", 32).status == 0
 
 
+@pytest.mark.thorough
 def test_plots(run: Any, trace: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     kernel = ("--kernel", "random_access", "--size", "n=40000", "--size", "updates=20000")
@@ -359,6 +360,7 @@ def test_a_program_is_stopped(run: Any, program: str) -> None:
     assert f"{RECORDED:,}" in " ".join(run("--help").out.split())
 
 
+@pytest.mark.thorough
 @needs_valgrind
 @needs_compiler
 def test_a_program_that_fails(run: Any, program: str, tmp_path: Path) -> None:

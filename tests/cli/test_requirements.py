@@ -221,6 +221,7 @@ def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
     assert study["scale"]["processors"] == 10**7
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", [pytest.param("png", marks=pytest.mark.thorough), "svg"])
 def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")

@@ -22,6 +22,7 @@ def run(redirections: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("redirections", "status", "says"),
     [

@@ -144,6 +144,7 @@ DAMAGE = {
 ONCE = ("code", "flipped")
 
 
+@pytest.mark.thorough
 @needs_numba
 @pytest.mark.parametrize(
     ("suffix", "how"),

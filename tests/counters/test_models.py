@@ -47,6 +47,7 @@ def test_parts_of_a_kernel() -> None:
     assert part.blocking_factor == pytest.approx(0.3 * count / made_up.HZ / accesses_s, rel=1e-9)
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, deadline=None)
 @given(st.floats(0.0, 1.0))
 def test_overlapped_communication_is_the_blocking_factor(exposed: float) -> None:

@@ -22,6 +22,7 @@ def test_too_few_values_say_nothing() -> None:
     assert median_interval([1, 2, 3, 4, 5]).high == np.inf
 
 
+@pytest.mark.thorough
 def test_coverage_where_means_have_none() -> None:
     draws = np.random.default_rng(0).standard_cauchy((4000, 20))
     values = [median_interval(row) for row in draws]

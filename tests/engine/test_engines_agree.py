@@ -146,6 +146,7 @@ def test_many_of_these_do_not_end(other: Run) -> None:
     assert 20 <= stuck <= 80
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_large_plans(other: Run, seed: int, times: tuple[float, ...]) -> None:

@@ -316,6 +316,7 @@ def test_a_receive_without_a_message_is_named() -> None:
 MANY = 5000
 
 
+@pytest.mark.thorough
 def test_many_receives_in_a_row_that_are_all_there() -> None:
     late = Op(1, COMPUTE, 1e6)
     pairs = [message(0, 1, 1.0) for _ in range(MANY)]

@@ -318,6 +318,7 @@ def test_random_programs(parts: list[object], machine: Machine, effects: object)
     check_same(simulate(program, machine, effects=effects, iterations="steady"), whole)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(20))
 @given(RANDOM_PROGRAMS, machines(), st.sampled_from(["none", QUIET]))
 def test_random_programs_with_a_tolerance(parts: list[object], machine: Machine, effects: object) -> None:

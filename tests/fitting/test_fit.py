@@ -497,6 +497,7 @@ def test_what_is_kept_of_a_series_is_small() -> None:
 PARTS = ("rivals", "smape", "cross_validated_smape", "r2", "outliers", "warnings", "warning", "model")
 
 
+@pytest.mark.thorough
 def test_the_order_of_asking_changes_nothing() -> None:
     """Each part alone, forwards and backwards, and of fits that were asked for twice; they are equal and can be sent."""
     _, values = truth_sets.make(truth_sets.two_terms, 20, 0.05, 1, seed=13)

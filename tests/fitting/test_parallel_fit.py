@@ -108,6 +108,7 @@ def test_an_error_in_a_process_arrives() -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.thorough
 def test_no_process_is_left_when_nobody_wants_the_rest() -> None:
     fits = fitted(made_up(6 * BLOCK), all_of_it, workers=2, min_saving_s=0.0)
     next(fits), next(fits)
@@ -148,6 +149,7 @@ def test_the_overview_says_what_the_fits_say() -> None:
         assert (result.terms[row], result.rivals[row]) == (len(one.model.terms), len(one.rivals))
 
 
+@pytest.mark.thorough
 def test_one_series_alone_is_the_same_fit() -> None:
     fits = fit(made_up(5))
     for row, one in enumerate(fits):

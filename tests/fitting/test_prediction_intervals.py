@@ -224,6 +224,7 @@ def test_quantiles_are_those_of_bisection(every: list[Mixture], tail: float) -> 
         assert one.quantile(tail) == pytest.approx(expected[0], rel=1e-8, abs=size)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
 def test_predictions_of_all_are_those_of_each(noise: float) -> None:
     """With missing points, a series of zeros and one of a single point, and different weights of points."""

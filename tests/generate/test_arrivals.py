@@ -222,6 +222,7 @@ QUEUES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", QUEUES)
 def test_queues(name: str) -> None:
     law, spindles, expected = QUEUES[name]

@@ -162,6 +162,7 @@ def truncated(ranks: int, model: Model) -> int:
     return max(done.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ENGINES)
 def test_truncated_binomial_broadcast(tmp_path: Path, engine: str) -> None:
     """Any gap: what the tree says."""

@@ -170,6 +170,7 @@ def simulated_hits(keys: list[int], sets: int, ways: int) -> int:
     return hits
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("sets", "ways"), [(64, 1), (32, 2), (16, 4), (8, 8), (21, 3)])
 def test_random_traffic_hits_as_often_as_the_binomial_says(sets: int, ways: int) -> None:
     """Keys drawn from 2**40 fall into random sets, for which the model is exact on average over the draws.

@@ -205,6 +205,7 @@ def heights(path: Path, result: CounterPredictions, monkeypatch: pytest.MonkeyPa
     return [patch.get_height() for patch in figures[0].axes[1].patches]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_plots_are_written(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")

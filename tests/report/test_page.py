@@ -227,6 +227,7 @@ def test_many_points_are_folded_up(text: str) -> None:
     assert "<summary>41 points</summary>" in text
 
 
+@pytest.mark.thorough
 def test_the_same_outcomes_give_the_same_page(text: str, outcomes: list[CaseOutcome]) -> None:
     assert pages.page(outcomes) == text
     again = [measured(case, drawer()).plot for case in cases()]

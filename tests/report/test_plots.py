@@ -196,6 +196,7 @@ def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     assert result.count("0") >= steps.count(0.0)
 
 
+@pytest.mark.thorough
 def test_comparisons_with_measurements(comparison: Comparison, tmp_path: Path) -> None:
     path = tmp_path / "c.svg"
     whole = float(comparison.simulation.makespan_s)
@@ -315,6 +316,7 @@ def test_settings_are_left_as_they_were(forecasted: Result, tmp_path: Path) -> N
     assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 
 
+@pytest.mark.thorough
 def test_pyplot_is_never_imported_nor_matplotlib_before_it_is_needed(tmp_path: Path) -> None:
     code = (
         "import sys; from simcodesign.report.results import plots, heat_maps; import numpy; assert 'matplotlib' not in sys.modules;"

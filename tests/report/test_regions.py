@@ -12,6 +12,7 @@ from simcodesign.cli.app import main
 ASK = ["codesign", "feasibility", "cg", "exascale-cg", "--target", "1e18", "--over", "ts,tw"]
 
 
+@pytest.mark.thorough
 def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ASK) == 0
     out = capsys.readouterr().out
@@ -47,6 +48,7 @@ def words(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["1 EFLOP/s", "1000 Pflop/s", "1e18"])
 def test_a_target_has_the_units_of_a_machine_file(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASK[:4], "--target", target, "--each", "eta=1"]) == 0

@@ -141,6 +141,7 @@ def test_axes_of_a_sample_that_are_not_plotted_are_named(figures: list[Any], tmp
     assert len(figures[0].axes[0].collections[0].get_offsets()) == 32
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("low", "factor"),
     [(1.0, 1.0 + 1e-9), (3e-7, 1.001), (2.0, 9.0), (0.03, 21.0), (1e-3, 300.0), (7.0, 1e9), (1e-9, 1e40)],

@@ -51,6 +51,7 @@ def printed(folder: Path, hash_seed: str, lines: list[str]) -> str:
     return "".join([done.stdout, *written])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("seeds", "lines"),
     [(("1", "2"), LINES[:2]), pytest.param(("0", "3", "4", "random"), LINES, marks=pytest.mark.thorough)],

@@ -262,6 +262,7 @@ def test_hpl_does_the_operations_of_a_factorisation() -> None:
     assert simulated.flops == pytest.approx(2 / 3 * n**3 + again, rel=1e-11)
 
 
+@pytest.mark.thorough
 def test_lookahead_hides_panels_and_broadcasts() -> None:
     given = {"P": 16, "n": 3200, "b": 32}
     without, ahead = (

@@ -483,6 +483,7 @@ def test_volumes_are_as_the_files_say(
 # Numbers of processes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("read", [forecast, simulate])
 @pytest.mark.parametrize("name", [*BY_SQUARE_OR_POWER])
 def test_other_numbers_of_processes_are_refused(name: str, read: Callable[..., object]) -> None:
@@ -627,6 +628,7 @@ def test_platforms_are_those_of_the_source(machine: str) -> None:
     assert machine in available("topologies")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "line", "ranks", "norms"),
     [("npb-sp", (3.05e8, 3.15e9), (4, 9, 16, 121), 0), ("npb-lu", (6.52e7, 5.92e9), (2, 4, 8, 128), 40)],

@@ -217,6 +217,7 @@ def test_only_the_tasks_that_kill_are_lost(ahead: int) -> None:
                 assert future.result() == number
 
 
+@pytest.mark.thorough
 def test_a_process_killed_while_it_is_idle_is_replaced() -> None:
     with ProcessExecutor(1) as executor:
         first = executor.submit(own_id).result()
@@ -236,6 +237,7 @@ def test_others_work_on_while_one_is_replaced(tmp_path: Path) -> None:
         assert slow.result() not in others
 
 
+@pytest.mark.thorough
 def test_processes_that_cannot_start_are_an_error_not_an_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_pool, "_serve", ended_at_once)
     with ProcessExecutor(2) as executor:
@@ -254,6 +256,7 @@ def ended_at_once(_: object) -> None:
 # --- The end -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_end_waits_for_all_tasks() -> None:
     with ProcessExecutor(2, ahead=1) as executor:
         futures = [executor.submit(square, number) for number in range(50)]
@@ -326,6 +329,7 @@ def program(folder: Path, function: str, leaves: bool = False) -> subprocess.Pop
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("function", ["sleep_long", "compute_long"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_no_process_outlives_the_program(tmp_path: Path, function: str, number: signal.Signals) -> None:

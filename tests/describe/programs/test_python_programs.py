@@ -321,6 +321,7 @@ def test_a_formula_that_gives_no_seconds_is_an_error_with_its_place(tmp_path: Pa
         sc.forecast(str(path), MACHINE, {"P": 4})
 
 
+@pytest.mark.thorough
 def test_sweeps_know_a_program_by_its_source_and_run_it_in_worker_processes(tmp_path: Path) -> None:
     metas = []
     for seconds in (2, 3):

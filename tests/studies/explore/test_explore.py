@@ -346,6 +346,7 @@ def test_only_workloads_are_confirmed() -> None:
         confirm(solution, 1)
 
 
+@pytest.mark.thorough
 def test_distinct_best_points() -> None:
     problem = stated_problem(
         "tune", native("jacobi", "torus-cluster", {"n": 1000}), ["P=1:9", "network.startup=1 us:2 us"]

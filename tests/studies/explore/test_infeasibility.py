@@ -97,6 +97,7 @@ def test_the_architect_by_hand() -> None:
     assert names_of(why) == [{"power", "peak"}]
 
 
+@pytest.mark.thorough
 def test_the_architect_with_a_faster_clock() -> None:
     """72 GPUs need 50e12/72 FLOP/s each, which is 50e12/72/133.2e9 flop per byte."""
     design_problem = problem(

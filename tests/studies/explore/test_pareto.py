@@ -61,6 +61,7 @@ def test_a_front_of_three_objectives_on_a_sphere() -> None:
     assert len(values) >= 6
 
 
+@pytest.mark.thorough
 def test_a_front_under_a_constraint() -> None:
     """a = x against 10 - x, both cheaper with small c; c >= 2: the front is the line a + b = 14."""
     design_problem = problem(["x=0:10", "c=0:5"], {"a": "x + c", "b": "10 - x + c"}, ["a", "b"], ["c >= 2"])

@@ -136,6 +136,7 @@ def test_a_boundary_gathers_points_where_it_bends() -> None:
         assert near <= simulated.limit_s <= far
 
 
+@pytest.mark.thorough
 def test_too_few_points_are_said() -> None:
     inputs = cg_of_64("half")
     assert simulated_region(inputs, ("interfaces",), 2).off == math.inf

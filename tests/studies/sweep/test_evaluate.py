@@ -87,6 +87,7 @@ def test_what_is_wrong_in_the_program_does_not_end_a_sweep(monkeypatch: pytest.M
     assert row.reason == "internal error: ZeroDivisionError: a mistake"
 
 
+@pytest.mark.thorough
 def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
     sweep = sweep_of(
         "jacobi", "mesh-256", ["network.topology.kind=mesh,torus", "seed=1,2"], reading="simulate", settings={"P": "16"}
@@ -97,6 +98,7 @@ def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
         assert row.results["simulated_makespan_s"] == result.makespan_s
 
 
+@pytest.mark.thorough
 def test_a_task_gives_the_same_rows_however_it_is_cut_and_wherever() -> None:
     sweep = sweep_of("jacobi", "mesh-256", ["P=1:16:x2", "n=500,1000"], reading="both")
     packed, points = pack(sweep), tuple(sweep.points())

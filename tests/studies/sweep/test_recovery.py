@@ -126,6 +126,7 @@ def test_no_cut_gives_a_wrong_row_and_every_cut_is_named(
         recovered(path, rows)
 
 
+@pytest.mark.thorough
 def test_an_overwritten_leaf_loses_its_own_rows_alone(
     made: tuple[bytes, dict[int, PointResult]], tmp_path: Path
 ) -> None:

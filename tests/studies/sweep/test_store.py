@@ -298,6 +298,7 @@ for number in range(10**6):
     assert values[-1] <= done[-1] <= values[-1] + 1  # one may be stored that was not told yet
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_named_and_nothing_is_lost(path: Path) -> None:
     body = """
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))

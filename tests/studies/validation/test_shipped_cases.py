@@ -36,6 +36,7 @@ def test_some_are_quick() -> None:
     assert not any(case.quick and case.full for case in CASES)
 
 
+@pytest.mark.thorough
 def test_a_case_can_be_judged_by_its_reader() -> None:
     cases = list(CASES)
     assert names_of(cases, lambda case: case.claim.endswith(".")) == []
@@ -64,6 +65,7 @@ ILLUSTRATED = {
 }
 
 
+@pytest.mark.thorough
 def test_a_derivation_leads_to_what_is_claimed() -> None:
     cases = [case for case in CASES if case.derivation and not case.missing]
     assert len(cases) > 100

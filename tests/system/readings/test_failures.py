@@ -104,6 +104,7 @@ def replayed_s(failures: list[float], times: CheckpointTimes, work_s: float) -> 
 EIGHTHS = st.integers(0, 80).map(lambda number: number / 8)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(2000, ordinary=200))
 @given(
     st.lists(st.integers(1, 1600).map(lambda number: number / 8), max_size=8),

@@ -123,6 +123,7 @@ def test_every_root(ranks: int) -> None:
             assert of_plan(make_plan(point)) == rows
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("constants", [HOCKNEY, LOGGOPS], ids=["hockney", "loggops"])
 @pytest.mark.parametrize("ranks", [*range(1, 41), 64, 128] if THOROUGH else [6, 23])
 def test_groups_take_what_the_one_that_takes_longest_takes_by_itself(ranks: int, constants: dict) -> None:

@@ -242,6 +242,7 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
     assert_equal(result, simulate(workload, described, {"P": ranks}, effects="none"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "workload", [name for name in plain_workloads() if name != "seismic" and not needs_memory(name)]
 )
