@@ -137,6 +137,11 @@ def has_unit(text: str, dimension: str) -> bool:
     return match is not None and match.group(2) != "" and match.group(2) in _dimension_units(dimension, None)
 
 
+def units_with_dimension() -> dict[str, str]:
+    """Every unit but that of a plain count, and the dimension that it belongs to."""
+    return {unit: dimension for dimension, units in _TABLE.items() if dimension != "count" for unit in units}
+
+
 def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
     """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
 

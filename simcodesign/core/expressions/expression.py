@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest, shorten
+from simcodesign.core.expressions.quantity_literals import QuantityLiteral, quantity_literals, without_quantities
 
 MAX_LENGTH = 4096
 MAX_DEPTH = 200
@@ -95,7 +96,11 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A literal as it is ``written``; of a quantity ``dimension`` is that of its unit, and the value is in SI units."""
+
     value: np.float64
+    written: str = field(default="", compare=False)
+    dimension: str = ""
 
     def evaluate(self, values: Values) -> Value:
         return self.value
@@ -197,22 +202,25 @@ class Expression:
         return InputError(what, self.place, value=self.text, allowed=allowed)
 
 
-def parse(text: str | int | float, place: Place | None = None) -> Expression:
+def parse(text: str | int | float, place: Place | None = None, *, with_units: bool = False) -> Expression:
     """The expression that ``text`` spells; a number stands for itself.
 
     Allowed are numbers, names (ASCII, not starting with an underscore), ``+ - * / // % **``, comparisons,
     brackets and calls of ``FUNCTIONS``, up to ``MAX_LENGTH`` characters and ``MAX_DEPTH`` levels (a sum of n
-    terms has n levels). Raises InputError for anything else.
+    terms has n levels). ``with_units``: quantities too (``2.5 us``, one atom each, in SI units), and names with dots
+    (``network.startup``). Raises InputError for anything else.
     """
     if isinstance(text, int | float | np.integer | np.floating) and not isinstance(text, bool):
         return _parse_number(text, place)
     if not isinstance(text, str):
         raise InputError("not an expression", place, value=text, allowed="a number or text like '2*n + 1'")
     text = text.translate(_SPACES).strip(" ")
-    _check_text(text, place)
-    body = _syntax_tree(text, place)
+    literals = quantity_literals(text, place) if with_units and len(text) <= MAX_LENGTH else {}
+    code = without_quantities(text, literals)
+    _check_text(code, text, place)
+    body = _syntax_tree(code, text, place)
     _check_depth(body, text, place)
-    builder = _Builder(text, place)
+    builder = _Builder(text, place, literals if with_units else None)
     try:
         tree = builder.build(body)
     except RecursionError as error:
@@ -263,13 +271,14 @@ def _parse_number(number: Any, place: Place | None) -> Expression:
     return Expression(text, frozenset(), Number(value), place)
 
 
-def _check_text(text: str, place: Place | None) -> None:
+def _check_text(code: str, text: str, place: Place | None) -> None:
+    """``code`` is the text with names in place of quantities."""
     if not text:
         raise InputError("empty expression", place, value=text, allowed=_ALLOWED)
     if len(text) > MAX_LENGTH:
         allowed = f"up to {MAX_LENGTH} characters"
         raise InputError(f"expression of {len(text)} characters", place, value=text, allowed=allowed)
-    forbidden = _FORBIDDEN.search(text)
+    forbidden = _FORBIDDEN.search(code)
     if forbidden:
         what = f"character {forbidden.group()!r} at column {forbidden.start() + 1} of an expression"
         raise InputError(what, place, value=text, allowed=_ALLOWED)
@@ -280,11 +289,11 @@ def _check_text(text: str, place: Place | None) -> None:
             raise _too_deep(text, place)
 
 
-def _syntax_tree(text: str, place: Place | None) -> ast.expr:
+def _syntax_tree(code: str, text: str, place: Place | None) -> ast.expr:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the tokenizer about "1if": that is refused below
-            return ast.parse(text, mode="eval").body
+            return ast.parse(code, mode="eval").body
     except SyntaxError as error:
         what = f"syntax error at column {error.offset or 1} of an expression"
         raise InputError(what, place, value=text, allowed=_ALLOWED) from error
@@ -310,18 +319,24 @@ def _too_deep(text: str, place: Place | None) -> InputError:
 
 
 class _Builder:
-    """Translates a syntax tree and collects the names it meets."""
+    """Translates a syntax tree and collects the names it meets; ``literals``: quantities by column, None where neither
+    these nor names with dots are allowed."""
 
-    def __init__(self, text: str, place: Place | None) -> None:
+    def __init__(self, text: str, place: Place | None, literals: Mapping[int, QuantityLiteral] | None) -> None:
         self.text, self.place = text, place
+        self.literals = literals
         self.names: set[str] = set()
 
     def build(self, node: ast.expr) -> Node:
         match node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 return self._number(node, value)
+            case ast.Name() if self.literals and (literal := self.literals.get(node.col_offset)):
+                return Number(np.float64(literal.value), literal.text, literal.dimension)
             case ast.Name(id=name):
                 return self._name(node, name)
+            case ast.Attribute() if self.literals is not None and (path := self._path(node)):
+                return self._name(node, path)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYMBOLS:
                 return Operation(_SYMBOLS[type(op)], self.build(left), self.build(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -343,7 +358,16 @@ class _Builder:
             number = float("inf")
         if number == float("inf"):
             raise self._error(node, "number too large", "numbers up to 1.8e308")
-        return Number(np.float64(number))
+        return Number(np.float64(number), self.text[node.col_offset : node.end_col_offset])
+
+    def _path(self, node: ast.expr) -> str:
+        """``network.startup``; empty if it is no path of names."""
+        parts = []
+        while isinstance(node, ast.Attribute) and not node.attr.startswith("_"):
+            parts.append(node.attr)
+            node = node.value
+        is_path = isinstance(node, ast.Name) and node.col_offset not in (self.literals or ())
+        return ".".join((node.id, *reversed(parts))) if is_path and isinstance(node, ast.Name) else ""
 
     def _name(self, node: ast.expr, name: str) -> Name:
         if name.startswith("_"):
