@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.node_levels import LevelCosts, NodeLevels
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Succession
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
@@ -20,6 +21,15 @@ from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
 Ints = NDArray[np.int64]
 #: Sources, targets (both shape (n,)) and bytes of n messages of one size, or of a size each.
 Rows = Iterator[tuple[Ints, Ints, FloatOrArray]]
+
+
+@dataclass(frozen=True)
+class OnNodes:
+    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and ``traffic(node,
+    size_bytes)`` by the node (P,) of every rank."""
+
+    cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
+    traffic: Callable[[Ints, float], Rows]
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class AlgorithmForm:
     ``segmented(size_bytes, price, segments)``: the cost where data are passed on in so many equal parts.
     ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P); ``traffic`` then
     takes (P,).
+    ``on_nodes``: the same of an algorithm that looks at nodes; ``cost`` and ``traffic`` are then those of ranks that
+    each have a node for themselves.
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
@@ -53,6 +65,7 @@ class AlgorithmForm:
     doubling: Doubling | None = None
     segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
     of_sizes: Callable[[FloatOrArray, MessageCosts], Cost] | None = None
+    on_nodes: OnNodes | None = None
 
 
 #: By operation and algorithm.

@@ -28,7 +28,8 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
     rest = p.ranks - power
-    stay = np.maximum(np.maximum(m.apart_s, m.next_receive_s), m.send_s + m.receive_s)
+    held = m.apart_s + np.where(m.waits, size * p.reduction_s_per_byte, 0.0)  # operators wait for both messages
+    stay = np.maximum(np.maximum(held, m.next_receive_s), m.send_s + m.receive_s)
     between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
     folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
     if not m.in_order:

@@ -24,6 +24,7 @@ from simcodesign.analytic.indexed_loops.index_shapes import CONSTANT, IndexedLoo
 from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.messages.even_sharing import evenly_shared_s
 from simcodesign.analytic.messages.message_costs import FREE, Cost, MessageCosts, price, selected
+from simcodesign.analytic.messages.node_levels import levels_at
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
 from simcodesign.analytic.power import all_busy_s
@@ -32,7 +33,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import RULES
-from simcodesign.describe.demands.collective import SIGNALS, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
@@ -44,6 +45,8 @@ class CollectiveForm(ClosedForm[Collective]):
         check_roots(step, demand.root, sizes)
 
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
+            if demand.looks_at_nodes:
+                return _on_nodes(demand, step)
             prices = prices_at(step, groups.ranks)
             cost = _cost(demand, step, prices, size_names(step, groups))
             return cost, lambda: all_busy_s(cost, prices)
@@ -57,7 +60,9 @@ class CollectiveForm(ClosedForm[Collective]):
         is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None
         if not is_convex or np.isfinite(network.stored_bytes) or step.evaluation.design_point.has_power:
             return None
-        if demand.is_sized_by_rank or demand.segment is not None or not loop.has_roots(step, demand.root, groups):
+        if demand.looks_at_nodes or demand.is_sized_by_rank or demand.segment is not None:
+            return None
+        if not loop.has_roots(step, demand.root, groups):
             return None
         shape = Shape.of(demand.bytes.tree, loop.index)
         if shape is None or shape == CONSTANT:
@@ -76,7 +81,7 @@ class CollectiveForm(ClosedForm[Collective]):
         return shape if loop.is_linear(price_s, demand.bytes, names) else None
 
     def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
-        if demand.group is not None or demand.is_sized_by_rank:
+        if demand.group is not None or demand.is_sized_by_rank or demand.looks_at_nodes:
             return Operation(step.phase, demand.label, float(charge.time_s))
         form, prices = algorithm_form_of(demand), prices_at(step)
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
@@ -105,7 +110,11 @@ class CollectiveForm(ClosedForm[Collective]):
         for members, names in members_of_groups(step, demand.root):
             size, segments = step.amount(demand.bytes, "bytes", names), float(_segments(demand, step, names))
             form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
-            one = collective_traffic(form, members.shape[1], size / segments).among(members)
+            if form.on_nodes is None:
+                one = collective_traffic(form, members.shape[1], size / segments).among(members)
+            else:
+                node = step.machine.node_of(members.shape[1])[members[0]]
+                one = Traffic.of_rows(form.on_nodes.traffic(node, float(size))).among(members)
             parts.append(replace(one, messages=one.messages * segments))
         return Traffic.together(parts)
 
@@ -138,6 +147,9 @@ class CollectiveForm(ClosedForm[Collective]):
         return max(float(algorithm_form_of(way).cost(0.0, free).messages) for way in ways)
 
     def requirements(self, demand: Collective, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        if demand.looks_at_nodes:
+            what = f"{demand.label} has no requirements of its own: what it sends depends on the ranks of a node"
+            raise InputError(what, demand.place, value=demand.algorithm, allowed=_of_ranks_alone(demand))
         network, ranks = step.evaluation.machine.network, step.evaluation.ranks
         sent_bytes: FloatOrArray = 0.0
         for groups in group_sizes(step):
@@ -194,8 +206,25 @@ def _cost(
     return form.segmented(size, prices, _segments(demand, step, names))
 
 
+def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[], FloatOrArray]]:
+    """What an operation that looks at nodes costs, and for how long all ranks are at work on its messages."""
+    form = algorithm_form_of(demand).on_nodes
+    assert form is not None
+    levels = levels_at(step, demand.root)
+    costs = form.cost(step.amount(demand.bytes, "bytes"), levels)
+    return costs.whole, lambda: all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
+
+
+def _of_ranks_alone(demand: Collective) -> str:
+    """The algorithms that do not look at nodes."""
+    return ", ".join(name for name in ALGORITHMS[demand.name] if (demand.name, name) not in TWO_LEVEL)
+
+
 def _check_named(demand: Collective) -> None:
-    """InputError where the algorithm depends on numbers."""
+    """InputError where the algorithm depends on numbers, or on the nodes of the machine."""
+    if demand.looks_at_nodes:
+        what = f"{demand.label} has no formula: its messages depend on the ranks of a node"
+        raise InputError(what, demand.place, value=demand.algorithm, allowed=_of_ranks_alone(demand))
     if demand.is_open:
         what = f"{demand.label} has no formula: which algorithm it takes depends on the bytes and the ranks"
         raise InputError(what, demand.place, allowed=", ".join(rule.algorithm for rule in RULES[demand.name]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
@@ -37,6 +37,11 @@ class Traffic:
         return Traffic(source, target, size, messages)
 
     @classmethod
+    def of_rows(cls, rows: Rows) -> Traffic:
+        """One message for each source and target of the rows."""
+        return _together((*row, 1.0) for row in rows)
+
+    @classmethod
     def together(cls, parts: Sequence[Traffic]) -> Traffic:
         """All these messages; of one part at least."""
         if len(parts) == 1:
@@ -47,7 +52,7 @@ class Traffic:
 
 def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: FloatOrArray) -> Traffic:
     """The messages of one collective operation, of one size or (P,) by rank."""
-    return _together((*row, 1.0) for row in form.traffic(np.arange(ranks), size_bytes))
+    return Traffic.of_rows(form.traffic(np.arange(ranks), size_bytes))
 
 
 def halo_traffic(

@@ -57,12 +57,17 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     network, far = machine.network, slowest_links(machine.network)
     if network.node is None:
         return far
-    within, count = _within(network.node), np.asarray(ranks)
-    if network.socket is not None:
-        # Ranks that each have a node for themselves are on its first socket.
-        alone = machine.mapping == "one_per_node" or machine.ranks_on_first_node <= machine.processors_per_socket
-        within = _larger(within, _within(network.socket), ~np.asarray(alone) & (count > machine.processors_per_socket))
-    return _larger(within, far, count > machine.ranks_on_first_node)
+    return _larger(links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.ranks_on_first_node)
+
+
+def links_within_nodes(machine: Machine, node: LocalMessages, ranks: FloatOrArray) -> RouteLinks:
+    """Those that no message within a node exceeds, where these cost what ``node`` says."""
+    within, socket = _within(node), machine.network.socket
+    if socket is None:
+        return within
+    # Ranks that each have a node for themselves are on its first socket.
+    alone = machine.mapping == "one_per_node" or machine.ranks_on_first_node <= machine.processors_per_socket
+    return _larger(within, _within(socket), ~np.asarray(alone) & (np.asarray(ranks) > machine.processors_per_socket))
 
 
 def _within(part: LocalMessages) -> RouteLinks:

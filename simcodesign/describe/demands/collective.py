@@ -28,17 +28,17 @@ from simcodesign.describe.demands.base import Demand
 ENTRY_POINTS = "simcodesign.collectives"
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: Registry[str, list[str]] = Registry("collective operation", __name__, ENTRY_POINTS)
-ALGORITHMS.add("broadcast", ["binomial", "binary_tree", "chain", "scatter_allgather", "linear"])
-ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear"])
+ALGORITHMS.add("broadcast", ["binomial", "binary_tree", "chain", "scatter_allgather", "linear", "two_level"])
+ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear"])
-ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast"])
+ALGORITHMS.add("allreduce", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast", "two_level"])
 ALGORITHMS.add("reduce_scatter", ["recursive_halving", "ring", "pairwise"])
 ALGORITHMS.add("scan", ["recursive_doubling", "linear"])
-ALGORITHMS.add("allgather", ["ring", "recursive_doubling", "bruck", "neighbour_exchange", "linear"])
+ALGORITHMS.add("allgather", ["ring", "recursive_doubling", "bruck", "neighbour_exchange", "linear", "two_level"])
 ALGORITHMS.add("all_to_all", ["pairwise", "linear", "bruck"])
 ALGORITHMS.add("all_broadcast", ["linear"])
-ALGORITHMS.add("barrier", ["dissemination"])
+ALGORITHMS.add("barrier", ["dissemination", "two_level"])
 #: Algorithms in which the child to come first is the nearest or the farthest one; by default this one.
 ORDERS = {
     ("broadcast", "binomial"): "far",
@@ -48,6 +48,8 @@ ORDERS = {
 }
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
 SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
+#: Algorithms that look at which ranks share a node: within each, then between the first ranks of all, then within again.
+TWO_LEVEL = frozenset((operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier"))
 #: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, or sends to each partner.
 SIZED_BY_RANK = frozenset(
     {("allgather", "ring"), ("allgather", "linear"), ("all_to_all", "pairwise"), ("all_to_all", "linear")}
@@ -116,7 +118,16 @@ class Collective(Demand):
         """Whether its bytes depend on the rank that sends them."""
         return "rank" in self.bytes.names
 
+    @property
+    def looks_at_nodes(self) -> bool:
+        """Whether its messages depend on which ranks share a node."""
+        return self.key in TWO_LEVEL
+
     def __post_init__(self) -> None:
+        if self.looks_at_nodes and self.group is not None:
+            others = ", ".join(name for name in ALGORITHMS[self.name] if (self.name, name) not in TWO_LEVEL)
+            what = f"{self.algorithm} of {self.name} is of all ranks, not of those of a group"
+            raise InputError(what, self.place, value=self.group, allowed=f"in a group: {others}")
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
             allowed = "; ".join(sorted(f"{algorithm} of {name}" for name, algorithm in SIZED_BY_RANK))
             what = f"'rank' cannot be used in bytes of {self.label}"

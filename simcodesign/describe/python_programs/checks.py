@@ -13,6 +13,7 @@ from simcodesign.describe.demands.collective import (
     ROOTED,
     SEGMENTED,
     SIGNALS,
+    TWO_LEVEL,
     algorithm_in_order,
     algorithm_names,
 )
@@ -78,6 +79,9 @@ def _collective(name: str, size: object, rest: Iterable[Any], ranks: int, place:
     elif algorithm not in algorithm_names(name):
         allowed = nearest(str(algorithm), algorithm_names(name))
         raise InputError(f"no such algorithm of {name}", place, value=algorithm, allowed=allowed)
+    if (name, algorithm) in TWO_LEVEL:
+        others = ", ".join(one for one in algorithm_names(name) if (name, one) not in TWO_LEVEL)
+        raise InputError(f"{name} in a program in Python looks at no nodes", place, value=algorithm, allowed=others)
     segments: tuple[int, ...] = ()
     for option, value in options:
         if option == "segment" and (name, algorithm) in SEGMENTED:

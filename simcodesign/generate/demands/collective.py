@@ -11,6 +11,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import Collective
+from simcodesign.generate.columns import Int32s
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.messages.group_columns import equal_groups
@@ -39,7 +40,8 @@ class CollectiveLowering(Lowering[Collective]):
             size_bytes = size_bytes if demand.is_sized_by_rank else float(size_bytes)
             _note(writer, 1.0, size_bytes)
             way = demand.choices(float(writer.builder.ranks), size_bytes)[0][0]
-            messages_of(way).write(writer.columns, size_bytes, **_options(demand, writer))
+            options = _options(demand, writer) | _nodes(way, writer)
+            messages_of(way).write(writer.columns, size_bytes, **options)
             return
         for several in equal_groups(writer.step, demand.root):
             size_bytes = float(writer.amount(demand.bytes, "bytes", several.names))
@@ -47,13 +49,22 @@ class CollectiveLowering(Lowering[Collective]):
             taking_part[several.members] = 1.0
             _note(writer, taking_part, size_bytes)
             way = demand.chosen(several.size, size_bytes)
-            messages_of(way).write(several.ranks, size_bytes, **_options(demand, writer, several.names))
+            options = _options(demand, writer, several.names) | _nodes(way, writer, several.members[0])
+            messages_of(way).write(several.ranks, size_bytes, **options)
             writer.columns.columns += several.columns(writer.builder.ranks)
 
 
 def _options(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> dict[str, Any]:
     """What the algorithm takes besides the bytes."""
     return {} if demand.segment is None else {"segments": _segments(demand, writer, names)}
+
+
+def _nodes(demand: Collective, writer: StepWriter, members: Int32s | None = None) -> dict[str, Any]:
+    """The nodes of the ranks, or of these members in their order, for an algorithm that looks at them."""
+    if not demand.looks_at_nodes:
+        return {}
+    node = writer.machine.node_of(writer.builder.ranks)
+    return {"node": node if members is None else node[members]}
 
 
 def _segments(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> int:

@@ -17,7 +17,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import placed_demands, with_phase
-from simcodesign.generate.columns import Column
+from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES, Column
 from simcodesign.generate.messages.cost_model import (
     arrival_s,
     between_s,
@@ -119,8 +119,11 @@ class MessagePricing:
         if self._counted:
             return {}
         if is_collective or not machine.network.paths_differ:
-            way = self._of_anybody(machine)
-            return {column.alike: way for column in columns}
+            every: dict[int | None, Way] = dict.fromkeys({column.alike for column in columns}, self._of_anybody(machine))
+            if is_collective and machine.network.node is not None:
+                every[WITHIN_NODES] = self._ways.within_nodes(machine.network.node, machine.network.socket)
+                every[BETWEEN_NODES] = Way.of_hops(machine.network, self._law)
+            return every
         ways: dict[int | None, list[Way]] = {}
         for column in columns:
             if column.alike is not None and column.kind == SEND:

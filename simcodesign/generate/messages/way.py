@@ -80,12 +80,15 @@ class Ways:
         network = machine.network
         if network.node is None:
             return Way.of_hops(network, hops)
-        ways = [_local(network.node)]
-        if network.socket is not None and self._socket.any():
-            ways.append(_local(network.socket))
+        ways = [self.within_nodes(network.node, network.socket)]
         if (self.node != self.node[0]).any():
             ways.append(Way.of_hops(network, hops))
         return slowest(ways)
+
+    def within_nodes(self, node: LocalMessages, socket: LocalMessages | None) -> Way:
+        """The slowest within any node, between its sockets if there are ranks on several."""
+        several = socket is not None and self._socket.any()
+        return slowest([_local(node), *((_local(socket),) if several and socket is not None else ())])
 
     def _within_nodes(self, network: Network, way: Way, source: Int64s, target: Int64s) -> Way:
         """The ways where messages within a node have a startup and a bandwidth of their own."""

@@ -1,0 +1,263 @@
+"""Closed forms of collective operations on two levels: the sum of those within nodes and between their leaders.
+
+That is the time where all nodes have as many ranks. Where some have fewer, their leaders begin before the others, or
+have less to do after them, and in Hockney's model leaders are followed one by one (``rank_by_rank.leaders``). In
+LogGOPS, and beyond ``MOST_NODES`` nodes, all nodes are taken to have as many ranks as the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import (
+    AlgorithmForm,
+    Ints,
+    OnNodes,
+    Rows,
+    register_algorithm_form,
+)
+from simcodesign.analytic.collectives.all_to_all import sent_to_each_other
+from simcodesign.analytic.collectives.allgather import allgather_ring
+from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, doubling, sent_by_doubling
+from simcodesign.analytic.collectives.barrier import barrier_dissemination, dissemination, sent_by_signals
+from simcodesign.analytic.collectives.broadcast import broadcast_binomial
+from simcodesign.analytic.collectives.gather import gather_binomial
+from simcodesign.analytic.collectives.patterns import binomial_tree, halving_blocks, ring, upwards
+from simcodesign.analytic.collectives.reduce import reduce_binomial
+from simcodesign.analytic.collectives.rounds import tree_blocks
+from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.collectives.trees import halving_down_s
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
+from simcodesign.analytic.rank_by_rank import leaders
+from simcodesign.core.units import FloatOrArray
+
+#: The time of what the ranks of one node do, by their number.
+NodeTime = Callable[[float], FloatOrArray]
+
+
+def _within(form: Callable[[FloatOrArray, MessageCosts], Cost], size: FloatOrArray, levels: NodeLevels) -> NodeTime:
+    return cache(lambda ranks: form(size, levels.near(ranks)).time_s)
+
+
+def _time_s(
+    even_s: FloatOrArray, levels: NodeLevels, size: FloatOrArray, of_nodes: Callable[[Nodes], Floats]
+) -> FloatOrArray:
+    """The time where all nodes have as many ranks, else by nodes: (n, N) when each is done."""
+    if not levels.between.message(size).in_order:
+        return even_s
+    shape = np.broadcast_shapes(np.shape(even_s), np.shape(size))
+    return levels.by_nodes(np.broadcast_to(even_s, shape), lambda nodes: of_nodes(nodes).max(axis=1))
+
+
+def broadcast_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
+    """Between leaders, until every leader can send on; then within nodes."""
+    m, down = levels.between.message(size), _within(broadcast_binomial, size, levels)
+    far, near = broadcast_binomial(size, levels.between), broadcast_binomial(size, levels.within)
+    ready_s = halving_down_s(levels.between.ranks, lambda _: m, then_sends=True)
+    even_s = np.where(np.asarray(levels.within.ranks) > 1, ready_s + near.time_s, far.time_s)
+    time_s = _time_s(
+        even_s,
+        levels,
+        size,
+        lambda nodes: leaders.tree_down(nodes.start(), nodes.message(m)) + nodes.each(down),
+    )
+    return LevelCosts(time_s, _by_others(near, size, levels), far)
+
+
+def reduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
+    """Within nodes, then between leaders."""
+    m, up = levels.between.reduced(size), _within(reduce_binomial, size, levels)
+    near, far = reduce_binomial(size, levels.within), reduce_binomial(size, levels.between)
+    time_s = _time_s(
+        near.time_s + far.time_s,
+        levels,
+        size,
+        lambda nodes: leaders.tree_up(nodes.each(up), nodes.message(m)),
+    )
+    return LevelCosts(time_s, _by_others(near, size, levels, reduces=True), far)
+
+
+def allreduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
+    """A reduce within nodes, recursive doubling between leaders, a broadcast within nodes."""
+    m, reduction_s = levels.between.message(size), size * levels.between.reduction_s_per_byte
+    up, down = _within(reduce_binomial, size, levels), _within(broadcast_binomial, size, levels)
+    first, last = reduce_binomial(size, levels.within), broadcast_binomial(size, levels.within)
+    far = allreduce_recursive_doubling(size, levels.between)
+
+    def of_nodes(nodes: Nodes) -> Floats:
+        reduced = leaders.folded_doubling(nodes.each(up), nodes.message(m), nodes.picked(reduction_s))
+        return reduced + nodes.each(down)
+
+    time_s = _time_s(first.time_s + far.time_s + last.time_s, levels, size, of_nodes)
+    once = _by_others(first, size, levels, reduces=True)
+    return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
+
+
+def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
+    """Signals up within nodes, dissemination between leaders, signals down within nodes."""
+    m = levels.between.message(size)
+    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, size, levels)
+    first, last = gather_binomial(size, levels.within), broadcast_binomial(size, levels.within)
+    far = barrier_dissemination(size, levels.between)
+    time_s = _time_s(
+        first.time_s + far.time_s + last.time_s,
+        levels,
+        size,
+        lambda nodes: leaders.dissemination(nodes.each(up), nodes.message(m)) + nodes.each(down),
+    )
+    once = _by_others(first, size, levels)
+    return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
+
+
+def allgather_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
+    """A gather within nodes, a ring of leaders with the blocks of whole nodes, a broadcast of all blocks within."""
+    every, most = levels.ranks * size, levels.within.ranks * size
+    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, every, levels)
+    first, last = gather_binomial(size, levels.within), broadcast_binomial(every, levels.within)
+    far = allgather_ring(most, levels.between)
+    block = cache(lambda ranks: levels.between.message(ranks * size))
+    time_s = _time_s(
+        first.time_s + far.time_s + last.time_s,
+        levels,
+        size,
+        lambda nodes: leaders.ring(nodes.each(up), nodes.messages(block)) + nodes.each(down),
+    )
+    blocks = levels.by_nodes(
+        levels.between.ranks * tree_blocks(levels.within.ranks),
+        lambda nodes: nodes.each(cache(tree_blocks)).sum(axis=1),
+    )
+    within = Cost(first.time_s + last.time_s, 2 * levels.others, blocks * size + levels.others * every)
+    return LevelCosts(time_s, within, replace(far, message_bytes=(levels.between.ranks - 1) * every))
+
+
+def _by_others(cost: Cost, size: FloatOrArray, levels: NodeLevels, reduces: bool = False) -> Cost:
+    """What the ranks of one node cost as that of all, each of which sends or receives once, but for the leaders."""
+    sent = levels.others * size
+    return Cost(cost.time_s, levels.others, sent, cost.reduction_s, sent if reduces else 0.0)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Who sends to whom on two levels. ``nodes``: the ranks of every node, its leader first, in leaders' order."""
+
+    nodes: list[Ints]
+
+    @classmethod
+    def of(cls, node: Ints) -> _Members:
+        """By the node (P,) of every rank."""
+        order = np.argsort(node, kind="stable")
+        nodes = np.split(order, np.flatnonzero(np.diff(node[order])) + 1)
+        return cls(sorted(nodes, key=lambda several: int(several[0])))
+
+    def within(self, pattern: Callable[[Ints, float], Rows], size: float) -> Rows:
+        """A pattern among the ranks of every node."""
+        for ranks in sorted({len(several) for several in self.nodes}):
+            members = np.stack([several for several in self.nodes if len(several) == ranks])
+            for source, target, each in pattern(np.arange(ranks), size):
+                yield members[:, source].ravel(), members[:, target].ravel(), each
+
+    def between(self, pattern: Callable[..., Rows], size: FloatOrArray) -> Rows:
+        """A pattern among the leaders."""
+        leader = np.array([several[0] for several in self.nodes])
+        for source, target, each in pattern(np.arange(len(leader)), size):
+            yield leader[source], leader[target], each
+
+
+def _broadcast_rows(node: Ints, size: float) -> Rows:
+    members = _Members.of(node)
+    yield from members.between(binomial_tree, size)
+    yield from members.within(binomial_tree, size)
+
+
+def _reduce_rows(node: Ints, size: float) -> Rows:
+    members = _Members.of(node)
+    yield from members.within(upwards(binomial_tree), size)
+    yield from members.between(upwards(binomial_tree), size)
+
+
+def _both_ways(pattern: Callable[..., Rows]) -> Callable[[Ints, float], Rows]:
+    """Up within nodes, a pattern between leaders, and down again."""
+
+    def rows(node: Ints, size: float) -> Iterator[tuple[Ints, Ints, FloatOrArray]]:
+        members = _Members.of(node)
+        yield from members.within(upwards(binomial_tree), size)
+        yield from members.between(pattern, size)
+        yield from members.within(binomial_tree, size)
+
+    return rows
+
+
+def _allgather_rows(node: Ints, size: float) -> Rows:
+    members = _Members.of(node)
+    yield from members.within(upwards(halving_blocks), size)
+    yield from members.between(ring, np.array([len(several) for several in members.nodes]) * size)
+    yield from members.within(binomial_tree, len(node) * size)
+
+
+# Where every rank has a node for itself, it is the algorithm between leaders.
+register_algorithm_form(
+    "broadcast",
+    "two_level",
+    AlgorithmForm(
+        broadcast_binomial,
+        binomial_tree,
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+        on_nodes=OnNodes(broadcast_two_level, _broadcast_rows),
+    ),
+)
+register_algorithm_form(
+    "reduce",
+    "two_level",
+    AlgorithmForm(
+        reduce_binomial,
+        upwards(binomial_tree),
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+        on_nodes=OnNodes(reduce_two_level, _reduce_rows),
+    ),
+)
+register_algorithm_form(
+    "allreduce",
+    "two_level",
+    AlgorithmForm(
+        allreduce_recursive_doubling,
+        doubling,
+        "log2(P)",
+        "log2(P)",
+        sent_by_doubling,
+        folds=True,
+        on_nodes=OnNodes(allreduce_two_level, _both_ways(doubling)),
+    ),
+)
+register_algorithm_form(
+    "allgather",
+    "two_level",
+    AlgorithmForm(
+        allgather_ring,
+        ring,
+        "P - 1",
+        "P - 1",
+        sent_to_each_other,
+        on_nodes=OnNodes(allgather_two_level, _allgather_rows),
+    ),
+)
+register_algorithm_form(
+    "barrier",
+    "two_level",
+    AlgorithmForm(
+        barrier_dissemination,
+        dissemination,
+        "log2(P)",
+        "log2(P)",
+        sent_by_signals,
+        on_nodes=OnNodes(barrier_two_level, _both_ways(dissemination)),
+    ),
+)
