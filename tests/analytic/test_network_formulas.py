@@ -370,7 +370,7 @@ def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: 
         differs = (name == "scan" and algorithm == "recursive_doubling") or (
             ALGORITHM_FORMS[name, algorithm].folds and ranks & (ranks - 1)
         )
-        if model == "loggop" and algorithm in MIXED:
+        if model == "loggop" and (algorithm in MIXED or (name, algorithm) == ("reduce", "two_level")):
             assert float(cost.time_s) * (1 - 1e-12) <= result.makespan_s <= float(cost.time_s) * 1.5
         elif model != "loggop" or not differs:
             assert result.makespan_s == close(cost.time_s), ranks

@@ -452,6 +452,12 @@ PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("all_to_all", "bruck"): index_of_bruck,
     ("all_broadcast", "linear"): burst_in_order,
     ("barrier", "dissemination"): dissemination,
+    # Where every rank has a node for itself:
+    ("broadcast", "two_level"): binomial_broadcast,
+    ("reduce", "two_level"): binomial_reduce,
+    ("allreduce", "two_level"): recursive_doubling,
+    ("allgather", "two_level"): ring,
+    ("barrier", "two_level"): dissemination,
 }
 
 

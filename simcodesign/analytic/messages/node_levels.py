@@ -68,8 +68,10 @@ class Nodes:
 
 def _filled(message: Message, values: Callable[[str], Floats]) -> Message:
     """A message with the values of all of its fields."""
-    names = [one.name for one in fields(Message) if one.name not in ("waits", "in_order")]
-    return replace(message, **{name: values(name) for name in names}, waits=values("waits") > 0)
+    times = ("send_s", "arrival_s", "receive_s", "next_send_s", "next_receive_s")
+    send_s, arrival_s, receive_s, next_send_s, next_receive_s = map(values, times)
+    waits, spread_s = values("waits") > 0, values("spread_s")
+    return Message(send_s, arrival_s, receive_s, next_send_s, next_receive_s, waits, spread_s, message.in_order)
 
 
 @dataclass(frozen=True)
@@ -149,4 +151,5 @@ def _most_ranks(machine: Machine, ranks: FloatOrArray) -> FloatOrArray:
         most: FloatOrArray = np.ceil(np.asarray(ranks) / machine.nodes_used(ranks))
         return most if machine.mapping == "round_robin" else np.minimum(ranks, float(machine.processors_per_node))
     counted = cache(lambda count: float(np.bincount(machine.node_of(int(count))).max()))
-    return np.vectorize(counted, otypes=[np.float64])(ranks)
+    each: FloatOrArray = np.vectorize(counted, otypes=[np.float64])(ranks)
+    return each

@@ -57,7 +57,9 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     network, far = machine.network, slowest_links(machine.network)
     if network.node is None:
         return far
-    return _larger(links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.ranks_on_first_node)
+    return _larger(
+        links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.ranks_on_first_node
+    )
 
 
 def links_within_nodes(machine: Machine, node: LocalMessages, ranks: FloatOrArray) -> RouteLinks:

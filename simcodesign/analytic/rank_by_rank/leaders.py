@@ -6,6 +6,8 @@ A rank does one thing after another. Beyond S bytes it goes on from a send when 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,9 +57,11 @@ def dissemination(now: Floats, m: Message) -> Floats:
 def ring(now: Floats, m: Message) -> Floats:
     """After N - 1 rounds around a ring: at first everybody passes on its own message, then the one that came last."""
     for step in range(now.shape[1] - 1):
-        times = (m.send_s, m.arrival_s, m.receive_s, m.next_send_s, m.next_receive_s, m.waits)
-        turned = (np.roll(np.broadcast_to(time, now.shape), step, axis=1) for time in times)
-        now = _round(now, np.arange(now.shape[1]) - 1, Message(*turned))
+        send_s, arrival_s, waits = (
+            np.roll(np.broadcast_to(part, now.shape), step, axis=1) for part in (m.send_s, m.arrival_s, m.waits)
+        )
+        block = replace(m, send_s=send_s, arrival_s=arrival_s, waits=np.asarray(waits, dtype=np.bool_))
+        now = _round(now, np.arange(now.shape[1]) - 1, block)
     return now
 
 
@@ -84,4 +88,5 @@ def _round(now: Floats, source: Ints, m: Message, reduction_s: FloatOrArray = 0.
     done = taken + receive_s[:, source]
     held = np.zeros_like(now)
     held[:, source] = taken
-    return np.where(m.waits, np.maximum(done, held), done) + reduction_s
+    after: Floats = np.where(m.waits, np.maximum(done, held), done) + reduction_s
+    return after

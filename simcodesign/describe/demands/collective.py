@@ -48,8 +48,10 @@ ORDERS = {
 }
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
 SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
-#: Algorithms that look at which ranks share a node: within each, then between the first ranks of all, then within again.
-TWO_LEVEL = frozenset((operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier"))
+#: Algorithms that look at which ranks share a node: within nodes, between their first ranks, within nodes again.
+TWO_LEVEL = frozenset(
+    (operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier")
+)
 #: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, or sends to each partner.
 SIZED_BY_RANK = frozenset(
     {("allgather", "ring"), ("allgather", "linear"), ("all_to_all", "pairwise"), ("all_to_all", "linear")}

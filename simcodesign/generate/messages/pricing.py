@@ -119,7 +119,9 @@ class MessagePricing:
         if self._counted:
             return {}
         if is_collective or not machine.network.paths_differ:
-            every: dict[int | None, Way] = dict.fromkeys({column.alike for column in columns}, self._of_anybody(machine))
+            every: dict[int | None, Way] = dict.fromkeys(
+                {column.alike for column in columns}, self._of_anybody(machine)
+            )
             if is_collective and machine.network.node is not None:
                 every[WITHIN_NODES] = self._ways.within_nodes(machine.network.node, machine.network.socket)
                 every[BETWEEN_NODES] = Way.of_hops(machine.network, self._law)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.result import Result
-from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, every_algorithm
+from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL, every_algorithm
 from simcodesign.studies.sweep.content_digest import digest
 from simcodesign.studies.sweep.executors import LocalExecutor
 from simcodesign.studies.sweep.run import run
@@ -102,7 +102,7 @@ def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
     assert (mine.messages, mine.message_bytes, mine.flops) == (other.messages, other.message_bytes, other.flops)
 
 
-@pytest.mark.parametrize(("operation", "algorithm"), every_algorithm())
+@pytest.mark.parametrize(("operation", "algorithm"), [key for key in every_algorithm() if key not in TWO_LEVEL])
 @pytest.mark.parametrize("ranks", [1, 5, pytest.param(8, marks=pytest.mark.thorough)])
 def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks: int) -> None:
     size = () if operation in SIGNALS else (4096.0,)
@@ -118,6 +118,14 @@ def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks:
         assert one.makespan_s == other.makespan_s
         forecasts = [sc.forecast(load, machine, {"P": ranks}).makespan_s for load in (mine, text)]
         assert forecasts[0] == pytest.approx(forecasts[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(("operation", "algorithm"), sorted(TWO_LEVEL))
+def test_no_program_looks_at_nodes(operation: str, algorithm: str) -> None:
+    size = () if operation in SIGNALS else (4096.0,)
+    program = program_of(lambda rank, count: [getattr(sc.world, operation)(*size, algorithm=algorithm)])
+    with pytest.raises(InputError, match="looks at no nodes"):
+        sc.simulate(program, MACHINE, {"P": 2})
 
 
 @given(sizes=st.lists(st.integers(0, 10**6), min_size=1, max_size=4), q=st.integers(1, 5), seed=st.integers(0, 99))

@@ -96,7 +96,7 @@ def allgather_two_level(ranks: Ranks, size_bytes: float, node: Int64s | None = N
     within every node."""
     levels = Levels(ranks, node)
     levels.within(lambda local: gather_binomial(local, size_bytes))
-    levels.between(lambda leaders: allgather_ring(leaders, levels.sizes * size_bytes))
+    levels.between(lambda leaders: allgather_ring(leaders, levels.sizes.astype(np.float64) * size_bytes))
     levels.within(lambda local: broadcast_binomial(local, ranks.count * size_bytes))
 
 
