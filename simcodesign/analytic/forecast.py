@@ -13,6 +13,7 @@ from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
 from simcodesign.analytic.indexed_loops.indexed_sums import in_few_iterations
+from simcodesign.analytic.longest_path.program_path import longest_path_of
 from simcodesign.analytic.pipelining.lockstep import pipelined_with_gaps
 from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
@@ -44,6 +45,7 @@ def forecast(
     phases: Collection[str] | None = None,
     bounds: bool = False,
     queueing: bool = True,
+    longest_path: bool = False,
 ) -> Result:
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
@@ -56,6 +58,7 @@ def forecast(
     ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
     than could be looked at one by one (``bounds.MOST_MESSAGES``).
+    ``longest_path`` adds, for one design point, that of the sends and receives that stand in the program by themselves.
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
     queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
 
@@ -84,6 +87,8 @@ def forecast(
             algorithms=_algorithms(account.evaluation.program),
         )
         result = with_failures(result, design_point)
+        if longest_path:
+            result = replace(result, longest_path=longest_path_of(design_point))
         bounded = bounds_of(design_point) if bounds else None
         return result if bounded is None else replace(result, bounds=with_checkpoints(bounded, design_point))
 

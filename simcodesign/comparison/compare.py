@@ -188,7 +188,7 @@ def compare_experiment(
     scenario, chosen = experiment.scenario, experiment.effects
     if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
         raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
-    forecasted = forecast(scenario, bounds=True)
+    forecasted = forecast(scenario, bounds=True, longest_path=True)
 
     def simulated(effects: tuple[str, ...]) -> Result:
         return simulate_experiment(

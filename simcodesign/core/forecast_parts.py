@@ -84,6 +84,15 @@ class Pipelined:
 
 
 @dataclass(frozen=True)
+class LongestPath:
+    """Seconds of the longest path through a program's sends and receives, a lower bound of its simulation without
+    effects (``analytic.longest_path.program_path``). Without a time, ``reason`` says for what none is given."""
+
+    time_s: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class ChosenAlgorithm:
     """An algorithm that a collective operation with ``algorithm: auto`` takes in a phase, and the fewest and the most
     ranks and bytes with which it takes it."""

@@ -15,6 +15,7 @@ from simcodesign.core.forecast_parts import (
     ChosenAlgorithm,
     DemandTime,
     FailureForecast,
+    LongestPath,
     Pipelined,
     SharedLinks,
 )
@@ -67,6 +68,8 @@ class Result(PlainResult):
     of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
     ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
     (``analytic.messages.even_sharing``); None where there are none.
+    ``longest_path``: of a forecast that was to give it, that of the program's own sends and receives; None where it has
+    none of these.
     ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
     makespan but for the waits of ``formulas``, and for checkpoints and failures. None of streams, schedules and
     extrapolated iterations.
@@ -114,6 +117,7 @@ class Result(PlainResult):
     basis: tuple[str, ...] = ()
     pipelined: Pipelined | None = None
     shared_links: SharedLinks | None = None
+    longest_path: LongestPath | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
@@ -185,6 +189,8 @@ class Result(PlainResult):
             shown["pipelined"] = self.pipelined
         if self.shared_links is not None:
             shown["shared_links"] = self.shared_links
+        if self.longest_path is not None:
+            shown["longest_path"] = self.longest_path
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds

@@ -29,7 +29,7 @@ class SendForm(ClosedForm[Send]):
 
     def charge(self, demand: Send, step: EvaluatedStep) -> Charge:
         _check_peers(step, "to", demand.to)
-        message, here = _prices(demand, step).message, step.present
+        message, here = send_prices(demand, step).message, step.present
         size = step.amount(demand.bytes, "bytes")
         sent = step.over_ranks(here * np.ones_like(size)), step.over_ranks(here * size)
         one = message(size)
@@ -39,7 +39,7 @@ class SendForm(ClosedForm[Send]):
     def traffic(self, demand: Send, step: EvaluatedStep) -> Traffic:
         ranks = step.evaluation.design_point.ranks
         source = np.flatnonzero(np.broadcast_to(step.present, ranks))
-        target = _peers(step, "to", demand.to, source)
+        target = peers_of(step, "to", demand.to, source)
         size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), ranks)
         return Traffic(source, target, size[source], np.ones(len(source)))
 
@@ -73,7 +73,7 @@ class ReceiveForm(ClosedForm[Receive]):
         yield from ()
 
 
-def _prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
+def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
     """What the message of every rank costs: by its own route where links differ, for which all ranks are looked at."""
     network, ranks = step.machine.network, step.evaluation.ranks
     if not network.paths_differ:
@@ -119,8 +119,10 @@ def _check_peers(step: EvaluatedStep, what: str, peer: Expression) -> None:
     design_point, group = step.evaluation.design_point, step.demand.communicator
     if design_point.shape:
         return
+    # The indices of loops whose iterations are evaluated one by one.
+    plain = {name: value for name, value in step.evaluation.names.items() if not np.ndim(value)}
     for iteration in step.evaluation.iterations():
-        names = {**design_point.values, "rank": design_point.every_rank(), **iteration}
+        names = {**design_point.values, **plain, "rank": design_point.every_rank(), **iteration}
         if group is None:
             checked_peers(what, peer, names, _present(step, names))
             continue
@@ -138,7 +140,7 @@ def _present(step: EvaluatedStep, names: Mapping[str, FloatOrArray]) -> Ints:
     return np.flatnonzero(np.broadcast_to(here, step.evaluation.design_point.ranks))
 
 
-def _peers(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:
+def peers_of(step: EvaluatedStep, what: str, peer: Expression, here: Ints) -> Ints:
     """The peer of each rank in ``here``, by its number in its group if the step names one; of one design point."""
     if step.demand.communicator is None:
         return checked_peers(what, peer, step.evaluation.names, here)

@@ -169,6 +169,14 @@ def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> 
             yield placed, message_charge(placed, cost, partial(float, busy[place, 2]))
 
 
+def own_work_s(recording: Recording, step: EvaluatedStep, machine: Machine) -> Floats:
+    """(N,) seconds of every entry that is a rank's own work: computation, memory, disk; 0 for others."""
+    costs, served = _Costs(*(np.zeros(len(recording.op)) for _ in range(4))), _Served(recording, step, machine)
+    costs.plain(recording, machine)
+    costs.time_s[served.entry] = served.time_s
+    return costs.time_s
+
+
 def _draws(step: EvaluatedStep, part: str, time_s: float) -> Any:
     return part_draws(step, part, time_s) if step.evaluation.design_point.has_power else ()
 
@@ -215,12 +223,13 @@ class _Costs:
     @classmethod
     def of(cls, recording: Recording, machine: Machine) -> _Costs:
         costs = cls(*(np.zeros(len(recording.op)) for _ in range(4)))
-        costs._plain(recording, machine)
+        costs.plain(recording, machine)
         costs._single_messages(recording, machine)
         costs._collectives(recording, machine)
         return costs
 
-    def _plain(self, recording: Recording, machine: Machine) -> None:
+    def plain(self, recording: Recording, machine: Machine) -> None:
+        """What ranks do by themselves: computation and disk accesses."""
         amount, times = recording.column(2, (kinds.COMPUTE, kinds.ACCESS)), recording.column(3, (kinds.ACCESS,))
         for name in ("flops", "instructions", "seconds", "read", "write"):
             entry = _named(recording, name)

@@ -73,7 +73,10 @@ def checked_peers(what: str, expression: Expression, values: Mapping[str, FloatO
     if len(bad):
         rank = here[bad[0]]
         raise InputError(
-            f"rank {rank}: {what} = {expression.text} is no other rank", expression.place, value=float(every[rank])
+            f"rank {rank}: {what} = {expression.text} is no other rank",
+            expression.place,
+            value=float(every[rank]),
+            allowed=f"0 to {ranks - 1}, not {rank} itself",
         )
     return peer.astype(np.int64)
 

@@ -67,6 +67,11 @@ class Message:
         receive = self.receive_s + work_s
         return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
 
+    def of(self, ranks: NDArray[np.int64]) -> Message:
+        """The messages of some, where the times of all are arrays, or the same."""
+        times = (getattr(self, one.name) for one in fields(self))
+        return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
+
     @property
     def flight_s(self) -> FloatOrArray:
         """From when the sender is done to the arrival, if that is later."""

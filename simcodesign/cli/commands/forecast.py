@@ -36,7 +36,7 @@ def run(options: ForecastOptions) -> None:
     options.output.check()
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
-    result = forecast(scenario, bounds=bounds)
+    result = forecast(scenario, bounds=bounds, longest_path=True)
     if options.output.as_json:
         write_json(result)
     else:

@@ -47,7 +47,8 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     if result.response_s is not None:
         return parts
     parts += [*basis_line(result)]
-    parts += [*pipelined_lines(result), *shared_links_line(result), *failures_line(result)]
+    parts += [*pipelined_lines(result), *longest_path_line(result)]
+    parts += [*shared_links_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds)]
@@ -101,6 +102,17 @@ def _first_of(texts: Iterable[str]) -> str:
     every = list(texts)
     more = f"; and {len(every) - MOST_SEQUENCES} more" if len(every) > MOST_SEQUENCES else ""
     return "; ".join(every[:MOST_SEQUENCES]) + more
+
+
+def longest_path_line(result: Result) -> list[RenderableType]:
+    """The longest path through sends and receives that stand in the program by themselves, beside the sum."""
+    path = result.longest_path
+    if path is None:
+        return []
+    if path.time_s is None:
+        return [paragraph(f"The sum does not know who waits for whom; no longest path is given for {path.reason}.")]
+    text = f"Longest path of the messages: {time_text(path.time_s)}, a lower bound without effects"
+    return [paragraph(f"{text}; the sum, of the busiest rank, does not know who waits for whom.")]
 
 
 def shared_links_line(result: Result) -> list[RenderableType]:

@@ -1,0 +1,1 @@
+"""The longest path through the messages of a program: a lower bound of its simulation without effects."""

@@ -1,0 +1,231 @@
+"""Events of a program's ranks, what each waits for, and when the last one is over.
+
+A node is a moment at which a rank may have to wait for others: the taking up of a message, the end of an operation of
+several ranks, a wait for what was started. An edge says that its target is no earlier than its source and so many
+seconds. Between two nodes a rank does nothing but its own work, so that its clock is a node and an offset: arrays over
+ranks. The longest path is found in an order in which every node comes after all that it waits for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+#: What is taken from anyone, and what no sender waits for.
+NONE = -1
+#: Operations of ranks that are followed; two million take some three seconds.
+MOST_OPERATIONS = 2_000_000
+#: What a step of a few ranks costs, in operations of ranks.
+LEAST_OF_STEP = 50
+
+
+class NoPathError(Exception):
+    """There is no longest path, for the reason given."""
+
+
+class Moments(NamedTuple):
+    """Moments of ranks: ``offset_s`` after a node each."""
+
+    node: Ints
+    offset_s: Floats
+
+    def later(self, time_s: Floats | float) -> Moments:
+        """So much later."""
+        return Moments(self.node, self.offset_s + time_s)
+
+    def of(self, which: NDArray[np.bool_] | Ints) -> Moments:
+        """Those of some."""
+        return Moments(self.node[which], self.offset_s[which])
+
+
+class Sends(NamedTuple):
+    """Messages, an entry each: sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to
+    take up (0 where it counts with the receive). ``goes_on``: the node at which a sender goes on that waits for its
+    receiver; else NONE."""
+
+    source: Ints
+    target: Ints
+    tag: Ints
+    node: Ints
+    offset_s: Floats
+    arrival_s: Floats
+    receive_s: Floats
+    goes_on: Ints
+
+
+class Receives(NamedTuple):
+    """Receives, an entry each; ``source`` is NONE for those from anyone. ``is_priced``: whether what they take is that
+    of the message; ``is_in_turn``: whether what stands after them waits for them."""
+
+    source: Ints
+    target: Ints
+    tag: Ints
+    node: Ints
+    is_priced: NDArray[np.bool_]
+    is_in_turn: NDArray[np.bool_]
+
+
+@dataclass
+class EventGraph:
+    """The events of ``ranks`` ranks so far. ``now``: the clock of each, (P + 1,), of which the last belongs to nobody;
+    ``work_s``, likewise: what its processor has done, before which no rank can be at the same place either."""
+
+    ranks: int
+
+    def __post_init__(self) -> None:
+        every = np.arange(self.ranks + 1)
+        self.now = Moments(every.copy(), np.zeros(len(every)))
+        self.work_s = np.zeros(len(every))
+        self._gap = Moments(np.full(len(every), NONE), np.zeros(len(every)))  # before which no rank sends again
+        self._count, self._spent = len(every), 0
+        self._owners, self._floors_s = [every], [np.zeros(len(every))]
+        self._edges: list[tuple[Ints, Floats, Ints]] = []
+        self._sends: list[Sends] = []
+        self._receives: list[Receives] = []
+
+    def spend(self, operations: float) -> None:
+        """Count operations before they are looked at. NoPathError if they are too many."""
+        self._spent += max(int(min(operations, 2 * MOST_OPERATIONS)), LEAST_OF_STEP)
+        if self._spent > MOST_OPERATIONS:
+            raise NoPathError(f"more than {MOST_OPERATIONS:g} operations of ranks")
+
+    def works(self, who: Ints, time_s: Floats, is_started: bool) -> Moments:
+        """These ranks work for so long, on something that is started or before they go on; when they are done."""
+        ends = self.now.of(who).later(time_s)
+        if not is_started:
+            self.go_to(who, ends)
+            self.work_s[who] += time_s
+        return ends
+
+    def waits(self, who: Ints, until: Moments) -> None:
+        """These ranks go on no earlier than that."""
+        node = self.nodes(who, self.now.of(who))
+        self.edges(until, node)
+        self.go_to(who, Moments(node, np.zeros(len(who))))
+
+    def nodes(self, who: Ints, after: Moments) -> Ints:
+        """New nodes of these ranks, each no earlier than a moment."""
+        numbers = np.arange(self._count, self._count + len(who))
+        self._count += len(who)
+        self._owners.append(who)
+        self._floors_s.append(self.work_s[who])
+        self.edges(after, numbers)
+        return numbers
+
+    def edges(self, source: Moments, target: Ints) -> None:
+        """Each target is no earlier than a moment."""
+        self._edges.append((source.node, source.offset_s, target))
+
+    def go_to(self, who: Ints, at: Moments) -> None:
+        """The clocks of these ranks."""
+        self.now.node[who], self.now.offset_s[who] = at
+
+    def after_gap(self, who: Ints, gap_s: Floats) -> None:
+        """These ranks send now, or when the gap since their last send is over; then not again for ``gap_s``. A gap that
+        began before the rank's latest node is left out."""
+        last, now = self._gap.of(who), self.now.of(who)
+        begins_s = np.where(last.node == now.node, np.maximum(last.offset_s, now.offset_s), now.offset_s)
+        self.now.offset_s[who] = begins_s
+        self._gap.node[who], self._gap.offset_s[who] = now.node, begins_s + gap_s
+
+    def add_sends(self, sends: Sends) -> None:
+        """Messages, in the order of each rank."""
+        self._sends.append(sends)
+
+    def add_receives(self, receives: Receives) -> None:
+        """Receives, in the order of each rank."""
+        self._receives.append(receives)
+
+    def end_s(self) -> float:
+        """When the last rank is done. NoPathError for messages that do not match, and for ranks that wait for each
+        other."""
+        taken_s = self._match()
+        owner, floor_s = np.concatenate(self._owners), np.concatenate(self._floors_s)
+        order = np.argsort(owner, kind="stable")
+        first = np.searchsorted(owner[order], np.arange(self.ranks + 1))
+        sums_s = np.concatenate([[0.0], np.cumsum(taken_s[order])])
+        floor_s[order] += sums_s[1:] - sums_s[first][owner[order]]
+        begin_s = _longest(self._edges, floor_s)
+        of_messages_s = sums_s[np.append(first[1:], len(order))] - sums_s[first]
+        ends_s = begin_s[self.now.node] + self.now.offset_s
+        return float(np.max(np.maximum(ends_s, self.work_s + of_messages_s)))
+
+    def _match(self) -> Floats:
+        """Edges from every message to its receive: the n-th from a source to a target with a tag to the n-th receive
+        of it. (nodes,) seconds for which the processor takes up messages there, where these are not counted yet."""
+        taken_s = np.zeros(self._count)
+        if not self._sends and not self._receives:
+            return taken_s
+        sends = _joined(Sends, self._sends)
+        receives = _joined(Receives, self._receives)
+        here, there = _pairs(sends, receives)
+        receive_s = np.where(receives.is_priced[there], sends.receive_s[here], 0.0)
+        node = receives.node[there]
+        taken_s[node] = np.where(receives.is_in_turn[there], receive_s, 0.0)
+        arrives = Moments(sends.node[here], sends.offset_s[here] + sends.arrival_s[here] + receive_s)
+        self.edges(arrives, node)
+        waits = sends.goes_on[here] != NONE
+        self.edges(Moments(node[waits], np.zeros(int(waits.sum()))), sends.goes_on[here][waits])
+        return taken_s
+
+
+T = TypeVar("T", Sends, Receives)
+
+
+def _joined(kind: type[T], parts: list[T]) -> T:
+    """All of them, in their order."""
+    if not parts:
+        return kind(*(np.zeros(0, np.int64) for _ in kind._fields))
+    return kind(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _pairs(sends: Sends, receives: Receives) -> tuple[Ints, Ints]:
+    """The messages that are received from named ranks, and their receives. A message whose target receives from anyone
+    with its tag has no pair. NoPathError where one is missing."""
+    several, tag = np.unique(np.concatenate([sends.tag, receives.tag]), return_inverse=True)
+    tags = tag[: len(sends.tag)], tag[len(sends.tag) :]
+    boxes = [side.target * len(several) + own for side, own in zip((sends, receives), tags, strict=True)]
+    anyone = boxes[1][receives.source == NONE]
+    named = [np.flatnonzero(~np.isin(box, anyone)) for box in boxes]
+    ends: list[Ints] = []
+    keys = []
+    for side, box, which in zip((sends, receives), boxes, named, strict=True):
+        order = np.lexsort((box[which], side.source[which]))
+        ends.append(which[order])
+        keys.append(np.stack([side.source[which][order], box[which][order]]))
+    if not np.array_equal(*keys):
+        raise NoPathError("sends and receives that do not match")
+    return ends[0], ends[1]
+
+
+def _longest(edges: list[tuple[Ints, Floats, Ints]], begin_s: Floats) -> Floats:
+    """(nodes,) the earliest time of each that all edges allow, not before ``begin_s``. NoPathError for a circle."""
+    if not edges:
+        return begin_s
+    source, weight_s, target = (np.concatenate(column) for column in zip(*edges, strict=True))
+    order = np.argsort(source, kind="stable")
+    count = len(begin_s)
+    first = np.searchsorted(source[order], np.arange(count + 1)).tolist()
+    targets, weights_s = target[order].tolist(), weight_s[order].tolist()
+    missing = np.bincount(target, minlength=count)
+    ready, times_s, left = np.flatnonzero(missing == 0).tolist(), begin_s.tolist(), missing.tolist()
+    done = 0
+    while ready:
+        node = ready.pop()
+        done += 1
+        time_s = times_s[node]
+        for edge in range(first[node], first[node + 1]):
+            after = targets[edge]
+            if time_s + weights_s[edge] > times_s[after]:
+                times_s[after] = time_s + weights_s[edge]
+            left[after] -= 1
+            if not left[after]:
+                ready.append(after)
+    if done < count:
+        raise NoPathError("ranks that wait for each other")
+    return np.array(times_s)

@@ -1,0 +1,184 @@
+"""The longest path through the messages of a program, beside the sum of closed forms that its forecast is.
+
+A program whose ranks differ, with single messages, is forecast by the busiest rank's own steps, which knows nothing of
+whom it waits for: of a tree that is written with ``send`` and ``receive`` it has the root, not the depth. Here every
+rank has a clock, t, and each step moves it on:
+
+    work        t + its time by its closed form
+    send        t + c; the message is there at t + a. In LogGOPS no earlier than u after the send before
+    receive     max(t, when the message is there) + r. From anyone: t + r
+    wait        max(t, when each part that was started is over), which began at the t of its start
+    operation of several ranks (collective, exchange, wavefront)
+                max(t + the rank's own work on its messages, t' + D for each message that it gets from a rank that came
+                at t'); where its closed form says that nobody leaves before the last has come, that as well
+
+with the c, a, r, u and D of ``message_costs``; the n-th message from a rank to another with a tag meets the n-th
+receive of it (MPI's order). With rendezvous, in Hockney's model, a sender goes on no earlier than its receive begins.
+
+It is a lower bound of the simulation without effects, by induction over the order in which events can happen. No step
+begins before the one before it is done, no receive before its message is there, and none is shorter than above: each
+line leaves something out and adds nothing. Left out are: for a receive from anyone, that it waits at all; inside an
+operation of several ranks, the order of its messages and their hops; in LogGOPS the gaps of receives, that messages
+wait for the processor, rendezvous, and gaps across a wait. There a message may be taken up before its receive's turn,
+which then has max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had
+to do up to here.
+
+In Hockney's model nothing is left out of work, sends and receives from named ranks: for programs of these the path is
+the simulation without effects itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from simcodesign.analytic.demands.base import closed_form
+from simcodesign.analytic.demands.point_to_point import empty_receive_s, peers_of, send_prices
+from simcodesign.analytic.longest_path.event_graph import (
+    LEAST_OF_STEP,
+    MOST_OPERATIONS,
+    NONE,
+    EventGraph,
+    Ints,
+    Moments,
+    NoPathError,
+)
+from simcodesign.analytic.longest_path.operations import Messages, Taken, Together, join, meet, receive, send, within
+from simcodesign.analytic.longest_path.recorded_path import enter_recording
+from simcodesign.analytic.messages.collective_traffic import Traffic
+from simcodesign.core.forecast_parts import LongestPath
+from simcodesign.describe.demands.point_to_point import Receive, Send
+from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.demands.wait import Wait
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
+from simcodesign.describe.programs.program import walk
+
+#: What the evaluation of a step costs, in operations of ranks.
+EVALUATION = 4 * LEAST_OF_STEP
+#: Puts a step into the graph, each time that it is done.
+Enter = Callable[[EventGraph], None]
+#: The same for one that may be started (True): when its ranks are done with it.
+Act = Callable[[EventGraph, bool], Moments]
+
+
+def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
+    """The longest path of one design point; None without sends and receives that stand by themselves, or where a
+    formula stands in place of the program. InputError for several points."""
+    design_point.require_one_point("a longest path")
+    steps = list(walk(design_point.workload.program))
+    recorded = any(isinstance(step, PythonProgram) and step.formula is None for step in steps)
+    if not recorded and not any(isinstance(step, Send | Receive) for step in steps):
+        return None
+    graph, program = EventGraph(design_point.ranks), Evaluation.at_ranks(design_point).program
+    try:
+        graph.spend(design_point.ranks)
+        if not recorded:
+            _Walk(graph, design_point).enter(program)
+        elif not enter_recording(graph, next(iter(program.demands()))):
+            return None
+        return LongestPath(graph.end_s())
+    except NoPathError as error:
+        return LongestPath(None, str(error))
+
+
+class _Walk:
+    """Steps of a program, one after another, into the graph. ``_parts``: when what was started is over, by name, for
+    the ranks that started it."""
+
+    def __init__(self, graph: EventGraph, design_point: DesignPoint) -> None:
+        self._graph, self._ranks, self._machine = graph, design_point.ranks, design_point.machine
+        self._parts: dict[str, tuple[Ints, Moments]] = {}
+
+    def enter(self, block: EvaluatedBlock) -> None:
+        """A block done once."""
+        for enter in self._steps(block):
+            enter(self._graph)
+
+    def _steps(self, block: EvaluatedBlock) -> Iterator[Enter]:
+        for step in block.steps():
+            if isinstance(step, EvaluatedStep):
+                self._graph.spend(EVALUATION)
+                yield self._step(step)
+            elif step.block.index is None:
+                yield self._repeated(step)
+            else:
+                for iteration in step.iterations():
+                    yield from self._steps(iteration)
+
+    def _repeated(self, block: EvaluatedBlock) -> Enter:
+        """A block as often as it is done whole."""
+        steps, times = list(self._steps(block)), math.floor(float(np.max(block.repeat)))
+
+        def enter(graph: EventGraph) -> None:
+            for _ in range(times):
+                graph.spend(0)
+                for step in steps:
+                    step(graph)
+
+        return enter
+
+    def _step(self, step: EvaluatedStep) -> Enter:
+        demand = step.demand
+        who = np.flatnonzero(np.broadcast_to(step.present, self._ranks))
+        if isinstance(demand, Wait):
+            return lambda graph: self._wait(demand.names, graph)
+        size, name, act = len(who), demand.started_as, self._act(step, who)
+
+        def enter(graph: EventGraph) -> None:
+            graph.spend(size)
+            ends = act(graph, bool(name))
+            if name:
+                self._parts[name] = who, ends
+
+        return enter
+
+    def _act(self, step: EvaluatedStep, who: Ints) -> Act:
+        if isinstance(step.demand, Send):
+            return self._send(step.demand, step, who)
+        if isinstance(step.demand, Receive):
+            return self._receive(step.demand, step, who)
+        form = closed_form(step.demand)
+        if form.message_rows(step.demand, self._ranks) > MOST_OPERATIONS:
+            raise NoPathError(f"more than {MOST_OPERATIONS:g} messages of an operation")
+        traffic = form.traffic(step.demand, step)
+        if traffic is not None:
+            return self._together(step, who, traffic)
+        work_s = np.broadcast_to(form.occupation(step.demand, step).least_s, self._ranks)[who]
+        return lambda graph, is_started: graph.works(who, work_s, is_started)
+
+    def _send(self, demand: Send, step: EvaluatedStep, who: Ints) -> Act:
+        size = np.broadcast_to(np.asarray(step.amount(demand.bytes, "bytes"), dtype=np.float64), self._ranks)
+        one = send_prices(demand, step).message(size).of(who)
+        target = peers_of(step, "to", demand.to, who)
+        messages = Messages.of(who, target, demand.tag, one, step.machine, step.machine is self._machine)
+        return lambda graph, is_started: send(graph, messages, is_started)
+
+    def _receive(self, demand: Receive, step: EvaluatedStep, who: Ints) -> Act:
+        source = np.full(len(who), NONE) if demand.source is None else peers_of(step, "from", demand.source, who)
+        takes_s = empty_receive_s(step.machine, self._ranks) if step.machine.network.model == "hockney" else 0.0
+        receives = Taken(who, source, np.full(len(who), demand.tag), np.full(len(who), takes_s))
+        is_priced = step.machine is self._machine
+        return lambda graph, is_started: receive(graph, receives, is_priced, is_started)
+
+    def _together(self, step: EvaluatedStep, who: Ints, traffic: Traffic) -> Act:
+        operation = Together.of(who, within(traffic, who), step.machine, self._ranks)
+        if len(who) == self._ranks:
+            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.chain_s)
+            operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
+
+        def act(graph: EventGraph, is_started: bool) -> Moments:
+            graph.spend(len(operation.source))
+            begins, ends = join(graph, who, operation.chain_s, operation.work_s, is_started)
+            meet(graph, operation, begins, ends)
+            return Moments(ends, np.zeros(len(who)))
+
+        return act
+
+    def _wait(self, names: Sequence[str], graph: EventGraph) -> None:
+        graph.spend(self._ranks)
+        for name in names:
+            who, ends = self._parts.pop(name)
+            graph.waits(who, ends)

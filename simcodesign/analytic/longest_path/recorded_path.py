@@ -1,0 +1,143 @@
+"""A program in Python as a graph of events: the ranks' operations turn by turn, the n-th of every rank at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.demands.base import closed_form
+from simcodesign.analytic.demands.point_to_point import empty_receive_s
+from simcodesign.analytic.demands.python_program import own_work_s
+from simcodesign.analytic.longest_path.event_graph import LEAST_OF_STEP, NONE, EventGraph, Ints, Moments
+from simcodesign.analytic.longest_path.operations import Messages, Taken, Together, join, meet, receive, send
+from simcodesign.analytic.messages.collective_traffic import collective_traffic
+from simcodesign.analytic.messages.message_costs import price
+from simcodesign.analytic.messages.route_links import links_of_messages
+from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs.matched import as_demand, collective_calls
+from simcodesign.describe.python_programs.recording import Recording
+
+#: What a turn of few ranks costs, in steps of few ranks.
+STEPS_OF_TURN = 4
+
+
+def enter_recording(graph: EventGraph, step: EvaluatedStep) -> bool:
+    """Put the program of a step into the graph; False where none of its messages stands by itself."""
+    point, demand = step.evaluation.design_point, step.demand
+    assert isinstance(demand, PythonProgram)
+    recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
+    of_messages = recording.of_kind(kinds.SEND) | recording.of_kind(kinds.RECEIVE)
+    if not len(recording.entries_of(of_messages)):
+        return False
+    turns = int(np.diff(recording.first).max())
+    graph.spend(max(len(recording.op), STEPS_OF_TURN * LEAST_OF_STEP * turns))
+    _Entries(graph, recording, step).enter(turns)
+    return True
+
+
+class _Entries:
+    """The N entries of a recording. ``_begins``, ``_ends``: when what was started, or is done by several ranks, begins
+    and is over."""
+
+    def __init__(self, graph: EventGraph, recording: Recording, step: EvaluatedStep) -> None:
+        self._graph, self._recording, self._machine = graph, recording, step.machine
+        self._ranks, count = recording.ranks, len(recording.op)
+        self._work_s = own_work_s(recording, step, step.machine)
+        every = (kinds.SEND, kinds.RECEIVE)
+        sizes, peers, tags = (recording.column(place, every) for place in (2, 3, 4))
+        self._size_bytes = np.nan_to_num(sizes)
+        self._peer = np.where(np.isnan(peers), NONE, peers).astype(np.int64)
+        self._tag = np.nan_to_num(tags).astype(np.int64)
+        self._kind = np.zeros(count, dtype=np.int8)
+        for number, kind in enumerate((kinds.SEND, kinds.RECEIVE, kinds.COLLECTIVE), start=1):
+            self._kind[recording.entries_of(recording.of_kind(kind))] = number
+        self._kind[recording.waits_for != NONE] = 4
+        self._begins = Moments(np.full(count, NONE), np.zeros(count))
+        self._ends = Moments(np.full(count, NONE), np.zeros(count))
+        self._chain_s, self._joined_s = np.zeros(count), np.zeros(count)
+        hockney = self._machine.network.model == "hockney"
+        self._taken_s = float(empty_receive_s(self._machine, self._ranks)) if hockney else 0.0
+
+    def enter(self, turns: int) -> None:
+        """All of them."""
+        together = list(self._together())
+        for entries, operation in together:
+            self._chain_s[entries], self._joined_s[entries] = operation.chain_s, operation.work_s
+        first, count = self._recording.first[:-1], np.diff(self._recording.first)
+        acts = (self._works, self._sends, self._receives, self._joins, self._waits)
+        for turn in range(turns):
+            entries = first[count > turn] + turn
+            kind = self._kind[entries]
+            for number in np.unique(kind).tolist():
+                some = entries[kind == number]
+                started = self._recording.started[some]
+                for is_started in (True, False):
+                    chosen = some[started == is_started]
+                    if len(chosen):
+                        acts[number](chosen, self._recording.rank[chosen], is_started)
+        for entries, operation in together:
+            meet(self._graph, operation, self._begins.of(entries), self._ends.node[entries])
+
+    def _works(self, entries: Ints, who: Ints, is_started: bool) -> None:
+        self._note(entries, self._graph.works(who, self._work_s[entries], is_started))
+
+    def _sends(self, entries: Ints, who: Ints, is_started: bool) -> None:
+        op, machine = self._recording.op[entries], self._machine
+        target = self._peer[op]
+        links = links_of_messages(machine, self._ranks, who, target) if machine.network.paths_differ else None
+        one = price(machine.network, self._ranks, links=links).message(self._size_bytes[op])
+        messages = Messages.of(who, target, self._tag[op], one, machine, True)
+        self._note(entries, send(self._graph, messages, is_started))
+
+    def _receives(self, entries: Ints, who: Ints, is_started: bool) -> None:
+        op = self._recording.op[entries]
+        taken = Taken(who, self._peer[op], self._tag[op], np.full(len(who), self._taken_s))
+        self._note(entries, receive(self._graph, taken, True, is_started))
+
+    def _joins(self, entries: Ints, who: Ints, is_started: bool) -> None:
+        begins, ends = join(self._graph, who, self._chain_s[entries], self._joined_s[entries], is_started)
+        self._begins.node[entries], self._begins.offset_s[entries] = begins
+        self._note(entries, Moments(ends, np.zeros(len(who))))
+
+    def _waits(self, entries: Ints, who: Ints, is_started: bool) -> None:
+        self._graph.waits(who, self._ends.of(self._recording.waits_for[entries]))
+
+    def _note(self, entries: Ints, ends: Moments) -> None:
+        self._ends.node[entries], self._ends.offset_s[entries] = ends
+
+    def _together(self) -> Iterator[tuple[Ints, Together]]:
+        """The operations of several ranks with their (M,) entries: those with rounds one by one, others of one kind,
+        size and root at once."""
+        calls = collective_calls(self._recording)
+        op = self._recording.op[calls.entry]
+        for one, size in np.unique(np.stack([op, calls.size], axis=1), axis=0).tolist():
+            begins = np.unique(calls.begin[(op == one) & (calls.size == size)])
+            yield from self._alike(one, calls.entry_of[begins[:, None] + np.arange(size)])
+
+    def _alike(self, op: int, members: Ints) -> Iterator[tuple[Ints, Together]]:
+        """Operations of one kind, (n, size) entries by rank in the group."""
+        count, size = members.shape
+        demand = as_demand(self._recording, op, size)
+        form = closed_form(demand)
+        self._graph.spend(form.message_rows(demand, size) * count)
+        _, _, size_bytes, _, root, options, _ = self._recording.operations[op]
+        parts = float(options[0]) if options else 1.0
+        members = np.roll(members, -int(root), axis=1)
+        sent = collective_traffic(algorithm_form_of(demand), size, size_bytes / parts)
+        sent = replace(sent, messages=sent.messages * parts)
+        several = [members] if form.rounds_s(demand, np.zeros(size)) is None else list(members[:, None])
+        for some in several:
+            entries = some.ravel()
+            places = sent.among(np.arange(some.size).reshape(some.shape))
+            operation = Together.of(self._recording.rank[entries], places, self._machine, self._ranks)
+            if some is not members:
+                self._graph.spend(size)
+                rounds_s = form.rounds_s(demand, operation.chain_s)
+                operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
+            yield entries, operation
