@@ -98,8 +98,9 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
 
 
 class Together(NamedTuple):
-    """An operation of M ranks ``who``. Row by row, a rank (by its place in ``who``) gets a message no earlier than ``whole_s`` after another one came to the operation. ``chain_s`` (M,): what each works in it
-    itself, ``work_s`` with what it might do before it comes. If ``rounds_s`` is no NaN, nobody leaves before the last
+    """An operation of M ranks ``who``. Row by row, a rank (by its place in ``who``) gets a message no
+    earlier than ``whole_s`` after another one came to the operation. ``chain_s`` (M,): what each works in it itself,
+    ``work_s`` with what it might do before it comes. If ``rounds_s`` is no NaN, nobody leaves before the last
     one has come and for so long after."""
 
     who: Ints
@@ -117,8 +118,10 @@ class Together(NamedTuple):
         links = without_links(machine, ranks, who[sent.source], who[sent.target])
         message = price(machine.network, ranks, 0.0, links).message(sent.size_bytes)
         taken_s = np.asarray(message.receive_s - message.spread_s)
-        sends_s = np.bincount(sent.source, message.send_s * sent.messages, len(who))
-        work_s = sends_s + np.bincount(sent.target, taken_s * sent.messages, len(who))
+        sends_s, work_s = np.zeros(len(who)), np.zeros(len(who))
+        np.add.at(sends_s, sent.source, message.send_s * sent.messages)
+        np.add.at(work_s, sent.target, taken_s * sent.messages)
+        work_s += sends_s
         whole_s = np.broadcast_to(message.arrival_s + taken_s, sent.source.shape)
         return cls(who, sent.source, sent.target, whole_s, work_s if message.in_order else sends_s, work_s)
 

@@ -21,7 +21,7 @@ line leaves something out and adds nothing. Left out are: for a receive from any
 operation of several ranks, the order of its messages and their hops; in LogGOPS the gaps of receives, that messages
 wait for the processor, rendezvous, and gaps across a wait. There a message may be taken up before its receive's turn,
 which then has max(t, when it is there + r) for its line; and t is never less than all that the rank's processor has had
-to do up to here.
+to do up to here. Checkpoints and failures are left out in both models.
 
 In Hockney's model nothing is left out of work, sends and receives from named ranks: for programs of these the path is
 the simulation without effects itself.
@@ -57,7 +57,7 @@ from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evalu
 from simcodesign.describe.programs.program import walk
 
 #: What the evaluation of a step costs, in operations of ranks.
-EVALUATION = 4 * LEAST_OF_STEP
+EVALUATION = 20 * LEAST_OF_STEP
 #: Puts a step into the graph, each time that it is done.
 Enter = Callable[[EventGraph], None]
 #: The same for one that may be started (True): when its ranks are done with it.

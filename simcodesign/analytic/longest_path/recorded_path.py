@@ -24,7 +24,7 @@ from simcodesign.describe.python_programs.matched import as_demand, collective_c
 from simcodesign.describe.python_programs.recording import Recording
 
 #: What a turn of few ranks costs, in steps of few ranks.
-STEPS_OF_TURN = 4
+STEPS_OF_TURN = 8
 
 
 def enter_recording(graph: EventGraph, step: EvaluatedStep) -> bool:
