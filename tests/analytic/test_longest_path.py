@@ -260,6 +260,12 @@ def test_only_where_it_is_wanted() -> None:
         sc.forecast(workload("- send: {to: 1, bytes: 0, when: P > 9}"), on, {"P": [4, 8]}, longest_path=True)
 
 
+def test_index_in_peers_in_loggops() -> None:
+    """The forecast evaluates these iterations one by one."""
+    on = machine(network(8, model="loggop", latency_s=1e-6, overhead_s=1e-7))
+    assert sc.forecast(workload(TREE), on, {"P": 8}).makespan_s == pytest.approx(3 * 1.1e-6)
+
+
 def test_peer_that_is_none() -> None:
     """The error of the forecast says what is allowed."""
     with pytest.raises(InputError, match="0 to 3, not 0 itself"):
