@@ -271,6 +271,11 @@ def test_many_iterations_are_taken_in_batches(compared: Compared) -> None:
     )  # the disks are three, and the last batch is not hidden
 
 
+def test_more_items_than_a_number_can_count_are_refused_at_their_place(compared: Compared) -> None:
+    with pytest.raises(InputError, match=r"application\.aspen:1: column \d+: items of all iterations .*'inf'"):
+        compared("map [1e200] { map [1e200] { execute { flops [1] } } }")
+
+
 # --- chance -------------------------------------------------------------------------------------------------------
 
 

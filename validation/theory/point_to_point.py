@@ -78,10 +78,6 @@ def _leaves(graph: nx.Graph) -> Iterable[Hashable]:
     return sorted(vertex for vertex in graph if vertex[0] == 0)
 
 
-def _numbers(graph: nx.Graph) -> Iterable[Hashable]:
-    return range(12)
-
-
 def _fat_leaves(graph: nx.Graph) -> Iterable[Hashable]:
     return sorted(vertex for vertex in graph if vertex[0] == "host")
 
@@ -124,7 +120,7 @@ NETS = [
     _plain("crossbar", 8, functools.partial(complete_graph, 8), _whole, "1"),
     Net("graph-petersen", _given(nx.petersen_graph, 10), nx.petersen_graph, _whole, "2"),
     Net("graph-dodecahedron", _given(nx.dodecahedral_graph, 20), nx.dodecahedral_graph, _whole, "5"),
-    Net("graph-ring-of-switches", _given(ring_of_switches, 12), ring_of_switches, _numbers, "6//2 + 2"),
+    Net("graph-ring-of-switches", _given(ring_of_switches, 12), ring_of_switches, lambda graph: range(12), "6//2 + 2"),
 ]
 
 

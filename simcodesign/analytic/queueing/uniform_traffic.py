@@ -68,14 +68,13 @@ class UniformTraffic:
 
 @dataclass(frozen=True)
 class Latency:
-    """Means over all messages, from the beginning of the send to the last byte's arrival, at the receiver's door.
+    """Means over all messages, from the beginning of the send to the arrival of the last byte.
 
     ``empty_s``: on an empty network; ``waiting_s``: at links and interfaces; ``utilisation``: of the busiest station;
     ``saturation_per_s``: the rate of every host at which that is 1. From there on waits are ``inf``.
     """
 
     formula: str
-
     latency_s: FloatOrArray
     empty_s: FloatOrArray
     waiting_s: FloatOrArray

@@ -40,8 +40,12 @@ class PlacedBlock:
     spread: float
 
     def waves(self, use: Use) -> float:
-        """Rounds of items on the instances."""
-        return float(math.ceil(self.block.items * self.spread / use.instances))
+        """Rounds of items on the instances. InputError for more than a float can count."""
+        rounds = self.block.items * self.spread / use.instances
+        if not math.isfinite(rounds):
+            what = f"items of all iterations for each of the instances of {use.resource}"
+            raise InputError(what, self.block.place, value=f"{rounds:g}", allowed="up to 1.8e308")
+        return float(math.ceil(rounds))
 
     def rest(self, use: Use) -> float:
         """The share of the instances that the last round keeps busy, above 0 and up to 1."""

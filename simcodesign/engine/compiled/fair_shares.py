@@ -2,8 +2,8 @@
 
 Water filling: the links with the smallest share, what is left of their capacity over the flows that have no rate yet
 (over the sum of their weights), are saturated; these flows get that share (times their weight) as their rate; and so on
-with what is left. Rates are whole numbers and all
-links of the smallest share are saturated together, so that the rates do not depend on any order.
+with what is left. Rates are whole numbers and all links of the smallest share are saturated together, so that the rates
+do not depend on any order.
 
 After a change most rates stay. Two ways find those that do not, and both give what filling everything anew would:
 
@@ -12,8 +12,8 @@ After a change most rates stay. Two ways find those that do not, and both give w
   (*dirty* ones) and at flows that these links had limited (*doubted* ones); a flow keeps its rate as long as a link
   that is not dirty limits it to that.
 
-The first is quick where much changes, the second where little does; how much cannot be known before, so that the one
-that was the cheaper one lately is taken, and now and then the other.
+The first is quick where much changes, the second where little does, which is not known before: the one that was cheaper
+lately is taken, and now and then the other.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from simcodesign.engine.compiled.flows import (
     is_doubted,
     is_fixed,
     is_settled,
+    make_links_dirty,
     mark_dirty,
 )
 from simcodesign.engine.compiled.indexed_heap import put, take_first
@@ -47,7 +48,7 @@ from simcodesign.generate.plan import NONE
 
 #: Where dirty links have more than this part of all hops under way, all above the cut is filled anew.
 FEW = 1 / 8
-#: The way that was dearer is tried again when this many times its work has been done on the other one.
+#: The dearer way is tried again when this many times its work has been done on the other one.
 PATIENCE = 16
 #: To fill a hop anew takes about as long as to look at so many flows of a link.
 FILLING = 4
@@ -61,8 +62,7 @@ def compute_shares(flows: Flows) -> None:
     hops = 0
     for number in range(counts[DIRTY]):
         hops += flows.totals.count[flows.link_lists.dirty[number]]
-    many = hops > FEW * counts[HOPS_UNDER_WAY]
-    if many or refilling_is_due(flows):
+    if hops > FEW * counts[HOPS_UNDER_WAY] or refilling_is_due(flows):
         refill(flows, least_changed_share(flows))
         counts[REFILL_WORK] = counts[WORK]
     else:
@@ -398,10 +398,3 @@ def settle(flows: Flows, link: int, share: int) -> None:
             fix(flows, slot, share)
             if slots.share[slot] != share:
                 make_links_dirty(flows, slot)
-
-
-@inlined
-def make_links_dirty(flows: Flows, slot: int) -> None:
-    """The rate of a flow changes."""
-    for hop in range(flows.slots.first_hop[slot], flows.slots.end_hop[slot]):
-        mark_dirty(flows, flows.way[hop])

@@ -191,6 +191,13 @@ def mark_dirty(flows: Flows, link: int) -> None:
         flows.counts[DIRTY] += 1
 
 
+@inlined
+def make_links_dirty(flows: Flows, slot: int) -> None:
+    """The rate of a flow changes."""
+    for hop in range(flows.slots.first_hop[slot], flows.slots.end_hop[slot]):
+        mark_dirty(flows, flows.way[hop])
+
+
 # --- Beginning and end ----------------------------------------------------------------------------------------
 
 

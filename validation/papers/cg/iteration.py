@@ -2,7 +2,7 @@
 
 Source: Bhatele et al., IPDPS 2011, section on conjugate gradients. Every expected number is printed there or follows
 from its equations, which are written out here once more, apart from the workload ``cg`` that both readings read.
-The feasibility region that follows is in ``cg_region``, what it leaves out in ``cg_effects``.
+The feasibility region that follows is in ``region``, what it leaves out in ``effects``.
 """
 
 from __future__ import annotations
