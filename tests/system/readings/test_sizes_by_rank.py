@@ -87,6 +87,17 @@ def test_closed_forms_are_the_messages_without_effects(key: tuple[str, str], sen
                 assert least_s * (1 - 1e-9) <= simulated.makespan_s <= most_s * (1 + 1e-9)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("key", KEYS)
+def test_closed_forms_of_a_thousand_ranks(key: tuple[str, str]) -> None:
+    on = builders.machine(builders.network(1000, **HOCKNEY))
+    forecasted = forecast(workload(*key), on, {"P": 1000})
+    simulated = simulate(workload(*key), on, {"P": 1000}, effects="none")
+    assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
+    assert forecasted.messages == simulated.messages == 1000 * 999
+    assert forecasted.message_bytes == simulated.message_bytes == 999 * sizes(1000).sum()
+
+
 @pytest.mark.parametrize("ranks", RANKS)
 def test_a_ring_takes_as_long_as_its_largest_block(ranks: int) -> None:
     largest = sizes(ranks).max()
