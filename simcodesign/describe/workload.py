@@ -15,6 +15,7 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, c
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
+from simcodesign.describe.formulas.formula import Formula, MeasuredTimes
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.groups import GROUP_NAMES, check_group
 from simcodesign.describe.programs.overlap import check_starts, has_overlap
@@ -40,7 +41,8 @@ class Workload:
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
     bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated; ``size`` is
     that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
-    communicators; ``checkpoints``: those that all ranks write together."""
+    communicators; ``checkpoints``: those that all ranks write together; ``formulas``: closed forms of its time, from
+    papers or by hand; ``measured``: its times on some machine."""
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -57,6 +59,8 @@ class Workload:
     data: Mapping[str, Expression] = field(default_factory=dict)
     groups: Mapping[str, Expression] = field(default_factory=dict)
     checkpoints: Checkpoints | None = None
+    formulas: Mapping[str, Formula] = field(default_factory=dict)
+    measured: tuple[MeasuredTimes, ...] = ()
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():

@@ -13,6 +13,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.formulas import symbols
+from simcodesign.describe.formulas.symbols import PER_VALUE, VALUE
 from simcodesign.describe.workload import Workload
 
 #: What a formula assumes, in words.
@@ -20,20 +22,12 @@ ASSUMPTIONS = (
     "Hockney's messages without receive overhead and without hops, all ranks alike, P a power of two, "
     "more than two ranks in every dimension of a process grid, groups that are its rows or columns"
 )
-#: The parameter that makes the time per byte a time per value, as the literature has it.
-VALUE = "value_bytes"
-#: SymbolicPrices in the order in which they are printed: symbol -> (what it is, the constant of the machine behind it).
+#: The symbols of a derived formula, in the order in which they are printed -> (what it is, the constant of the machine
+#: behind it).
 SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "t_c": ("seconds per flop, 1/processor.rate", "processor.rate"),
-        "CPI": ("cycles per instruction, processor.cpi", "processor.cpi"),
-        "t_clk": ("seconds per cycle, 1/processor.clock", "processor.clock"),
-        "t_s": ("startup of a message, network.startup", "network.startup"),
-        "t_w": (f"seconds per value of a message, {VALUE} x network.per_byte", "network.per_byte"),
-        "t_B": ("seconds per byte of a message, network.per_byte", "network.per_byte"),
-        "t_r": ("startup of a read, disk.read_startup", "disk.read_startup"),
-        "t_x": ("startup of a write, disk.write_startup", "disk.write_startup"),
-        "t_d": ("seconds per byte of a read or write, disk.per_byte", "disk.per_byte"),
+        name: (PER_VALUE if name == "t_w" else symbols.SYMBOLS[name].meaning, symbols.SYMBOLS[name].path)
+        for name in ("t_c", "CPI", "t_clk", "t_s", "t_w", "t_B", "t_r", "t_x", "t_d")
     }
 )
 #: Constants of a machine that no symbol stands for; a block may set them to 0.

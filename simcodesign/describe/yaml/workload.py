@@ -8,12 +8,14 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.formulas.formula import check_phases
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
+from simcodesign.describe.yaml.formulas import formulas_from, measured_from
 from simcodesign.describe.yaml.machine import check_format, constant_value
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
@@ -34,6 +36,8 @@ _KEYS = (
     "program",
     "data",
     "groups",
+    "formulas",
+    "measured",
 )
 _BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops", "index")
 
@@ -45,7 +49,7 @@ def workload_from(entry: Entry) -> Workload:
     parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
-    return Workload(
+    workload = Workload(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
@@ -60,7 +64,11 @@ def workload_from(entry: Entry) -> Workload:
         place=entry.place,
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
         groups=_groups(items["groups"]) if "groups" in items else {},
+        formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
+        measured=measured_from(items["measured"]) if "measured" in items else (),
     )
+    check_phases((*workload.formulas.values(), *workload.measured), workload.phases())
+    return workload
 
 
 def _checkpoints(entry: Entry) -> Checkpoints:

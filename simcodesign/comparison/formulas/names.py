@@ -1,0 +1,184 @@
+"""The names of a formula: what each is worth at a design point, in which unit, and what it means there.
+
+A name is, in this order: a symbol of the formula itself; a parameter or equation of the workload, or ``P``; what the
+machine file defines (a parameter, property or count); a symbol of the literature (``describe.formulas.symbols``); ``p``
+for ``P``. With dots it is a constant of the machine by its path (``network.startup``), or ``machine.NAME``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.unit_check import dimension_of
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.design_point import DesignPoint, phases_with_constants, replaced_constants
+from simcodesign.describe.equations import ordered
+from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension
+from simcodesign.describe.resources import COUNTS, PREFIX
+
+SIZE, TIME = dimension_named("size"), dimension_named("time")
+
+
+@dataclass(frozen=True)
+class NamedValue:
+    """A number or an array over the design points, in SI units; its dimension, None where that is not known; what it
+    means; the path of the constant of the machine behind it, if there is one."""
+
+    value: FloatOrArray
+    dimension: Dimension | None
+    meaning: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class FormulaNames:
+    """The names at a design point; ``own`` symbols and ``word`` are those of the formula; in ``phase``, whose constants
+    count, or in the whole program if that is None."""
+
+    point: DesignPoint
+    own: Mapping[str, Expression] = field(default_factory=dict)
+    word: Expression | None = None
+    phase: str | None = None
+
+    def __post_init__(self) -> None:
+        others = {name for expression in self.own.values() for name in expression.names} - self.own.keys()
+        ordered(self.own, others)  # InputError for symbols that need each other
+
+    def of(self, names: Iterable[str], place: Place | None, text: str) -> dict[str, NamedValue]:
+        """What each name is. InputError for one that is nothing here."""
+        return {name: self.one(name, place, text) for name in sorted(names)}
+
+    def of_expression(self, expression: Expression) -> dict[str, NamedValue]:
+        """What each name of an expression is."""
+        return self.of(expression.names, expression.place, expression.text)
+
+    def one(self, name: str, place: Place | None, text: str) -> NamedValue:
+        """What a name is. InputError if it is nothing here."""
+        if name in self.own:
+            return self._own(name)
+        if (found := self._of_workload(name) or self._of_machine(name) or self._of_path(name)) is not None:
+            return found
+        if name in SYMBOLS:
+            return self._of_symbol(name, place, text)
+        if name == "p":
+            return NamedValue(self.point.values["P"], PLAIN, "number of ranks")
+        raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, self.known()))
+
+    def known(self) -> set[str]:
+        """All names that there are, but for constants by their paths."""
+        return {*self.own, *self.point.values, *self._machine_names, *self._symbols_here, "p"}
+
+    def notes(self, names: Mapping[str, NamedValue]) -> list[str]:
+        """What a reader of the formula may not expect of its names."""
+        meanings = {**{name: symbol.meaning for name, symbol in SYMBOLS.items()}, "p": "number of ranks"}
+        notes = [
+            f"{name} is {one.meaning}, not {meanings[name]}"
+            for name, one in names.items()
+            if name in meanings and one.meaning != meanings[name] and one.meaning != PER_VALUE
+        ]
+        notes += [f"{name} is {one.meaning}" for name, one in names.items() if one.meaning == PER_VALUE]
+        paths = {one.path for one in names.values() if one.path} if self.phase is None else set()
+        for path, phases in replaced_constants(self.point.workload, paths).items():
+            notes.append(f"{path} is that of the machine; phases that replace it: {', '.join(dict.fromkeys(phases))}")
+        return notes
+
+    def _own(self, name: str) -> NamedValue:
+        expression = self.own[name]
+        names = self.of_expression(expression)
+        value = expression.evaluate({key: one.value for key, one in names.items()})
+        dimension = dimension_of(expression, {key: one.dimension for key, one in names.items()})
+        return NamedValue(value, dimension, f"the formula's own {name} = {expression.text}")
+
+    def _of_workload(self, name: str) -> NamedValue | None:
+        workload, values = self.point.workload, self.point.values
+        if name not in values:
+            return None
+        if name == "P":
+            return NamedValue(values[name], PLAIN, "number of ranks")
+        if name in workload.parameters:
+            unit = workload.parameters[name].unit
+            return NamedValue(values[name], dimension_of_unit(unit), f"the parameter {name} of the workload")
+        return NamedValue(values[name], self._equation_dimensions[name], f"the equation {name} of the workload")
+
+    @cached_property
+    def _equation_dimensions(self) -> dict[str, Dimension | None]:
+        """That of every equation, as far as the units of what it needs say."""
+        workload = self.point.workload
+        known: dict[str, Dimension | None] = {
+            name: dimension_of_unit(parameter.unit) for name, parameter in workload.parameters.items()
+        } | {"P": PLAIN}
+        for name in workload.equation_order:
+            known[name] = dimension_of(workload.equations[name], known)
+        return known
+
+    @cached_property
+    def _machine_names(self) -> Mapping[str, FloatOrArray]:
+        return self.point.machine.names()
+
+    def _of_machine(self, name: str) -> NamedValue | None:
+        """What the machine file defines, as ``NAME`` or ``machine.NAME``."""
+        bare = name.removeprefix(PREFIX)
+        if bare not in self._machine_names:
+            return None
+        parameter = self.point.machine.custom.parameters.get(bare)
+        dimension = PLAIN if bare in COUNTS else dimension_of_unit(parameter.unit) if parameter else None
+        return NamedValue(self._machine_names[bare], dimension, f"{bare} of the machine file")
+
+    def _of_path(self, name: str) -> NamedValue | None:
+        if name not in self._constants:
+            return None
+        return NamedValue(self._constants[name], constant_dimension(name), name, name)
+
+    def _of_symbol(self, name: str, place: Place | None, text: str) -> NamedValue:
+        symbol = SYMBOLS[name]
+        if symbol.path not in self._constants:
+            machine = self.point.machine
+            what = f"{name} is {symbol.meaning}, which {machine.name} has not"
+            if (model := symbol.model) is not None and model != machine.network.model:
+                what += f" (its network model is {machine.network.model}, not {model})"
+            if symbol.path in machine.constants():
+                what = f"{name} is {symbol.meaning}, which has several values in phase {self.phase}"
+            own = f"{name} under 'symbols' of the formula, e.g. {{{name}: 2 us}}"
+            raise InputError(what, place, value=text, allowed=f"{own}; here: {', '.join(sorted(self._symbols_here))}")
+        value = symbol.value(self._constants)
+        if name == "t_w" and (word := self._word()) is not None:
+            return NamedValue(
+                word * value, TIME, PER_VALUE if self.word is None else f"{self.word.text} x {symbol.path}"
+            )
+        return NamedValue(value, symbol.dimension, symbol.meaning, symbol.path)
+
+    def _word(self) -> FloatOrArray | None:
+        """Bytes of a value, where they are stated."""
+        if self.word is None:
+            return self.point.values.get(VALUE) if VALUE in self.point.workload.parameters else None
+        names = self.of_expression(self.word)
+        if dimension_of(self.word, {name: one.dimension for name, one in names.items()}) not in (SIZE, None):
+            raise InputError("word is no size", self.word.place, value=self.word.text, allowed="e.g. 8 B")
+        return self.word.evaluate({name: one.value for name, one in names.items()})
+
+    @property
+    def _symbols_here(self) -> set[str]:
+        return {name for name, symbol in SYMBOLS.items() if symbol.path in self._constants}
+
+    @cached_property
+    def _constants(self) -> Mapping[str, FloatOrArray]:
+        """The constants of the machine, as they are in the phase: those that have one value there."""
+        machine, shape = self.point.machine, self.point.shape
+        if self.phase is None or not phases_with_constants(self.point.workload, ""):
+            return machine.constants()
+        steps = Evaluation.at_points(self.point, by_rank=False).program.demands()
+        every = [step.machine.constants() for step in steps if step.phase == self.phase]
+        first, *others = every or [machine.constants()]
+        return {
+            path: value
+            for path, value in first.items()
+            if np.ndim(value) <= len(shape) and all(np.array_equal(value, other.get(path, np.nan)) for other in others)
+        }

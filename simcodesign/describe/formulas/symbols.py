@@ -1,0 +1,82 @@
+"""The symbols of the literature for the constants of a machine: what each means, its unit, and where it stands.
+
+Sources: A. Grama, A. Gupta, G. Karypis, V. Kumar, Introduction to Parallel Computing (2003), for t_s, t_w, t_h, t_c;
+E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, Concurrency and Computation 19 (2007), for alpha, beta, gamma;
+A. Alexandrov et al., SPAA 1995, and T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010, for L, o, g, G, O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+
+#: The parameter of a workload that makes the time per byte a time per value, as the literature has it.
+VALUE = "value_bytes"
+#: Constants of a machine that are rates, of which a symbol is the inverse.
+_RATES = ("processor.rate", "processor.clock")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name for a constant of a machine, ``path``, or for what is one over it (of a rate); ``unit`` is its base unit,
+    empty for a plain count."""
+
+    meaning: str
+    path: str
+    unit: str
+
+    @property
+    def dimension(self) -> Dimension:
+        """That of its unit."""
+        return dimension_of_unit(self.unit) or PLAIN
+
+    def value(self, constants: Mapping[str, FloatOrArray]) -> FloatOrArray:
+        """Its value, in its unit, of the constants of a machine, among which it must be."""
+        return 1 / constants[self.path] if self.path in _RATES else constants[self.path]
+
+    @property
+    def model(self) -> str | None:
+        """The only network model that has it; None for what every machine has."""
+        return MODEL_OF.get(self.path)
+
+
+_STARTUP = "startup of a message, network.startup"
+_PER_BYTE = "seconds per byte of a message, network.per_byte"
+_PER_FLOP = "seconds per flop, 1/processor.rate"
+_MESSAGE, _BYTE, _RATE = "network.startup", "network.per_byte", "processor.rate"
+
+#: Symbol -> what it is. Names of a workload, of a formula's own ``symbols`` and of a machine's parameters win over it.
+SYMBOLS: Mapping[str, Symbol] = MappingProxyType(
+    {
+        "t_c": Symbol(_PER_FLOP, _RATE, "s/FLOP"),
+        "CPI": Symbol("cycles per instruction, processor.cpi", "processor.cpi", ""),
+        "t_clk": Symbol("seconds per cycle, 1/processor.clock", "processor.clock", "s/cycle"),
+        "t_s": Symbol(_STARTUP, _MESSAGE, "s"),
+        "t_w": Symbol(_PER_BYTE, _BYTE, "s/B"),
+        "t_B": Symbol(_PER_BYTE, _BYTE, "s/B"),
+        "t_h": Symbol("latency of a hop, network.hop_latency", "network.hop_latency", "s"),
+        "t_r": Symbol("startup of a read, disk.read_startup", "disk.read_startup", "s"),
+        "t_x": Symbol("startup of a write, disk.write_startup", "disk.write_startup", "s"),
+        "t_d": Symbol("seconds per byte of a read or write, disk.per_byte", "disk.per_byte", "s/B"),
+        "alpha": Symbol(_STARTUP, _MESSAGE, "s"),
+        "beta": Symbol(_PER_BYTE, _BYTE, "s/B"),
+        "gamma": Symbol(_PER_FLOP, _RATE, "s/FLOP"),
+        "L": Symbol("latency of a message, network.L", "network.L", "s"),
+        "o": Symbol("overhead of a message at its sender and its receiver, network.o", "network.o", "s"),
+        "g": Symbol("gap between messages, network.g", "network.g", "s"),
+        "G": Symbol("gap per byte, network.G", "network.G", "s/B"),
+        "O": Symbol("overhead per byte, network.O", "network.O", "s/B"),
+    }
+)
+#: t_w where the size of a value is stated, by ``value_bytes`` of the workload or ``word`` of the formula.
+PER_VALUE = f"seconds per value of a message, {VALUE} x network.per_byte"
+
+
+def constant_dimension(path: str) -> Dimension:
+    """The dimension of a constant of a machine, by its path."""
+    return dimension_named(CONSTANTS[path][2])

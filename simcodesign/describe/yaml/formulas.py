@@ -1,0 +1,110 @@
+"""Formulas and measured times of a workload file or of a file of their own, and a formula that is one expression."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.describe.formulas.formula import Formula, MeasuredTimes
+from simcodesign.describe.yaml.machine import check_format
+from simcodesign.describe.yaml.resources import check_name
+from simcodesign.describe.yaml.tree import Entry, read_yaml
+
+_FORMULA_KEYS = ("total", "phases", "components", "valid", "symbols", "word", "source", "about")
+_MEASURED_KEYS = ("total", "phases", "components", "at", "machine", "source", "about")
+_FILE_KEYS = ("simcodesign", "formulas", "measured")
+SUFFIXES = (".yaml", ".yml")
+#: ``name = expression``: a name before an expression of its own.
+_NAMED = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class FormulaFile:
+    """What a file of formulas holds."""
+
+    formulas: tuple[Formula, ...]
+    measured: tuple[MeasuredTimes, ...] = ()
+
+
+def load_formulas(source: str | Path, default_name: str = "formula") -> FormulaFile:
+    """The formulas of a file (``.yaml``), or the one that an expression is, as ``"log2(P)*(t_s + m*t_w)"``, also with a
+    name of its own, ``"mine = 2.5 us*P"``. InputError names file, line and path, or the column, of an error."""
+    if isinstance(source, Path) or source.endswith(SUFFIXES):
+        items = read_yaml(Path(source)).mapping(_FILE_KEYS, ("formulas",))
+        if "simcodesign" in items:
+            check_format(items["simcodesign"])
+        measured = measured_from(items["measured"]) if "measured" in items else ()
+        return FormulaFile(tuple(formulas_from(items["formulas"]).values()), measured)
+    named = _NAMED.fullmatch(source)
+    name, text = named.groups() if named else (default_name, source)
+    place = Place(f"formula {name!r}")
+    return FormulaFile((Formula(name, parse(text, place, with_units=True), place=place),))
+
+
+def formulas_from(entry: Entry) -> dict[str, Formula]:
+    """The formulas under a key ``formulas``, each an expression or a mapping."""
+    return {name: _formula(name, item) for name, item in entry.mapping().items()}
+
+
+def _formula(name: str, entry: Entry) -> Formula:
+    if isinstance(entry.content, str):
+        return Formula(name, _expression(entry), place=entry.place)
+    items = entry.mapping(_FORMULA_KEYS)
+
+    def each(key: str) -> dict[str, Expression]:
+        return {one: _expression(item) for one, item in items[key].mapping().items()} if key in items else {}
+
+    def one(key: str) -> Expression | None:
+        return _expression(items[key]) if key in items else None
+
+    for symbol, item in items["symbols"].mapping().items() if "symbols" in items else ():
+        check_name(symbol, item.place, ("P",))
+    return Formula(
+        name=name,
+        total=one("total"),
+        phases=each("phases"),
+        components=each("components"),
+        valid=one("valid"),
+        symbols=each("symbols"),
+        word=one("word"),
+        source=items["source"].text() if "source" in items else "",
+        about=items["about"].text() if "about" in items else "",
+        place=entry.place,
+    )
+
+
+def _expression(entry: Entry) -> Expression:
+    return parse(entry.text(), entry.place, with_units=True)
+
+
+def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
+    """The measured times under a key ``measured``: a mapping, or several in a sequence."""
+    return tuple(_measured(item) for item in (entry.content if isinstance(entry.content, list) else [entry]))
+
+
+def _measured(entry: Entry) -> MeasuredTimes:
+    items = entry.mapping(_MEASURED_KEYS)
+
+    def times(key: str) -> dict[str, float]:
+        return {name: _seconds(item) for name, item in items[key].mapping().items()} if key in items else {}
+
+    return MeasuredTimes(
+        total_s=_seconds(items["total"]) if "total" in items else None,
+        phases_s=times("phases"),
+        components_s=times("components"),
+        at={name: item.number() for name, item in items["at"].mapping().items()} if "at" in items else {},
+        machine=items["machine"].text() if "machine" in items else "",
+        source=items["source"].text() if "source" in items else "",
+        about=items["about"].text() if "about" in items else "",
+        place=entry.place,
+    )
+
+
+def _seconds(entry: Entry) -> float:
+    value = entry.quantity("time")
+    if value < 0:
+        raise InputError("a measured time", entry.place, value=entry.text(), allowed="0 or above")
+    return value
