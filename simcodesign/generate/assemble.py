@@ -54,12 +54,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
     match, mailbox, boxes = matches(segment, rank, place)
     prices.price_receives(fields, place)
-    if dependencies is None and prices.loggops:
-        dependencies = program_in_loggopsim(segment, rank, match, mailbox)
-    elif dependencies is None and "back" in fields:
-        dependencies = dependencies_of_chains(segment, rank)
-    if lowered.dependencies is None and prices.has_rendezvous and not prices.loggops:
-        dependencies = with_rendezvous(dependencies, segment, rank, match, place)
+    if dependencies is None:
+        dependencies = _dependencies_of_program(segment, rank, match, mailbox, prices, place)
     follows_previous = np.ones(len(match) + 1, bool)
     if dependencies is not None:
         follows_previous[:-1] = dependencies.follows_previous
@@ -101,6 +97,19 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         if effect.name in effects and effect.change_plan is not None:
             plan = effect.change_plan(plan, design_point, builder.seed)
     return plan
+
+
+def _dependencies_of_program(
+    segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None, prices: MessagePricing, place: Place
+) -> Dependencies | None:
+    """What operations of a program wait for besides those before them, if anything: in LogGOPS, where parts are
+    started, and where a send waits for its receive."""
+    if prices.loggops:
+        return program_in_loggopsim(segment, rank, match, mailbox)
+    dependencies = dependencies_of_chains(segment, rank) if "back" in segment.fields else None
+    if prices.has_rendezvous:
+        dependencies = with_rendezvous(dependencies, segment, rank, match, place)
+    return dependencies
 
 
 def _edges(count: int, dependencies: Dependencies | None) -> Edges | None:

@@ -1,6 +1,6 @@
 """Schedules replayed: published times, times by hand, and a slow simulator that is written from the description alone.
 
-``tests/engine/test_loggopsim.py`` compares schedules in LogGOPS with LogGOPSim."""
+``tests/engine/loggops/test_loggopsim.py`` compares schedules in LogGOPS with LogGOPSim."""
 
 from __future__ import annotations
 

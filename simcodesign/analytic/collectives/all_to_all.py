@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two
-from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.messages.posted_together import posted_together_s
+from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.rank_by_rank.all_broadcast import all_broadcast_s
 from simcodesign.analytic.rank_by_rank.sizes_by_rank import burst_s, pairwise_s

@@ -11,9 +11,9 @@ from simcodesign.analytic.collectives.all_to_all import (
     linear_of_sizes,
     sent_to_each_other,
 )
-from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
-from simcodesign.analytic.collectives.rounds import equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
+from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.core.units import FloatOrArray
 

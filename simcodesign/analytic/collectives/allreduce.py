@@ -6,11 +6,11 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
-from simcodesign.analytic.collectives.patterns import binomial_tree, ring
 from simcodesign.analytic.collectives.reduce import reduce_binomial
-from simcodesign.analytic.collectives.rounds import equal_rounds, rounds_of, row_s
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
+from simcodesign.analytic.messages.patterns import binomial_tree, ring
+from simcodesign.analytic.messages.rounds import equal_rounds, rounds_of, row_s
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray

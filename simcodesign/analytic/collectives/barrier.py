@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import powers_of_two
-from simcodesign.analytic.collectives.rounds import equal_rounds
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.patterns import powers_of_two
+from simcodesign.analytic.messages.rounds import equal_rounds
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import (
+from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
+from simcodesign.analytic.collectives.scatter import scatter_binomial
+from simcodesign.analytic.messages.even_sharing import Doubling
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.patterns import (
     binary_tree,
     binomial_tree,
     chain,
@@ -14,12 +18,8 @@ from simcodesign.analytic.collectives.patterns import (
     ring,
     star,
 )
-from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
-from simcodesign.analytic.collectives.rounds import doubling_tree_s, equal_rounds, row_s, tree_s
-from simcodesign.analytic.collectives.scatter import scatter_binomial
-from simcodesign.analytic.collectives.trees import binary_down_s, halving_down_s
-from simcodesign.analytic.messages.even_sharing import Doubling
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.rounds import doubling_tree_s, equal_rounds, row_s, tree_s
+from simcodesign.analytic.messages.trees import binary_down_s, halving_down_s
 from simcodesign.analytic.pipelining.succession import ROUNDING, Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_blocks, star, upwards
-from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
 from simcodesign.analytic.collectives.scatter import sent_by_others, sent_through_tree
-from simcodesign.analytic.collectives.trees import doubling_up, halving_up
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star, upwards
+from simcodesign.analytic.messages.rounds import row_s, tree_blocks
+from simcodesign.analytic.messages.trees import doubling_up, halving_up
 from simcodesign.core.units import FloatOrArray
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
 from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
-from simcodesign.analytic.collectives.rounds import row_s, tree_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
-from simcodesign.analytic.collectives.trees import Taken, binary_up, doubling_up, halving_up
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
+from simcodesign.analytic.messages.rounds import row_s, tree_s
+from simcodesign.analytic.messages.trees import Taken, binary_up, doubling_up, halving_up
 from simcodesign.core.units import FloatOrArray
 
 

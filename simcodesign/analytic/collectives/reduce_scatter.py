@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import all_pairs, powers_of_two, ring
-from simcodesign.analytic.collectives.rounds import reducing_rounds, rounds_of
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
+from simcodesign.analytic.messages.rounds import reducing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 

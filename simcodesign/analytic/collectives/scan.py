@@ -6,10 +6,10 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.allreduce import sent_by_doubling
-from simcodesign.analytic.collectives.patterns import chain, powers_of_two
-from simcodesign.analytic.collectives.rounds import most_ones_up_to, numbers_with_digit
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
+from simcodesign.analytic.messages.patterns import chain, powers_of_two
+from simcodesign.analytic.messages.rounds import most_ones_up_to, numbers_with_digit
 from simcodesign.core.units import FloatOrArray
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.patterns import doubling_blocks, halving_blocks, star
-from simcodesign.analytic.collectives.rounds import row_s, tree_blocks
-from simcodesign.analytic.collectives.trees import doubling_down_s, halving_down_s
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star
+from simcodesign.analytic.messages.rounds import row_s, tree_blocks
+from simcodesign.analytic.messages.trees import doubling_down_s, halving_down_s
 from simcodesign.core.units import FloatOrArray
 
 

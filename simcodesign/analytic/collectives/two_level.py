@@ -26,13 +26,13 @@ from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubl
 from simcodesign.analytic.collectives.barrier import barrier_dissemination, dissemination, sent_by_signals
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.gather import gather_binomial
-from simcodesign.analytic.collectives.patterns import binomial_tree, halving_blocks, ring, upwards
 from simcodesign.analytic.collectives.reduce import reduce_binomial
-from simcodesign.analytic.collectives.rounds import tree_blocks
 from simcodesign.analytic.collectives.scatter import sent_by_others
-from simcodesign.analytic.collectives.trees import halving_down_s
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
+from simcodesign.analytic.messages.patterns import binomial_tree, halving_blocks, ring, upwards
+from simcodesign.analytic.messages.rounds import tree_blocks
+from simcodesign.analytic.messages.trees import halving_down_s
 from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
 
