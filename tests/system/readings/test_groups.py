@@ -11,7 +11,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import phase_formula
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, ROOTED, SIGNALS, TWO_LEVEL
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -23,7 +23,8 @@ from simcodesign.generate.plan import Plan
 from tests import THOROUGH, builders
 from tests.oracles.collective_replay import Columns
 
-PLAIN = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
+#: All but those of two levels, which are of all ranks, not of a group.
+PLAIN = [(name, way) for name, ways in ALGORITHMS.items() for way in ways if (name, way) not in TWO_LEVEL]
 SIZE = 1000.0
 HEAD = "parameters: {q: {default: 1}, root: {default: 0}}\ngroups:\n  g: GROUP\n"
 #: Rows and columns of process grids, groups of many sizes, and ranks that are in none.
