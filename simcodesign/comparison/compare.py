@@ -12,12 +12,15 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import message_assumptions
 from simcodesign.comparison.attribution import DemandGap, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
+from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas, measured_at
+from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.effects import changing_effects
+from simcodesign.describe.formulas.formula import MeasuredTimes
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
@@ -39,6 +42,10 @@ class Comparison(PlainResult):
     rungs: tuple[Rung, ...]
     #: What is assumed of messages with every chosen effect on, by subject; empty where there are none.
     assumptions: Mapping[str, str]
+    #: Those given and those of the workload, each with a ladder of its own.
+    formulas: tuple[FormulaComparison, ...] = ()
+    #: What was measured at this design point, as far as given.
+    measured: MeasuredTimes | None = None
 
     @property
     def simulation(self) -> Result:
@@ -149,6 +156,7 @@ class Comparison(PlainResult):
             "waiting_by_demand",
             ladder="rungs",
         )
+        shown |= {name: it for name in ("formulas", "measured") if (it := getattr(self, name))}
         return shown | {"components": self.component_rows()}
 
     def __str__(self) -> str:
@@ -166,6 +174,7 @@ def compare(
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
     *,
+    formulas: FormulaSources = None,
     timeline: bool = False,
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
@@ -175,14 +184,24 @@ def compare(
     Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order of
     ``describe.effects``; what one explains depends on those before it.
 
-    Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do.
+    ``formulas``: closed forms of the user's, compared beside our forecast: one or several (or by name), each an
+    expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
+    are names of a formula and which returns seconds. Those of the workload are compared too.
+
+    Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do, and InputError for formulas
+    with unknown names and with terms that are not seconds.
     """
     experiment = Experiment.of(workload, machine, parameters, **options)
-    return compare_experiment(experiment, timeline=timeline, on_progress=on_progress)
+    given = given_formulas(formulas)
+    return compare_experiment(experiment, given, timeline=timeline, on_progress=on_progress)
 
 
 def compare_experiment(
-    experiment: Experiment, *, timeline: bool = False, on_progress: OnProgress | None = None
+    experiment: Experiment,
+    given: GivenFormulas = NO_FORMULAS,
+    *,
+    timeline: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """``compare``, of what is one object already."""
     scenario, chosen = experiment.scenario, experiment.effects
@@ -197,4 +216,7 @@ def compare_experiment(
 
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
-    return Comparison(forecasted, rungs_of(forecasted, simulations, chosen), assumptions)
+    rungs, point, whole = rungs_of(forecasted, simulations, chosen), experiment.point, scenario.phases is None
+    measured = measured_at((*given.measured, *point.workload.measured), point) if whole else None
+    formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
+    return Comparison(forecasted, rungs, assumptions, formulas, measured)

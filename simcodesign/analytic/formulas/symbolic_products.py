@@ -66,14 +66,14 @@ def collected(sympy: Any, booked: Iterable[Payment]) -> Any:
 
 def _factored(sympy: Any, products: Sequence[Product]) -> Product:
     """The sum of products as one product: like terms together, common factors in front of the sum of the others."""
-    products = _merged(products)
+    products = merged_products(products)
     if len(products) <= 1:
         return products[0] if products else Product(sympy.Integer(0), ())
     shared = _shared(products)
     rest = [product.without(1, shared) for product in products]
     number = _shared_number(sympy, [product.number for product in rest])
     parts = [part for product in rest for part in _parts(sympy, product.without(number, Counter()))]
-    terms = [product.expression(sympy) for product in _merged(parts)]
+    terms = [product.expression(sympy) for product in merged_products(parts)]
     if not terms:
         return Product(sympy.Integer(0), ())
     if len(terms) == 1:
@@ -88,7 +88,7 @@ def _parts(sympy: Any, product: Product) -> list[Product]:
     return [product]
 
 
-def _merged(products: Iterable[Product]) -> list[Product]:
+def merged_products(products: Iterable[Product]) -> list[Product]:
     """Products of the same factors added up; what cancels is left out."""
     merged: dict[frozenset[tuple[Any, int]], Product] = {}
     for product in products:

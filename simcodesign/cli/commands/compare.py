@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +28,21 @@ class CompareOptions:
 
     scenario: ScenarioOptions
     simulation: SimulationOptions
+    formula: Annotated[
+        list[str],
+        Option(
+            metavar="FILE|EXPRESSION",
+            help="A formula to compare beside our forecast: a .yaml file with 'formulas:', or an expression for the "
+            "total, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see docs/formulas.md). Repeatable.",
+        ),
+    ] = field(default_factory=list)
     tolerance: Annotated[
-        str | None, Option(metavar="SHARE", help="Exit with 1 when the error of the total is larger, e.g. 5%.")
+        str | None,
+        Option(
+            metavar="SHARE",
+            help="Exit with 1 when the error of the total is larger, e.g. 5%: that of our forecast; with --formula, "
+            "that of any formula given instead.",
+        ),
     ] = None
     output: OutputOptions
     timeline: Annotated[
@@ -49,18 +62,20 @@ def run(options: CompareOptions) -> None:
     if options.replication.replicates:
         from simcodesign.cli.run.replication import run_compared_replications
 
-        error = run_compared_replications(options)
+        errors = {"the forecast": run_compared_replications(options)}
     else:
         options.replication.check_unused()
-        error = _run_once(options)
+        errors = _run_once(options)
     # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
-    if limit is not None and not abs(error) <= limit:
-        complain(f"out of tolerance: error of the forecast {error:+.3%}, allowed {limit:.4%}")
+    outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
+    for what, error in outside.items():
+        complain(f"out of tolerance: error of {what} {error:+.3%}, allowed {limit:.4%}")
+    if outside:
         raise Exit(OUT_OF_TOLERANCE)
 
 
-def _run_once(options: CompareOptions) -> float:
-    """Compare with one simulation, and print it; the error of the forecast."""
+def _run_once(options: CompareOptions) -> dict[str, float]:
+    """Compare with one simulation, and print it; the errors that count: of the forecast, or of formulas given."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
@@ -71,6 +86,7 @@ def _run_once(options: CompareOptions) -> float:
         comparison = compare(
             scenario,
             **run_keywords(options.simulation),
+            formulas=options.formula,
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )
@@ -86,4 +102,5 @@ def _run_once(options: CompareOptions) -> float:
         from simcodesign.report.results.chrome_trace import write_chrome_trace
 
         write_chrome_trace(comparison.simulation, options.timeline)
-    return comparison.error
+    given = {f"formula {one.name}": one.error for one in comparison.formulas if one.given}
+    return given or {"the forecast": comparison.error}

@@ -66,6 +66,9 @@ def run_compared_replications(options: CompareOptions) -> float:
     """Replicate a comparison and print it; the error of the forecast. Exit status 1 without the precision."""
     scenario = load_scenario(options.scenario)
     _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
+    if options.formula:
+        allowed = "with a single run"
+        raise InputError("compares with one run", Place("--formula"), value=options.formula[0], allowed=allowed)
     run, repetition = run_keywords(options.simulation), _repetition(options.replication)
     with replication_progress() as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)

@@ -49,12 +49,15 @@ class GivenFormulas:
     measured: tuple[MeasuredTimes, ...] = ()
 
 
+NO_FORMULAS = GivenFormulas(())
+
+
 def given_formulas(
     given: FormulaSource | Iterable[FormulaSource] | Mapping[str, FormulaSource] | None,
 ) -> GivenFormulas:
     """Formulas of all that ``compare`` takes for one: one or several, or by name. InputError for anything else."""
     if given is None:
-        return GivenFormulas(())
+        return NO_FORMULAS
     if isinstance(given, Mapping):
         named: list[tuple[str, Any]] = [(str(name), source) for name, source in given.items()]
     else:

@@ -14,6 +14,7 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.tables import (
     algorithm_table,
     basis_line,
@@ -31,7 +32,7 @@ MOST_DEMANDS = 5
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
-    """A comparison, ending with the verdict in one sentence."""
+    """A comparison, ending with the verdict in one sentence, and one for each formula."""
     simulation = comparison.simulation
     run = [
         ("effects", ", ".join(simulation.effects) or "none"),
@@ -56,7 +57,9 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *(shared_links_line(comparison.forecast) if "links" in simulation.effects else []),
         *([bounds_line(comparison)] if comparison.forecast.response_s is None else []),
         *energy_lines(comparison),
+        *formula_tables(comparison),
         verdict(comparison),
+        *formula_verdict(comparison),
     ]
 
 

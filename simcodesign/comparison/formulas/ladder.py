@@ -1,0 +1,152 @@
+"""The ladder of each formula: what it leaves out against the derived model, then the effects, then measured times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcodesign.comparison.attribution import changes_of, relative_error
+from simcodesign.comparison.effects import Rung
+from simcodesign.comparison.formulas.terms import LeftOut, left_out
+from simcodesign.comparison.formulas.values import (
+    FormulaValues,
+    GivenFormulas,
+    formula_values,
+)
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.result import Result
+from simcodesign.core.to_json import attributes_of
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.formulas.formula import MeasuredTimes, check_phases
+
+#: First rung of a formula's ladder, and the last one where a time was measured.
+LEFT_OUT = "left out of the formula"
+UNEXPLAINED = "not explained"
+#: A measured time holds at values that differ by no more, as a share.
+_SAME_VALUE = 1e-9
+
+
+@dataclass(frozen=True)
+class FormulaRung:
+    """One step from a formula to the simulation, and to what was measured: ``time_s`` after it, what it adds, and its
+    share of the whole gap (nan when there is none)."""
+
+    step: str
+    time_s: float
+    change_s: float
+    share: float
+
+
+@dataclass(frozen=True)
+class FormulaComparison:
+    """A formula compared with our forecast, the simulation with all chosen effects and, where given, a measured time
+    (seconds). ``rungs`` add up to the gap; none where the formula gives no total here. ``given``: whether it was given
+    for this comparison, and is not the workload's own."""
+
+    values: FormulaValues
+    given: bool
+    left_out: LeftOut
+    rungs: tuple[FormulaRung, ...]
+    simulated_s: float
+    measured_s: float | None
+
+    @property
+    def name(self) -> str:
+        """That of the formula."""
+        return self.values.name
+
+    @property
+    def total_s(self) -> float:
+        """What it says of the whole; nan where it says nothing here."""
+        return float("nan") if self.values.total_s is None else float(self.values.total_s)
+
+    @property
+    def error(self) -> float:
+        """Signed error against the simulation, nan where the formula gives no total here."""
+        return relative_error(self.total_s, self.simulated_s)
+
+    @property
+    def measured_error(self) -> float | None:
+        """Signed error against what was measured; None where nothing was."""
+        return None if self.measured_s is None else relative_error(self.total_s, self.measured_s)
+
+    def json_fields(self) -> dict[str, Any]:
+        """Its text and values, errors, what it leaves out, and its ladder."""
+        shown = {"formula": self.values.formula, "given": self.given}
+        shown |= attributes_of(self.values, "total_s", "phases_s", "components_s", "reason", "notes")
+        shown |= {"valid": bool(self.values.valid)}
+        shown |= attributes_of(self, "error", "left_out", ladder="rungs")
+        return shown if self.measured_s is None else shown | {"measured_error": self.measured_error}
+
+
+def compared_formulas(
+    given: GivenFormulas,
+    point: DesignPoint,
+    forecast: Result,
+    rungs: Sequence[Rung],
+    measured: MeasuredTimes | None,
+    whole_program: bool,
+) -> tuple[FormulaComparison, ...]:
+    """Every formula given, and those of the workload that have other names, at a single design point. InputError for a
+    given one that cannot be used; one of the workload's then says why."""
+    names = {formula.name for formula in given.formulas}
+    own = [formula for name, formula in point.workload.formulas.items() if name not in names]
+    compared = []
+    for formula in (*given.formulas, *own):
+        is_given = formula.name in names
+        try:
+            values = formula_values(formula, point, whole_program=whole_program)
+        except InputError as error:
+            if is_given:
+                raise
+            values = FormulaValues(formula, None, reason=str(error))
+        compared.append(_compared(values, is_given, point, forecast, rungs, measured))
+    return tuple(compared)
+
+
+def _compared(
+    values: FormulaValues,
+    is_given: bool,
+    point: DesignPoint,
+    forecast: Result,
+    rungs: Sequence[Rung],
+    measured: MeasuredTimes | None,
+) -> FormulaComparison:
+    measured_s = None if measured is None else measured.total_s
+    steps: tuple[FormulaRung, ...] = ()
+    if values.total_s is not None and np.isfinite(values.total_s):
+        steps = _steps(float(values.total_s), forecast, rungs, measured_s)
+    simulated_s = float(rungs[-1].simulation.headline_s)
+    return FormulaComparison(values, is_given, left_out(values, point, forecast), steps, simulated_s, measured_s)
+
+
+def _steps(
+    total_s: float, forecast: Result, rungs: Sequence[Rung], measured_s: float | None
+) -> tuple[FormulaRung, ...]:
+    times = {LEFT_OUT: float(forecast.headline_s)}
+    times |= {rung.effect: float(rung.simulation.headline_s) for rung in rungs}
+    if measured_s is not None:
+        times[UNEXPLAINED] = measured_s
+    changes = changes_of([total_s, *times.values()])
+    return tuple(
+        FormulaRung(step, time_s, *change) for (step, time_s), change in zip(times.items(), changes, strict=True)
+    )
+
+
+def measured_at(several: Sequence[MeasuredTimes], point: DesignPoint) -> MeasuredTimes | None:
+    """The first of measured times that hold at a single design point; None if none does. InputError for a value of
+    what the workload has not."""
+    here = {name: float(np.asarray(value).item()) for name, value in point.values.items()}
+    for one in several:
+        for name in one.at.keys() - here.keys():
+            what = "measured at a value of an unknown name"
+            raise InputError(what, one.place, value=name, allowed=nearest(name, here))
+        same = all(math.isclose(here[name], value, rel_tol=_SAME_VALUE) for name, value in one.at.items())
+        if same and one.machine in ("", point.machine.name):
+            check_phases([one], point.workload.phases())
+            return one
+    return None

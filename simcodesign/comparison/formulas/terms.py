@@ -1,0 +1,224 @@
+"""What a formula leaves out against the derived model, term by term in symbols, where both are expressions.
+
+Both are multiplied out to sums of products, of the same symbols: ``alpha`` is ``t_s``, equations are put in. Like
+products cancel by comparing their factors, so that ``log2(P)`` and ``log(P)/log(2)`` do not. What remains is put
+together by the constants of the machine that it is a multiple of, and what it is worth here is evaluated in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product as combinations_of
+from typing import Any
+
+import numpy as np
+
+from simcodesign.analytic.formulas.formula import expanded, phase_formula
+from simcodesign.analytic.formulas.formula_prices import ASSUMPTIONS
+from simcodesign.analytic.formulas.symbolic_products import Product, collected, merged_products, product_of, put_in
+from simcodesign.comparison.attribution import ROUNDING
+from simcodesign.comparison.formulas.names import FormulaNames
+from simcodesign.comparison.formulas.values import FormulaValues, PythonFormula
+from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression_sympy import to_sympy
+from simcodesign.core.expressions.sympy_value import value_of
+from simcodesign.core.result import Result
+from simcodesign.describe.design_point import DesignPoint, phases_with_constants
+from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.formulas.symbols import SYMBOLS, VALUE
+
+#: Products that a formula is multiplied out to, and powers of sums that are.
+MOST_PRODUCTS = 2000
+_MOST_POWER = 4
+#: A longer text of a term is not printed.
+_MOST_TEXT = 200
+#: The term of what the forecast is beyond the assumptions of derived formulas in symbols.
+BEYOND_SYMBOLS = f"what the forecast is beyond its formula in symbols, which takes {ASSUMPTIONS}"
+#: Symbol -> the one that stands for the same constant of the machine in derived formulas.
+_SAME = {
+    "alpha": "t_s",
+    "beta": "t_B",
+    "gamma": "t_c",
+    "t_w": "t_B",
+    "network.startup": "t_s",
+    "network.per_byte": "t_B",
+    "network.hop_latency": "t_h",
+    "disk.read_startup": "t_r",
+    "disk.write_startup": "t_x",
+    "disk.per_byte": "t_d",
+    "p": "P",
+}
+
+
+@dataclass(frozen=True)
+class LeftOutTerm:
+    """What the derived model has more than a formula, ``time_s`` > 0, or less, and what it is in symbols."""
+
+    text: str
+    time_s: float
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The difference of the derived model and a formula by terms, which add up to it; none, and ``why``, where one of
+    the two is no expression."""
+
+    terms: tuple[LeftOutTerm, ...] = ()
+    why: str = ""
+
+
+def left_out(values: FormulaValues, point: DesignPoint, forecast: Result) -> LeftOut:
+    """What the total of a formula, at a single design point, leaves out against our forecast there."""
+    formula = values.formula
+    if isinstance(formula, PythonFormula):
+        return LeftOut(why="a function in Python has no terms")
+    if values.total_s is None or not np.isfinite(values.total_s):
+        return LeftOut(why=values.reason or "the formula gives no total")
+    try:
+        return _Difference(formula, point, forecast).left_out(float(values.total_s))
+    except InputError as error:
+        return LeftOut(why=str(error))
+
+
+class _Difference:
+    """Of a derived model and a formula."""
+
+    def __init__(self, formula: Formula, point: DesignPoint, forecast: Result) -> None:
+        to_sympy(next(expression for _, expression in formula.times()))  # InputError without SymPy
+        import sympy  # optional dependency
+
+        self.sympy, self.formula, self.point, self.forecast = sympy, formula, point, forecast
+        self.names = FormulaNames(point)  # symbols of the formula's own are put in before
+        used = {name for _, expression in formula.times() for name in expression.names}
+        for name in sorted(used & SYMBOLS.keys() & point.machine.names().keys() - formula.symbols.keys()):
+            raise InputError(f"{name} of the machine file has the name of a symbol of derived formulas")
+
+    def left_out(self, total_s: float) -> LeftOut:
+        """The terms, and what they leave of the difference, which is rounding where the derived model holds."""
+        derived, numbers_only = self._derived()
+        value_bytes = self.sympy.Symbol(VALUE) if VALUE in self.point.workload.parameters else None
+        word = value_bytes if self.formula.word is None else to_sympy(self.formula.word)
+        ours = [item for expression in derived for item in self._products(expression, value_bytes)]
+        theirs = [item for expression in self._given() for item in self._products(expression, word)]
+        minus = [Product(-item.number, item.factors) for item in theirs]
+        terms = [*self._terms(merged_products([*ours, *minus])), *numbers_only]
+        forecast_s = float(self.forecast.headline_s)
+        rest_s = forecast_s - total_s - sum(term.time_s for term in terms)
+        if abs(rest_s) > ROUNDING * max(forecast_s, total_s):
+            terms.append(LeftOutTerm(BEYOND_SYMBOLS, rest_s))
+        least_s = ROUNDING * max(forecast_s, total_s)
+        kept = [term for term in terms if abs(term.time_s) > least_s]
+        return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))
+
+    def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
+        """The derived formulas of phases, and the times of phases that have none."""
+        workload, model = self.point.workload, self.point.machine.network.model
+        formulas, times = [], []
+        for phase in workload.phases():
+            try:
+                expression = expanded(phase_formula(workload, phase), workload)
+            except InputError as error:
+                seconds = float(sum(np.asarray(time).item() for time in self.forecast.phases[phase].values()))
+                times.append(LeftOutTerm(f"phase {phase} ({error.what})", seconds))
+                continue
+            messages = {symbol.name for symbol in expression.free_symbols} & {"t_s", "t_w", "t_B"}
+            if messages and model != "hockney":
+                what = f"the derived formula in symbols is of Hockney's messages; those of {self.point.machine.name}"
+                raise InputError(f"{what} are of {model}")
+            formulas.append(expression)
+        if not formulas:
+            raise InputError(f"the derived model has no formula: {times[0].text if times else 'no phase'}")
+        return formulas, times
+
+    def _given(self) -> Iterator[Any]:
+        """The formula of the user, or those of its phases, with all that stands for something else put in."""
+        formula = self.formula
+        if formula.total is None and phases_with_constants(self.point.workload, ""):
+            raise InputError("phases have constants of their own, and the formula gives no total")
+        for expression in [formula.total] if formula.total is not None else formula.phases.values():
+            yield self._put_in(expression)
+
+    def _put_in(self, expression: Expression) -> Any:
+        """In SymPy, symbols of the formula and equations replaced."""
+        own = {
+            self.sympy.Symbol(name): self._put_in(self.formula.symbols[name])
+            for name in expression.names & self.formula.symbols.keys()
+        }
+        whole = put_in(self.sympy, to_sympy(expression), own, expression.place) if own else to_sympy(expression)
+        return expanded(whole, self.point.workload)
+
+    def _products(self, expression: Any, word: Any) -> list[Product]:
+        """Multiplied out, in the symbols of derived formulas; ``word``: bytes of a value, None for t_w per byte."""
+        renamed = put_in(self.sympy, expression, self._definitions(expression, word), None)
+        products = (product_of(self.sympy, factors) for factors in self._multiplied_out(renamed))
+        return [Product(item.number, self._powers(item.factors)) for item in products]
+
+    def _powers(self, factors: Iterable[Any]) -> tuple[Any, ...]:
+        """Powers of one base as one, where exponents are rational: amounts are not negative, so that x**(1/3) three
+        times is x."""
+        sympy, exponents = self.sympy, dict[Any, Any]()
+        for factor in factors:
+            is_power = isinstance(factor, sympy.Pow) and factor.args[1].is_Rational and not factor.args[0].is_Number
+            base, power = factor.args if is_power else (factor, sympy.Integer(1))
+            exponents[base] = exponents.get(base, sympy.Integer(0)) + power
+        kept = ((base, power) for base, power in exponents.items() if power != 0)
+        return tuple(base if power == 1 else sympy.Pow(base, power, evaluate=False) for base, power in kept)
+
+    def _definitions(self, expression: Any, word: Any) -> dict[Any, Any]:
+        """What stands for the same constant as a symbol of derived formulas, for all symbols in an expression."""
+        symbol = self.sympy.Symbol
+        names = {one.name for one in expression.free_symbols} & (_SAME.keys() - self.point.values.keys())
+        definitions = {symbol(name): symbol(_SAME[name]) for name in names}
+        if "t_w" in names and word is not None:
+            definitions[symbol("t_w")] = self.sympy.Mul(word, symbol("t_B"), evaluate=False)
+        return definitions
+
+    def _multiplied_out(self, expression: Any) -> list[tuple[Any, ...]]:
+        """Factors of the products whose sum an expression is; it is one factor if there would be too many."""
+        sympy = self.sympy
+        if isinstance(expression, sympy.Add):
+            return [factors for term in expression.args for factors in self._multiplied_out(term)]
+        parts: Sequence[Any] = expression.args if isinstance(expression, sympy.Mul) else ()
+        if isinstance(expression, sympy.Pow) and expression.exp.is_Integer and 2 <= abs(expression.exp) <= _MOST_POWER:
+            base, power = expression.args
+            one = base if power > 0 else sympy.Pow(base, -1, evaluate=False)
+            parts = (one,) * abs(int(power))
+        if not parts:
+            return [(expression,)]
+        several = [self._multiplied_out(part) for part in parts]
+        if np.prod([float(len(each)) for each in several]) > MOST_PRODUCTS:
+            return [(expression,)]
+        return [sum(factors, ()) for factors in combinations_of(*several)]
+
+    def _terms(self, products: Iterable[Product]) -> Iterator[LeftOutTerm]:
+        """One for the products of each constant of the machine."""
+        by_price: dict[tuple[str, ...], list[Product]] = {}
+        for item in products:
+            free = {one.name for factor in item.factors for one in factor.free_symbols}
+            prices = free & (SYMBOLS.keys() - self.point.values.keys())
+            by_price.setdefault(tuple(sorted(prices)), []).append(item)
+        for several in by_price.values():
+            seconds = sum(float(value_of(item.expression(self.sympy), self._values(item))) for item in several)
+            signed = [Product(-item.number, item.factors) if seconds < 0 else item for item in several]
+            yield LeftOutTerm(self._text(signed), seconds)
+
+    def _values(self, item: Product) -> Mapping[str, Any]:
+        symbols = {one.name for factor in item.factors for one in factor.free_symbols}
+        return {name: one.value for name, one in self.names.of(symbols, None, "").items()}
+
+    def _text(self, products: Sequence[Product]) -> str:
+        """The sum of products, common factors in front, in the symbols of the user."""
+        sympy, one = self.sympy, self.sympy.Integer(1)
+        whole = collected(sympy, [((0, one), (item.number, *item.factors)) for item in products])
+        used = {name for _, expression in self.formula.times() for name in expression.names & _SAME.keys()}
+        used -= {*self.point.values, *self.formula.symbols, *(("t_w",) if self._has_word else ())}
+        names = {sympy.Symbol(_SAME[name]): sympy.Symbol(name) for name in sorted(used)}
+        text = str(put_in(sympy, whole, names, None))
+        return text if len(text) <= _MOST_TEXT else f"a sum of {len(products)} products, {text[:60]} ..."
+
+    @property
+    def _has_word(self) -> bool:
+        """Whether t_w is a time per value."""
+        return self.formula.word is not None or VALUE in self.point.workload.parameters

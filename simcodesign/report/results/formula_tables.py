@@ -1,0 +1,147 @@
+"""Formulas of the user's beside both readings, and the ladder of each, as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.formulas.ladder import FormulaComparison
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.tables import dashed_list, new_table, paragraph
+from simcodesign.report.results.tables import time_text
+
+#: Terms of what a formula leaves out that are printed.
+MOST_TERMS = 8
+NAN = float("nan")
+
+
+def formula_tables(comparison: Comparison) -> list[RenderableType]:
+    """The table of all formulas, and of each its ladder and what it leaves out; nothing where there are no formulas and
+    no measured times."""
+    if not comparison.formulas and comparison.measured is None:
+        return []
+    parts: list[RenderableType] = [side_by_side(comparison)]
+    for one in comparison.formulas:
+        name = _label(one).capitalize()
+        parts += [*_ladder(one), dashed_list(_left_out(one), f"{name}, against the derived model:")]
+        parts.append(dashed_list(_notes(one), f"{name}:"))
+    return [part for part in parts if part != ""]
+
+
+def _label(one: FormulaComparison) -> str:
+    """``formula NAME``, or the name that it has if it was given none."""
+    return one.name if one.name.startswith("formula") else f"formula {one.name}"
+
+
+def side_by_side(comparison: Comparison) -> Table:
+    """Seconds of the total, of phases and of components, as far as formulas and measurements say them."""
+    rows = [*_rows(comparison)]
+    show = Seconds(value for _, times in rows for value in times)
+    names = [one.name for one in comparison.formulas]
+    measured = ["measured"] if comparison.measured is not None else []
+    title = f"Formulas beside both readings ({show.unit})"
+    table = new_table(title, "", *names, "forecast", "simulated", *measured)
+    for name, times in rows:
+        table.add_row(name, *(show(value) for value in times))
+    table.add_section()
+    total = rows[0][1]
+    simulated_s = total[len(names) + 1]
+    errors = [_error(value, simulated_s) for value in total]
+    table.add_row("error against simulation", *errors[: len(names) + 1], "", *errors[len(names) + 2 :], style="bold")
+    if comparison.measured is not None:
+        table.add_row("error against measured", *(_error(value, total[-1]) for value in total[:-1]), "", style="bold")
+    return table
+
+
+def _error(value_s: float, of_s: float) -> str:
+    return signed_percent((value_s - of_s) / of_s if of_s else NAN)
+
+
+def _rows(comparison: Comparison) -> Iterator[tuple[str, list[float]]]:
+    """What each row is of, and the times of formulas, forecast, simulation and measurement; nan where one says
+    nothing."""
+    forecast, simulation, measured = comparison.forecast, comparison.simulation, comparison.measured
+    last = [] if measured is None else [NAN if measured.total_s is None else measured.total_s]
+    readings = [float(forecast.headline_s), float(simulation.headline_s)]
+    yield "total", [*(one.total_s for one in comparison.formulas), *readings, *last]
+    several = [one.values for one in comparison.formulas]
+    for phase in forecast.phases:
+        given = [_float(values.phases_s.get(phase)) for values in several]
+        last = [] if measured is None else [measured.phases_s.get(phase, NAN)]
+        if not np.all(np.isnan([*given, *last])):
+            both = [float(sum(map(float, side.phases[phase].values()))) for side in (forecast, simulation)]
+            yield f"phase {phase}", [*given, *both, *last]
+    for component in COMPONENTS:
+        given = [_float(values.components_s.get(component)) for values in several]
+        last = [] if measured is None else [measured.components_s.get(component, NAN)]
+        if not np.all(np.isnan([*given, *last])):
+            both = [float(side.components[component]) for side in (forecast, simulation)]
+            yield component, [*given, *both, *last]
+
+
+def _float(value: object) -> float:
+    return NAN if value is None else float(np.asarray(value).item())
+
+
+def _ladder(one: FormulaComparison) -> list[RenderableType]:
+    """From the formula to the simulation, and to what was measured, by the steps that change something; nothing where
+    it gives no total here."""
+    if not one.rungs:
+        return []
+    show = Seconds([one.total_s, *(rung.time_s for rung in one.rungs)])
+    title = f"From {_label(one)} to the {_last(one)}, step by step ({show.unit})"
+    table = new_table(title, "step", "time", "change", "share of the gap")
+    table.add_row(_label(one), show(one.total_s), "", "")
+    for rung in (rung for rung in one.rungs if rung.change_s):
+        table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), signed_percent(rung.share, "-"))
+    return [table]
+
+
+def _last(one: FormulaComparison) -> str:
+    return "simulation" if one.measured_s is None else "measured time"
+
+
+def _left_out(one: FormulaComparison) -> list[str]:
+    """What the formula lacks against the derived model and what it has beyond it, by terms."""
+    terms = one.left_out.terms
+    lines = [
+        f"{'lacks' if term.time_s > 0 else 'has besides'} {term.text}: {time_text(abs(term.time_s))}" for term in terms
+    ]
+    if len(lines) > MOST_TERMS:
+        rest_s = sum(term.time_s for term in terms[MOST_TERMS:])
+        lines = [*lines[:MOST_TERMS], f"{len(lines) - MOST_TERMS} others: {time_text(rest_s)}"]
+    return lines
+
+
+def _notes(one: FormulaComparison) -> Iterator[str]:
+    """What a reader of the formula should know: why it says nothing, units taken, meanings of names."""
+    if one.values.reason:
+        yield one.values.reason
+    yield from one.values.notes
+    if one.left_out.why and one.rungs and one.rungs[0].change_s:
+        yield f"what it leaves out is not split into terms: {one.left_out.why}"
+
+
+def formula_verdict(comparison: Comparison) -> list[RenderableType]:
+    """How far each formula is off, and what contributes most, in one sentence each."""
+    return [paragraph(" ".join(_verdict(one) for one in comparison.formulas))] if comparison.formulas else []
+
+
+def _verdict(one: FormulaComparison) -> str:
+    name = _label(one).capitalize()
+    if not one.rungs:
+        return f"{name} says nothing of the total here."
+    largest = max(one.rungs, key=lambda rung: abs(rung.change_s))
+    if largest.change_s == 0:
+        return f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding."
+    error = one.error if one.measured_error is None else one.measured_error
+    cause = f"{largest.step} ({time_text(abs(largest.change_s))} {'more' if largest.change_s > 0 else 'less'})"
+    return (
+        f"{name} ({time_text(one.total_s)}) is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'} "
+        f"against the {_last(one)}; the largest step is {cause}."
+    )

@@ -1,0 +1,172 @@
+"""What formulas leave out against the derived model: nothing of the derived formula itself, and terms that add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.analytic.formulas.formula import formula
+from simcodesign.comparison.formulas.terms import BEYOND_SYMBOLS, LeftOut, left_out
+from simcodesign.comparison.formulas.values import FormulaValues, formula_values, given_formulas
+from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.scenario import Scenario
+from tests import examples
+from tests.builders import read_machine, workload
+
+pytest.importorskip("sympy")
+
+MACHINE = read_machine("""
+simcodesign: 1
+name: hockney
+nodes: 1024
+processor: {rate: 1 GFLOP/s}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: one_by_one, topology: {kind: crossbar}}
+""")
+T_S, T_W = 5e-6, 1e-9
+BROADCAST = workload("- broadcast: {bytes: m}\n", "parameters: {m: {default: 1000, unit: B}}\n")
+SEVERAL = workload(
+    """- broadcast: {bytes: m}
+- repeat: n
+  do: [all_to_all: {bytes: twice, algorithm: pairwise}, compute: {flops: 2*n**3}]
+""",
+    "parameters: {m: {default: 1000, unit: B}, n: 3}\nequations: {twice: 2*m}\n",
+)
+
+
+def difference(
+    text: Any, work: Any = BROADCAST, machine: Any = MACHINE, **values: Any
+) -> tuple[FormulaValues, LeftOut]:
+    scenario = Scenario.of(work, machine, values)
+    (given_formula,) = given_formulas(text).formulas
+    values_here = formula_values(given_formula, scenario.bind())
+    return values_here, left_out(values_here, scenario.bind(), forecast(scenario))
+
+
+def terms_of(*arguments: Any, **values: Any) -> dict[str, float]:
+    _, rest = difference(*arguments, **values)
+    assert rest.why == ""
+    return {term.text: term.time_s for term in rest.terms}
+
+
+def test_what_is_missing_has_its_symbols_and_its_time() -> None:
+    assert terms_of("t_s + m*t_w", P=16) == {
+        "t_s*(log2(P) - 1)": pytest.approx(3 * T_S),
+        "m*t_w*(log2(P) - 1)": pytest.approx(3 * 1000 * T_W),
+    }
+    assert terms_of("alpha*log2(p)", P=16) == {"m*t_B*log2(p)": pytest.approx(4000 * T_W)}
+
+
+def test_what_is_too_much_is_negative() -> None:
+    assert terms_of("P*(t_s + m*t_w)", P=16) == {
+        "t_s*(P - log2(P))": pytest.approx(-12 * T_S),
+        "m*t_w*(P - log2(P))": pytest.approx(-12000 * T_W),
+    }
+
+
+@pytest.mark.parametrize(
+    ("work", "machine", "ranks"),
+    [
+        ("burst", "crossbar-16", 16),
+        ("transpose", "crossbar-16", 8),
+        ("cg-iteration", "power-challenge", 16),
+        ("random-steps", "power-challenge", 8),
+        ("collectives", "crossbar-16", 16),
+        (SEVERAL, MACHINE, 64),
+    ],
+)
+def test_the_derived_formula_leaves_nothing_out(work: Any, machine: Any, ranks: int) -> None:
+    described = Scenario.of(work, machine).workload
+    text = " + ".join(f"({phase})" for phase in formula(described).values())
+    values_here, rest = difference(Formula("derived", parse(text)), work, machine, P=ranks)
+    named = {term.text for term in rest.terms}
+    assert named <= {BEYOND_SYMBOLS}, named  # rounding only, where no effect of the machine is beyond the symbols
+    assert rest.why == ""
+    assert sum(term.time_s for term in rest.terms) == pytest.approx(
+        float(forecast(work, machine, {"P": ranks}).headline_s) - float(values_here.total_s or 0), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "log2(P)*t_s + log2(P)*m*t_w + 0",
+        "(t_s + t_w*m)*log2(P)",
+        "log2(P)*(2*network.startup + 2*m*network.per_byte)/2",
+        "alpha*log2(p) + m*beta*log2(p)",
+        "tau*(t_s + m*t_w)",
+        "sqrt(P)*log2(P)*(t_s + m*t_w)/P**(1/2)",
+    ],
+)
+def test_the_same_in_other_words_leaves_nothing_out(text: str) -> None:
+    own = Formula("own", parse(text, with_units=True), symbols={"tau": parse("log2(P)", with_units=True)})
+    assert terms_of(own, P=16) == {}
+
+
+def test_equations_are_put_in() -> None:
+    pairwise = "n*(P - 1)*(t_s + twice*t_w)"
+    assert terms_of(f"log2(P)*(t_s + m*t_w) + {pairwise}", SEVERAL, P=8) == {"2*n**4*t_c": pytest.approx(2 * 81e-9)}
+
+
+def test_a_word_makes_t_w_a_time_per_value() -> None:
+    own = Formula("own", parse("log2(P)*(t_s + m/8*t_w)"), word=parse("8 B", with_units=True))
+    assert terms_of(own, workload("- broadcast: {bytes: m}\n", "parameters: {m: 1000}\n"), P=16) == {}
+    by_values = workload("- broadcast: {bytes: 8*n}\n", "parameters: {n: 125}\n")
+    assert terms_of("log2(P)*(t_s + 8*n*t_w)", by_values, P=16) == {}
+    values = workload("- broadcast: {bytes: value_bytes*n}\n", "parameters: {n: 125, value_bytes: 8}\n")
+    assert terms_of("log2(P)*(t_s + n*t_w)", values, P=16) == {}
+
+
+def test_beyond_the_symbols_there_is_a_rest() -> None:
+    terms = terms_of("log2(P)*(t_s + m*t_w)", P=12)  # the derived formula is of powers of two
+    assert terms == {BEYOND_SYMBOLS: pytest.approx((4 - 3.584962500721156) * (T_S + 1000 * T_W), rel=1e-9)}
+
+
+@settings(max_examples=examples(60))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["t_s", "m*t_w", "2.5 us", "log2(P)*t_s", "n**3*t_c", "n*(P - 1)*(t_s + m*t_w)", "1e-9*m", "twice*t_w/P"]
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([1, 2, 3, 8, 12, 64]),
+    st.sampled_from([" + ", " - "]),
+)
+def test_terms_add_up_to_the_difference(parts: list[str], ranks: int, sign: str) -> None:
+    text = sign.join(parts)
+    values_here, rest = difference(text, SEVERAL, P=ranks)
+    assert rest.why == ""
+    whole_s = float(forecast(SEVERAL, MACHINE, {"P": ranks}).headline_s)
+    assert values_here.total_s is not None
+    assert sum(term.time_s for term in rest.terms) == pytest.approx(
+        whole_s - float(values_here.total_s), rel=1e-8, abs=1e-14
+    )
+
+
+def test_why_there_are_no_terms() -> None:
+    loggop = read_machine("""
+simcodesign: 1
+name: logp
+nodes: 64
+processor: {rate: 2 GFLOP/s}
+network: {model: loggop, L: 5 us, o: 2 us, g: 3 us, G: 1 ns/B, topology: {kind: crossbar}}
+""")
+    assert "Hockney" in difference("L + 2*o", BROADCAST, loggop, P=8)[1].why
+    assert "Python" in difference(lambda P: P, P=8)[1].why
+    assert "no formula" in difference("P*t_s", "kripke", "torus-cluster", P=8)[1].why
+    assert "no total" in difference(Formula("f", components={"communication": parse("t_s")}), P=8)[1].why
+
+
+def test_a_phase_without_a_formula_is_a_term_of_its_own() -> None:
+    mixed = workload(
+        "- broadcast: {bytes: m}\n- phase: ranks\n  do: [compute: {flops: 1e3*rank}]\n", "parameters: {m: 1000}\n"
+    )
+    terms = terms_of("log2(P)*(t_s + m*t_w)", mixed, P=8)
+    assert [*terms.values()] == [pytest.approx(7e-6)]
+    assert next(iter(terms)).startswith("phase ranks")
