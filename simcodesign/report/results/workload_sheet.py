@@ -24,6 +24,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.noise import Imbalance
 from simcodesign.describe.workload import Workload
@@ -58,7 +59,17 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
         parts.append(section("Groups of ranks", groups))
     if workload.footprint is not None:
         parts.append(section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
+    if workload.formulas:
+        texts = ((name, _formula_text(formula)) for name, formula in workload.formulas.items())
+        parts.append(section("Formulas of its time", texts))
     return [*parts, program_tree(workload)]
+
+
+def _formula_text(formula: Formula) -> str:
+    """What it says of each time, where it holds, and where it is from."""
+    times = [f"{what} = {expression.text}" for what, expression in formula.times()]
+    valid = "" if formula.valid is None else f", valid for {formula.valid.text}"
+    return "; ".join(times) + valid + (f" ({formula.source})" if formula.source else "")
 
 
 def latex(workload: Workload) -> str:
