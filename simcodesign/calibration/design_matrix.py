@@ -13,11 +13,12 @@ import numpy as np
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.timings import Timing
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts import ONE_BY_ONE, TOGETHER
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
@@ -119,12 +120,18 @@ class LinearTimes:
         off = np.abs(linear - evaluated) > LINEAR * np.maximum(np.abs(linear), np.abs(evaluated))
         if off.any():
             guilty = [path for path, slope in slopes.items() if np.any(slope[off])]
-            raise InputError(
-                f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} (rates, largest of two, "
-                f"or another rank becomes the slowest), so that least squares cannot determine them",
-                timing.place,
-                allowed="unknowns without these, which then keep the values of machine and workload",
-            )
+            raise self._not_linear(guilty, timing.place)
+
+    def _not_linear(self, guilty: Sequence[str], place: Place) -> InputError:
+        """The error of a forecast that is not linear in these constants."""
+        causes = "rates, largest of two, or another rank becomes the slowest"
+        allowed = "unknowns without these, which then keep the values of machine and workload"
+        network = self.machine.network
+        if network.model == "hockney" and network.sends == TOGETHER and any(path in MODEL_OF for path in guilty):
+            causes += "; or messages of a rank that leave side by side, network.sends: together"
+            allowed += f"; or network.sends: {ONE_BY_ONE}, where that is how the machine sends"
+        what = f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} ({causes})"
+        return InputError(f"{what}, so that least squares cannot determine them", place, allowed=allowed)
 
 
 def _pairs(phases: Sequence[str], parts: Sequence[str]) -> Iterable[tuple[tuple[int, str], tuple[int, str]]]:

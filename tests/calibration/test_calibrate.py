@@ -262,6 +262,17 @@ def test_ranks_that_differ_are_looked_at(tmp_path: Path, machine) -> None:
 # What is refused.
 
 
+def test_messages_that_leave_side_by_side_are_named_as_a_cause(tmp_path: Path) -> None:
+    """In a binary tree the second child gets its message last, but after the first if the bytes leave side by side."""
+    tree = "program:\n  - broadcast: {bytes: n, algorithm: binary_tree}\n"
+    workload = load_workload(written(tmp_path / "tree.yaml", WORKLOAD[: WORKLOAD.index("program:")] + tree))
+    times = [Timing(1e-3, {"P": 16, "n": n}, component="communication") for n in (10, 1e4)]
+    calibrate(workload, load_machine(written(tmp_path / "one_by_one.yaml", MACHINE)), times)
+    text = MACHINE.replace("  sends: one_by_one\n", "")
+    with pytest.raises(InputError, match=r"not linear in .*network\.sends: together"):
+        calibrate(workload, load_machine(written(tmp_path / "together.yaml", text)), times)
+
+
 def test_constants_of_which_the_larger_counts_are_refused_by_name(tmp_path: Path, workload) -> None:
     text = MACHINE.replace(
         "  sends: one_by_one\n  startup: 100 us\n  bandwidth: 10 MB/s\n  link_bandwidth: 20 MB/s\n",

@@ -177,7 +177,8 @@ world = Group(0)
 
 
 def group(colour: int | None) -> Group | None:
-    """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None the rank belongs to none.
+    """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None, or a colour below 0 as in a
+    workload file, the rank belongs to none.
 
     All ranks call it in the same order, anywhere in the program.
     """

@@ -113,13 +113,19 @@ class _Run:
         self.stopped = False  # for want of the members of a group
 
     def join(self, colour: object, line: int) -> int | None:
-        """Note a call of ``sc.group``."""
+        """Note a call of ``sc.group``; the number of the group, None of a rank that is in none."""
         if colour is not None and (isinstance(colour, bool | str) or not _is_whole(colour)):
             place = Place(self._recorder.file, line)
-            raise InputError(f"rank {self.rank}: the colour of a group", place, value=colour, allowed="an int, or None")
-        self.colours.append(NONE if colour is None else self._recorder.colour_number(len(self.colours), int(colour)))  # type: ignore[call-overload]
+            raise InputError(
+                f"rank {self.rank}: the colour of a group",
+                place,
+                value=colour,
+                allowed="an int; None or below 0: in no group",
+            )
+        whole = NONE if colour is None else int(colour)  # type: ignore[call-overload]
+        self.colours.append(NONE if whole < 0 else self._recorder.colour_number(len(self.colours), whole))
         self.colour_lines.append(line)
-        return None if colour is None else len(self.colours)
+        return None if whole < 0 else len(self.colours)
 
     def place_in(self, number: int) -> tuple[int, int]:
         """Rank in a group, and how many ranks this has."""

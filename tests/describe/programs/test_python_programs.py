@@ -443,6 +443,19 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
     assert one.messages == other.messages
 
 
+def test_ranks_of_a_colour_below_zero_are_in_no_group_as_in_yaml() -> None:
+    @sc.program
+    def mine(rank: int, size: int) -> Iterator[Any]:
+        odd = sc.group(rank % 2 - 1)  # even ranks have -1
+        if odd is not None:
+            yield odd.allreduce(1e5)
+
+    text = workload("- allreduce: {bytes: 1e5, group: odd}\n", "groups: {odd: rank % 2 - 1}\n")
+    one, other = simulated(mine, 9, sc.load_machine(MACHINE)), simulated(text, 9, sc.load_machine(MACHINE))
+    assert one.makespan_s == other.makespan_s
+    assert one.messages == other.messages > 0
+
+
 @given(q=st.integers(1, 4), seed=st.integers(0, 99), shift=st.integers(1, 3))
 @settings(max_examples=examples(15), deadline=None)
 def test_messages_within_groups_are_those_among_all_ranks(q: int, seed: int, shift: int) -> None:
