@@ -154,7 +154,10 @@ def test_a_part_of_the_program_has_only_its_phases() -> None:
     formula = Formula("f", total=parse_text("P*t_s"), phases={"a": parse_text("t_s"), "b": parse_text("t_s")})
     values = values_of(formula, part, whole_program=False)
     assert (values.phases_s, values.total_s) == ({"a": T_S}, T_S)
-    assert values_of("P*t_s", part, whole_program=False).total_s is None
+    for whole in ("P*t_s", lambda P: P):
+        values = values_of(whole, part, whole_program=False)
+        assert values.total_s is None
+        assert "whole program" in values.reason
 
 
 @settings(max_examples=examples(40))
@@ -201,6 +204,15 @@ def test_several_formulas_have_names() -> None:
     with pytest.raises(InputError, match="not a formula"):
         given_formulas([3])
     assert given_formulas(None).formulas == ()
+
+
+def test_a_path_that_is_none_names_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"did you mean 'network\.startup'"):
+        values_of("network.startp*P")
+
+
+def test_a_negative_time_is_noted() -> None:
+    assert any("negative" in note for note in values_of("t_s - 1 s").notes)
 
 
 def test_own_symbols_cannot_need_each_other() -> None:

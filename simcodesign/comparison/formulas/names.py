@@ -70,7 +70,8 @@ class FormulaNames:
             return self._of_symbol(name, place, text)
         if name == "p":
             return NamedValue(self.point.values["P"], PLAIN, "number of ranks")
-        raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, self.known()))
+        known = {*self._constants, *(f"{PREFIX}{one}" for one in self._machine_names)} if "." in name else self.known()
+        raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, known))
 
     def known(self) -> set[str]:
         """All names that there are, but for constants by their paths."""

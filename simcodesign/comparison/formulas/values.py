@@ -22,6 +22,9 @@ from simcodesign.describe.yaml.formulas import load_formulas
 #: What a function in Python may return beside a number or an array: these, with seconds or mappings of them.
 _KEYS = ("total", "phases", "components")
 
+#: Why there is no total where phases are left out.
+PART_OF_PROGRAM = "it is of the whole program, of which phases are left out here"
+
 #: A formula as a user may give it: the path of a file, an expression, a function of arrays by name.
 FormulaSource = Formula | Callable[..., Any] | str | Path
 #: One formula, several, or several by name.
@@ -136,8 +139,12 @@ def formula_values(
     phases_s = {name: value(expression, name) for name, expression in kept.items()}
     components_s = {name: value(expression) for name, expression in formula.components.items() if whole_program}
     total_s = value(formula.total) if formula.total is not None and whole_program else _summed(phases_s, point)
+    if not whole_program and total_s is None:
+        reason = PART_OF_PROGRAM
     if not reason and not all(map(_is_finite, (total_s, *phases_s.values(), *components_s.values()))):
         reason = "not finite (division by zero, overflow or root of a negative)"
+    if total_s is not None and np.any(np.asarray(total_s) < 0):
+        notes.append("it is negative here, which no time is")
     return FormulaValues(formula, total_s, phases_s, components_s, valid, reason, tuple(dict.fromkeys(notes)))
 
 
@@ -202,6 +209,8 @@ def _of_function(formula: PythonFormula, point: DesignPoint, whole_program: bool
     total_s = _summed(phases_s, point) if total is None else _returned(total, formula, point)
     finite = all(map(_is_finite, (total_s, *phases_s.values(), *components_s.values())))
     reason = "" if finite else "the function gives no finite value"
+    if not whole_program and total_s is None:
+        reason = PART_OF_PROGRAM
     return FormulaValues(formula, total_s, phases_s, components_s, 1.0, reason, tuple(names.notes(known)))
 
 

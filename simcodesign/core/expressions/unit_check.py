@@ -113,6 +113,11 @@ class Term:
         return replace(self, dimension=self.dimension**-1, factors=turned, literals=literals)
 
     @property
+    def is_literal(self) -> bool:
+        """Whether it is nothing but bare literals."""
+        return len(self.literals) == len(self.factors)
+
+    @property
     def coefficient(self) -> tuple[Number, bool] | None:
         """The literal that may take a unit; None if there is none."""
         if self.dimension.time:
@@ -170,7 +175,8 @@ class _Walk:
                     ours, theirs = [self.one(left, ours)], [self.one(right, theirs)]
                 return [one * other for one in ours for other in theirs]
             case "/":
-                return [one * self.one(right, theirs).inverse for one in ours]
+                divisor = self.one(right, theirs).inverse
+                return [one * divisor for one in ours]
             case "//":
                 return [self._plain(node, self.one(left, ours) * self.one(right, theirs).inverse)]
         return [replace(self.one(node, [*ours, *theirs]), factors=((node, False),), literals=())]
@@ -191,17 +197,17 @@ class _Walk:
 
     def _sum(self, terms: list[Term]) -> list[Term]:
         """The terms, literals by themselves with the unit of the others where these have one."""
-        others = [term for term in terms if len(term.literals) < len(term.factors)]
+        others = [term for term in terms if not term.is_literal]
         if any(term.unknown for term in others):
-            return [replace(term, unknown=True) if term not in others else term for term in terms]
+            return [replace(term, unknown=True) if term.is_literal else term for term in terms]
         rigid = {term.dimension for term in others}
         if len(rigid) != 1 or rigid == {PLAIN} or any(term.coefficient for term in others):
             return terms
         (dimension,) = rigid
-        alone = [term for term in terms if term not in others]
-        for term in alone:
-            self.settle(term, dimension)
-        return [replace(term, dimension=dimension) if term in alone else term for term in terms]
+        for term in terms:
+            if term.is_literal:
+                self.settle(term, dimension)
+        return [replace(term, dimension=dimension) if term.is_literal else term for term in terms]
 
     def _power(self, node: Node, base: Node, exponent: Node) -> Term:
         power = self._plain(exponent, self.one(exponent, self.terms(exponent)))
