@@ -100,6 +100,7 @@ def test_the_derived_formula_leaves_nothing_out(work: Any, machine: Any, ranks: 
         "alpha*log2(p) + m*beta*log2(p)",
         "tau*(t_s + m*t_w)",
         "sqrt(P)*log2(P)*(t_s + m*t_w)/P**(1/2)",
+        "P**3*log2(P)*(t_s + m*t_w)/(P**2)/sqrt(P**2)",
     ],
 )
 def test_the_same_in_other_words_leaves_nothing_out(text: str) -> None:

@@ -160,8 +160,9 @@ class _Difference:
         times is x."""
         sympy, exponents = self.sympy, dict[Any, Any]()
         for factor in factors:
-            is_power = isinstance(factor, sympy.Pow) and factor.args[1].is_Rational and not factor.args[0].is_Number
-            base, power = factor.args if is_power else (factor, sympy.Integer(1))
+            base, power = factor, sympy.Integer(1)
+            while isinstance(base, sympy.Pow) and base.args[1].is_Rational and not base.args[0].is_Number:
+                base, power = base.args[0], power * base.args[1]
             exponents[base] = exponents.get(base, sympy.Integer(0)) + power
         kept = ((base, power) for base, power in exponents.items() if power != 0)
         return tuple(base if power == 1 else sympy.Pow(base, power, evaluate=False) for base, power in kept)
