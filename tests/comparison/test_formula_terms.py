@@ -164,6 +164,13 @@ network: {model: loggop, L: 5 us, o: 2 us, g: 3 us, G: 1 ns/B, topology: {kind: 
     assert "no total" in difference(Formula("f", components={"communication": parse("t_s")}), P=8)[1].why
 
 
+def test_checkpoints_are_a_term_of_their_own() -> None:
+    head = "parameters: {m: 1000}\ncheckpoints: {interval: 1e-6, write: 1e-6}\n"
+    terms = terms_of("log2(P)*(t_s + m*t_w)", workload("- broadcast: {bytes: m}\n", head), P=8)
+    assert [*terms] == ["phase checkpoints"]
+    assert terms["phase checkpoints"] > 0
+
+
 def test_a_phase_without_a_formula_is_a_term_of_its_own() -> None:
     mixed = workload(
         "- broadcast: {bytes: m}\n- phase: ranks\n  do: [compute: {flops: 1e3*rank}]\n", "parameters: {m: 1000}\n"

@@ -120,17 +120,22 @@ class _Difference:
             try:
                 expression = expanded(phase_formula(workload, phase), workload)
             except InputError as error:
-                seconds = float(sum(np.asarray(time).item() for time in self.forecast.phases[phase].values()))
-                times.append(LeftOutTerm(f"phase {phase} ({error.what})", seconds))
+                times.append(LeftOutTerm(f"phase {phase} ({error.what})", self._phase_s(phase)))
                 continue
             messages = {symbol.name for symbol in expression.free_symbols} & {"t_s", "t_w", "t_B"}
             if messages and model != "hockney":
                 what = f"the derived formula in symbols is of Hockney's messages; those of {self.point.machine.name}"
                 raise InputError(f"{what} are of {model}")
             formulas.append(expression)
+        others = self.forecast.phases.keys() - {*workload.phases()}  # checkpoints
+        times += [LeftOutTerm(f"phase {phase}", self._phase_s(phase)) for phase in sorted(others)]
         if not formulas:
             raise InputError(f"the derived model has no formula: {times[0].text if times else 'no phase'}")
         return formulas, times
+
+    def _phase_s(self, phase: str) -> float:
+        """What our forecast books in a phase."""
+        return float(sum(np.asarray(time_s).item() for time_s in self.forecast.phases.get(phase, {}).values()))
 
     def _given(self) -> Iterator[Any]:
         """The formula of the user, or those of its phases, with all that stands for something else put in."""
