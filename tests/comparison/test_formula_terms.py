@@ -164,6 +164,15 @@ network: {model: loggop, L: 5 us, o: 2 us, g: 3 us, G: 1 ns/B, topology: {kind: 
     assert "no total" in difference(Formula("f", components={"communication": parse("t_s")}), P=8)[1].why
 
 
+def test_constants_that_a_phase_replaces_stand_for_themselves() -> None:
+    program = "- {phase: a, constants: {network.startup: 2e-6}, do: [broadcast: {bytes: m}]}\n- broadcast: {bytes: m}\n"
+    replaced = workload(program, "parameters: {m: {default: 1000, unit: B}}\n")
+    assert terms_of("2*log2(P)*(t_s + m*t_w)", replaced, P=8) == {
+        "t_s*log2(P)": pytest.approx(-3 * T_S),
+        "2.0e-6*log2(P)": pytest.approx(6e-6),
+    }
+
+
 def test_checkpoints_are_a_term_of_their_own() -> None:
     head = "parameters: {m: 1000}\ncheckpoints: {interval: 1e-6, write: 1e-6}\n"
     terms = terms_of("log2(P)*(t_s + m*t_w)", workload("- broadcast: {bytes: m}\n", head), P=8)

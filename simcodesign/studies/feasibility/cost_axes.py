@@ -11,6 +11,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.formulas.symbols import VALUE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import OTHER_NAMES
@@ -20,8 +21,6 @@ SYMBOLS = {
     "hockney": {"ts": "network.startup", "tw": "network.per_byte"},
     "loggop": {"tw": "network.G", **{letter: f"network.{letter}" for letter in ("L", "o", "g", "G", "O")}},
 }
-#: A workload with this parameter counts t_w per value of so many bytes.
-VALUE = "value_bytes"
 #: Constants that the time falls with, or that choose between two ways.
 NO_COSTS = ("processor.rate", "processor.clock", "network.S", "memory.outstanding")
 #: The time per byte of a message, and what may not be above it.
