@@ -110,7 +110,7 @@ RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
-GRIDS = ("cannon", "cg-2d", "hpl", "pencil-fft", "summa")
+GRIDS = ("cannon", "cg-2d", "hpl", "pencil-fft", "summa", "sweep3d")
 
 
 def ranks_of(workload: str, wanted: Iterable[int]) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ SMALL: dict[str, dict[str, float]] = {
     "hpl": {"n": 320, "b": 32},
     "pencil-fft": {"n": 32},
     "summa": {"n": 64, "b": 8},
+    "sweep3d": {"planes": 40, "iterations": 2},
 }
 MOST_LINES = {"pencil-fft": 30}
 
@@ -172,6 +173,48 @@ def test_pencil_fft_in_an_array_of_grids() -> None:
     assert np.argmin(times) == np.argmin(each)
 
 
+def swept_s(px: int, py: int, blocks: int, block_s: float, x_s: float, y_s: float) -> float:
+    """Eight sweeps, two from each corner, block by block and rank by rank: receive in x, in y, compute, send in x, in y."""
+    done_s = np.zeros((px, py))
+    for from_x, from_y in np.repeat([(1, 1), (1, 0), (0, 1), (0, 0)], 2, axis=0):
+        step_x, step_y = 1 - 2 * from_x, 1 - 2 * from_y
+        for _ in range(blocks):
+            sent_s: dict[tuple[int, int, str], float] = {}
+            for x in range(px)[::step_x]:
+                for y in range(py)[::step_y]:
+                    begins_s = max(done_s[x, y], sent_s.get((x, y, "in x"), 0.0), sent_s.get((x, y, "in y"), 0.0))
+                    done_s[x, y] = begins_s + block_s
+                    if 0 <= x + step_x < px:
+                        done_s[x, y] += x_s
+                        sent_s[x + step_x, y, "in x"] = done_s[x, y]
+                    if 0 <= y + step_y < py:
+                        done_s[x, y] += y_s
+                        sent_s[x, y + step_y, "in y"] = done_s[x, y]
+    return float(done_s.max())
+
+
+@pytest.mark.parametrize(("px", "py"), [(1, 1), (4, 1), (1, 5), (2, 2), (4, 3), (3, 7)])
+def test_sweep3d_is_its_sweeps(px: int, py: int) -> None:
+    given = {"P": px * py, "px": px, "columns_x": 4, "columns_y": 7, "planes": 30, "iterations": 1}
+    blocks, cells = 30 // 10 * 2, 4 * 7 * 10 * 3
+    expected = swept_s(px, py, blocks, 36 * cells / 8e9, message_s(8 * cells / 4), message_s(8 * cells / 7))
+    for result in (
+        forecast(load_workload("sweep3d"), without_hops(), given),
+        simulate(load_workload("sweep3d"), without_hops(), given, effects="none"),
+    ):
+        assert sum(result.phases["sweep"].values()) == pytest.approx(expected, rel=ROUNDING)
+
+
+@pytest.mark.parametrize(("px", "py", "mk"), [(8, 8, 10), (4, 16, 5), (16, 2, 40), (1, 7, 400)])
+def test_sweep3d_fills_its_pipeline_as_published(px: int, py: int, mk: int) -> None:
+    """Hoisie, Lubeck and Wasserman 2000: 8 N + 2 (px - 1) + 4 (py - 1) blocks one after another, N of each sweep."""
+    free = ("startup", "hop_latency", "interfaces.per_byte", "per_byte")
+    machine = files.load_machine("torus-cluster", {f"network.{constant}": 0 for constant in free})
+    result = forecast(load_workload("sweep3d"), machine, {"P": px * py, "px": px, "mk": mk})
+    blocks = 8 * 400 // mk * 2 + 2 * (px - 1) + 4 * (py - 1)
+    assert result.makespan_s == pytest.approx(12 * blocks * 36 * 25 * mk * 3 / 8e9, rel=ROUNDING)
+
+
 @pytest.mark.parametrize("q", [1, 2, 4, 8])
 def test_conjugate_gradients_are_their_textbook_formula(q: int) -> None:
     """An expand and a fold double and halve what they send; two combines of a number; 2 z + 10 flop a row."""
@@ -273,11 +316,8 @@ def test_lookahead_hides_panels_and_broadcasts() -> None:
     assert ahead.message_bytes == without.message_bytes
 
 
-ROWS = re.findall(
-    r"^\| \d+ x (\d+) \| (\w+) \| (.*) \|$",
-    (ROOT / "docs" / "process-grids.md").read_text(encoding="utf-8"),
-    re.MULTILINE,
-)
+DOCUMENT = (ROOT / "docs" / "process-grids.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| \d+ x (\d+) \| (\w+) \| (.*) \|$", DOCUMENT, re.MULTILINE)
 
 
 def test_the_table_of_choices_has_every_grid() -> None:
@@ -295,3 +335,22 @@ def test_the_table_of_choices(row: tuple[str, str, str]) -> None:
         result = simulate(load_workload("hpl"), "xeon-cluster", given, effects=["hops", "links", "interfaces"])
         assert result.makespan_s == pytest.approx(simulated, abs=6e-4)
         assert forecast(load_workload("hpl"), "xeon-cluster", given).makespan_s == pytest.approx(forecasted, abs=6e-4)
+
+
+BLOCKS = re.findall(r"^\| (\d+) \| (\S+ \(.*\)) \|$", DOCUMENT, re.MULTILINE)
+
+
+def test_the_table_of_blocks_has_every_size() -> None:
+    assert [int(mk) for mk, _ in BLOCKS] == [1, 10, 40, 200]
+
+
+@pytest.mark.parametrize("row", BLOCKS, ids=" ".join)
+def test_the_table_of_blocks(row: tuple[str, str]) -> None:
+    mk, cells = row
+    for mmi, cell in zip((1, 3, 6), cells.split(" | "), strict=True):
+        given = {"P": 64, "mk": int(mk), "mmi": mmi, "iterations": 1}
+        simulated, forecasted = map(float, re.fullmatch(r"(\S+) \((\S+)\)", cell).groups())
+        result = simulate(load_workload("sweep3d"), "torus-cluster", given, effects=["hops", "links", "interfaces"])
+        assert 1e3 * result.makespan_s == pytest.approx(simulated, abs=6e-3)
+        result = forecast(load_workload("sweep3d"), "torus-cluster", given)
+        assert 1e3 * result.makespan_s == pytest.approx(forecasted, abs=6e-3)
