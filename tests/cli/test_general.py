@@ -375,6 +375,7 @@ def test_an_undefined_error_is_out_of_tolerance(files: tuple[str, str], monkeypa
     @dataclass
     class Undefined:
         error: float = math.nan
+        formulas: tuple[()] = ()
 
     monkeypatch.setattr("simcodesign.comparison.compare.compare", lambda *arguments, **options: Undefined())
     assert run("compare", *files, "--json", "--tolerance", "100%").exit_code == 1
