@@ -181,6 +181,26 @@ def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> 
     assert "--workload" in message
 
 
+def test_show_a_program_in_python(tmp_path: Path) -> None:
+    path = tmp_path / "prog.py"
+    path.write_text(
+        "import simcodesign as sc\n\n@sc.program\ndef ring(rank, size, *, n=3, tail: float):\n"
+        '    """Around a ring.\n\n    Twice."""\n'
+        "    for _ in range(2):\n        yield sc.send((rank + 1) % size, n)\n        yield sc.receive((rank - 1) % size)\n"
+        "\n@sc.program\ndef idle(rank, size, *, n=4):\n"
+        "    h = yield sc.start(sc.world.barrier())\n    yield from [sc.compute(flops=1)] * n\n    yield sc.wait(h)\n"
+    )
+    result = run("show", f"{path}:ring")
+    digest = simcodesign.load_workload(f"{path}:ring").program[0].digest
+    for part in ("ring", "(must be given)", "Around a ring. Twice.", digest):
+        assert part in result.stdout
+    assert "executed" in result.stderr
+    counted = next(line for line in run("show", f"{path}:idle", "-P", "7").stdout.splitlines() if "of 7 ranks" in line)
+    assert counted.split()[-3:] == ["35,", "2", "distinct"]  # a barrier and 4 computations each
+    assert "'tail'" in run("show", f"{path}:ring", "-P", "4").stderr
+    assert "-P" in refused("show", "seismic", "-P", "4")
+
+
 def test_show_says_what_is_there() -> None:
     assert "did you mean 'seismic'" in refused("show", "seismik")
 

@@ -29,11 +29,25 @@ class ShowOptions:
 
     name: Annotated[
         str,
-        Argument(metavar="NAME", help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen)."),
+        Argument(
+            metavar="NAME",
+            help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen), or FILE.py:NAME in Python "
+            "(the file is executed).",
+        ),
     ]
     machine: Annotated[bool, Option(help="NAME is a machine.")] = False
     workload: Annotated[bool, Option(help="NAME is a workload.")] = False
     latex: Annotated[bool, Option(help="Print the equations of a workload in LaTeX.")] = False
+    ranks: Annotated[
+        int | None,
+        Option(
+            "-P",
+            "--ranks",
+            metavar="N",
+            min=1,
+            help="Of a program in Python: also count what N ranks yield, its parameters at their defaults.",
+        ),
+    ] = None
 
 
 @command(app, "show")
@@ -41,6 +55,8 @@ def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
     if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
+    if options.ranks is not None and not _is_in_python(options.name):
+        raise InputError("-P: for programs in Python", value=options.name, allowed="FILE.py:NAME")
     if options.name.endswith(".aspen"):
         _show_aspen(options)
     elif options.machine or (not options.workload and _kind(options.name) == "machine"):
@@ -69,14 +85,22 @@ def _show_machine(options: ShowOptions) -> None:
 
 
 def _show_workload(options: ShowOptions) -> None:
+    from simcodesign.cli.run.scenario import note_execution
     from simcodesign.describe.yaml.files import load_workload
     from simcodesign.report.results.workload_sheet import latex, workload_sheet
 
+    note_execution(options.name)
     workload = load_workload(options.name)
     if options.latex:
         write(latex(workload))
     else:
-        print_all(workload_sheet(workload))
+        print_all(workload_sheet(workload, options.ranks))
+
+
+def _is_in_python(name: str) -> bool:
+    from simcodesign.describe.python_programs.workload import python_file
+
+    return python_file(name) is not None
 
 
 def _kind(name: str) -> str:
@@ -84,7 +108,7 @@ def _kind(name: str) -> str:
     from simcodesign.describe.yaml.files import available
     from simcodesign.describe.yaml.tree import read_yaml
 
-    if name.endswith((".goal", ".bin")):
+    if name.endswith((".goal", ".bin")) or _is_in_python(name):
         return "workload"
     if "/" in name or name.endswith((".yaml", ".yml")):
         keys = read_yaml(Path(name)).mapping()

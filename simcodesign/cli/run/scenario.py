@@ -53,7 +53,7 @@ def scenario_of(
     phases: Iterable[str] = (),
 ) -> GivenScenario:
     """The workload and the machine, with settings NAME=VALUE of either of them."""
-    _note_execution(workload_name)
+    note_execution(workload_name)
     workload = load_workload(workload_name)
     given = parsed_settings(settings)
     parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
@@ -70,7 +70,7 @@ def scenario_of(
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
 
 
-def _note_execution(workload_name: str) -> None:
+def note_execution(workload_name: str) -> None:
     """Say on standard error that a program in Python is executed."""
     if (path := python_file(workload_name)) and Path(path).is_file():
         complain(f"note: {path} is a program in Python, which is executed")

@@ -68,6 +68,11 @@ class Recording:
         """P."""
         return len(self.first) - 1
 
+    @property
+    def yielded(self) -> int:
+        """Operations of all ranks, without waits and phases."""
+        return int(np.count_nonzero(self.op != NONE))
+
     @cached_property
     def rank(self) -> Int64s:
         """(N,) of every entry."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
@@ -32,8 +33,9 @@ from simcodesign.report.common.tables import section
 from simcodesign.report.results.data_sheets import amount_text, head, one_line, parameter_table
 
 
-def workload_sheet(workload: Workload) -> list[RenderableType]:
-    """Parameters, equations, presets and program of a workload."""
+def workload_sheet(workload: Workload, ranks: int | None = None) -> list[RenderableType]:
+    """Parameters, equations, presets and program of a workload. ``ranks``: a program in Python is run for so many, with
+    its defaults, and what they yield is counted; InputError where a parameter has no default."""
     parts = [head("workload", workload), parameter_table(workload.parameters.values())]
     if workload.equations:
         equations = ((name, f"= {equation.text}") for name, equation in workload.equations.items())
@@ -62,7 +64,26 @@ def workload_sheet(workload: Workload) -> list[RenderableType]:
     if workload.formulas:
         texts = ((name, _formula_text(formula)) for name, formula in workload.formulas.items())
         parts.append(section("Formulas of its time", texts))
+    step = workload.program[0] if workload.program else None
+    if isinstance(step, PythonProgram):
+        parts.append(section("Program in Python", _python_rows(step, workload, ranks)))
     return [*parts, program_tree(workload)]
+
+
+def _python_rows(step: PythonProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:
+    """What its file says of it, and how much ``ranks`` ranks yield."""
+    yield "generator", f"{step.name}{inspect.signature(step.function)}"
+    yield "docstring", one_line(inspect.getdoc(step.function) or "none")
+    yield "digest of the source", step.digest
+    yield "forecast", "the busiest rank's sum of closed forms" if step.formula is None else "by a formula of its own"
+    if ranks is not None:
+        missing = [name for name, parameter in workload.parameters.items() if parameter.default is None]
+        if missing:
+            what = "what the ranks yield depends on parameters without a default"
+            raise InputError(what, step.place, value=", ".join(missing), allowed="without -P")
+        defaults = {name: parameter.default for name, parameter in workload.parameters.items()}
+        recording = step.recorded(ranks, step.arguments(defaults, defaults))
+        yield f"operations of {ranks:,} ranks", f"{recording.yielded:,}, {len(recording.operations):,} distinct"
 
 
 def _formula_text(formula: Formula) -> str:
