@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.scatter import sent_by_others, sent_through_tree
+from simcodesign.analytic.collectives.scatter import of_others, sent_by_others, sent_through_tree
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star, upwards
 from simcodesign.analytic.messages.rounds import row_s, tree_blocks
@@ -32,6 +34,19 @@ def gather_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(row_s(others, m.whole_s, m.next_receive_s), others, others * size)
 
 
+def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same, (..., P) bytes by the rank that sends them, the root's own first: some message is waited for, and all
+    later ones are then taken up at once.
+
+    In LogGOPS the root takes them up as they come: with O > G an estimate, since it matters then which one is last.
+    """
+    m = p.message(np.asarray(sizes)[..., 1:])
+    arrival_s, receive_s, next_s = np.broadcast_arrays(m.arrival_s, m.receive_s, m.next_receive_s)
+    from_here_s = np.flip(np.cumsum(np.flip(next_s, axis=-1), axis=-1), axis=-1) - next_s[..., -1:]
+    done_s = arrival_s + from_here_s + receive_s[..., -1:]
+    return of_others(np.max(done_s, axis=-1, keepdims=True, initial=0.0), sizes)
+
+
 register_algorithm_form(
     "gather",
     "binomial",
@@ -45,5 +60,12 @@ register_algorithm_form(
 register_algorithm_form(
     "gather",
     "linear",
-    AlgorithmForm(gather_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
+    AlgorithmForm(
+        gather_linear,
+        upwards(star),
+        "min(P - 1, 1)",
+        "min(P - 1, 1)",
+        sent_by_others,
+        of_sizes=gather_linear_of_sizes,
+    ),
 )

@@ -33,6 +33,22 @@ def scatter_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(row_s(others, m.whole_s, m.apart_s), others, others * size)
 
 
+def scatter_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same, (..., P) bytes by the rank that gets them, the root's own first: a message begins when those before it
+    let it, and the last one to be received ends the operation."""
+    m = p.message(np.asarray(sizes)[..., 1:])
+    whole_s, apart_s = np.broadcast_arrays(m.whole_s, m.apart_s)
+    done_s = np.cumsum(apart_s, axis=-1) - apart_s + whole_s
+    return of_others(np.max(done_s, axis=-1, keepdims=True, initial=0.0), sizes)
+
+
+def of_others(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
+    """Of a whole operation in which a message goes between the root and every other rank, (..., P) bytes, the root
+    first; with an axis of length 1 in place of that of the ranks."""
+    others = np.asarray(sizes)[..., 1:]
+    return Cost(time_s, float(others.shape[-1]), np.sum(others, axis=-1, keepdims=True))
+
+
 def sent_through_tree(ranks: FloatOrArray) -> FloatOrArray:
     """P blocks, each of which is sent half of log2 P times, over P processes."""
     sent: FloatOrArray = 0.5 * np.log2(ranks)
@@ -53,4 +69,8 @@ register_algorithm_form(
     "binomial_near",
     AlgorithmForm(scatter_binomial_near, doubling_blocks, "log2(P)", "P - 1", sent_through_tree),
 )
-register_algorithm_form("scatter", "linear", AlgorithmForm(scatter_linear, star, "P - 1", "P - 1", sent_by_others))
+register_algorithm_form(
+    "scatter",
+    "linear",
+    AlgorithmForm(scatter_linear, star, "P - 1", "P - 1", sent_by_others, of_sizes=scatter_linear_of_sizes),
+)

@@ -99,7 +99,7 @@ class CollectiveForm(ClosedForm[Collective]):
             (demand.key, size, root, id(step.machine)),
             ends_together=succession.ends_together and alike,
             waits_for_all=form.synchronises and alike and not flies,
-            whole_time=lambda: np.asarray(True) if all_busy else _from_root(succession.whole_time(ranks, flies), root),
+            whole_time=lambda: np.asarray(True) if all_busy else _from_zero(succession.whole_time(ranks, flies), root),
             repeated_s=None if repeated is None else lambda times: float(repeated(size, prices, times)),
             row_with_gaps_s=_row_with_gaps(succession, size, prices),
             carry=_carry(succession, size, prices) if alike else None,
@@ -109,6 +109,7 @@ class CollectiveForm(ClosedForm[Collective]):
         parts = []
         for members, names in members_of_groups(step, demand.root):
             size, segments = step.amount(demand.bytes, "bytes", names), float(_segments(demand, step, names))
+            size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else size
             form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
             if form.on_nodes is None:
                 one = collective_traffic(form, members.shape[1], size / segments).among(members)
@@ -154,14 +155,16 @@ class CollectiveForm(ClosedForm[Collective]):
         sent_bytes: FloatOrArray = 0.0
         for groups in group_sizes(step):
             size = step.amount(demand.bytes, "bytes", size_names(step, groups))
-            if demand.is_sized_by_rank:
-                size = np.broadcast_to(np.mean(size, axis=-1, keepdims=True), np.shape(size))
+            mean = np.mean(size, axis=-1, keepdims=True) if demand.is_sized_by_rank else size
             for way, where in demand.choices(groups.ranks, size):
                 form = algorithm_form_of(way)
                 if counting == "cost_functions":
-                    each = size * form.sent_per_byte(groups.ranks) * (groups.members / ranks)
+                    each = mean * form.sent_per_byte(groups.ranks) * (groups.members / ranks)
+                elif form.of_sizes is not None and demand.is_sized_by_rank:
+                    each = form.of_sizes(_from_root(demand, step, size), price(network, ranks)).message_bytes / ranks
                 else:
                     each = groups.count * form.cost(size, price(network, groups.ranks)).message_bytes / ranks
+                each = np.broadcast_to(each, np.shape(size)) if demand.is_sized_by_rank else each
                 sent_bytes = sent_bytes + (each if where.all() else np.where(where, each, 0.0))
         return {"sent_bytes": sent_bytes}
 
@@ -185,9 +188,19 @@ class CollectiveForm(ClosedForm[Collective]):
         return [("sent_bytes", f"({demand.bytes.text})*{name}({'P' if demand.group is None else 'group_size'})")]
 
 
-def _from_root(ranks: Ranks, root: int) -> Ranks:
+def _from_zero(ranks: Ranks, root: int) -> Ranks:
     """What is known of each rank, where rank 0 stands for the root."""
     return np.roll(ranks, root) if ranks.ndim else ranks
+
+
+def _from_root(demand: Collective, step: EvaluatedStep, sizes: FloatOrArray) -> FloatOrArray:
+    """(..., P) bytes of all ranks, those of the root first."""
+    if demand.root is None:
+        return sizes
+    ranks, roots = np.shape(sizes)[-1], np.asarray(step.evaluation.value(demand.root, "root")).astype(np.int64)
+    places = (np.arange(ranks) + (roots[..., :1] if roots.ndim else roots)) % ranks
+    every, places = np.broadcast_arrays(sizes, places)
+    return np.take_along_axis(every, places, axis=-1)
 
 
 def _cost(
@@ -200,7 +213,7 @@ def _cost(
         return selected([(where, form.cost(size, prices)) for where, form in parts])
     form = parts[0][1]
     if demand.is_sized_by_rank and form.of_sizes is not None:
-        return form.of_sizes(size, prices)
+        return form.of_sizes(_from_root(demand, step, size), prices)
     if demand.segment is None or form.segmented is None:
         return form.cost(size, prices)
     return form.segmented(size, prices, _segments(demand, step, names))

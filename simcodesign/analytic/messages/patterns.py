@@ -52,9 +52,9 @@ def chain(rank: Ints, size: float) -> Rows:
     yield rank[:-1], rank[1:], size
 
 
-def star(rank: Ints, size: float) -> Rows:
-    """Rank 0 sends to every other."""
-    yield np.zeros_like(rank[1:]), rank[1:], size
+def star(rank: Ints, size: FloatOrArray) -> Rows:
+    """Rank 0 sends to every other, of (P,) bytes those of the receiver."""
+    yield np.zeros_like(rank[1:]), rank[1:], size if np.ndim(size) == 0 else np.asarray(size)[1:]
 
 
 def upwards(pattern: Callable[[Ints, float], Rows]) -> Callable[[Ints, float], Rows]:

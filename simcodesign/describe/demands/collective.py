@@ -52,9 +52,16 @@ SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
 TWO_LEVEL = frozenset(
     (operation, "two_level") for operation in ("broadcast", "reduce", "allreduce", "allgather", "barrier")
 )
-#: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, or sends to each partner.
+#: Algorithms whose ``bytes`` may depend on ``rank``: those that a rank contributes, sends to each partner, or gets.
 SIZED_BY_RANK = frozenset(
-    {("allgather", "ring"), ("allgather", "linear"), ("all_to_all", "pairwise"), ("all_to_all", "linear")}
+    {
+        ("scatter", "linear"),
+        ("gather", "linear"),
+        ("allgather", "ring"),
+        ("allgather", "linear"),
+        ("all_to_all", "pairwise"),
+        ("all_to_all", "linear"),
+    }
 )
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
@@ -117,7 +124,7 @@ class Collective(Demand):
 
     @property
     def is_sized_by_rank(self) -> bool:
-        """Whether its bytes depend on the rank that sends them."""
+        """Whether its bytes depend on the rank that sends them, or gets them in a scatter."""
         return "rank" in self.bytes.names
 
     @property
@@ -149,7 +156,7 @@ class Collective(Demand):
         every = chosen_algorithms(self.name, ranks, size_bytes)
         return [(replace(self, algorithm=algorithm, is_auto=True), where) for algorithm, where in every]
 
-    def chosen(self, ranks: int, size_bytes: float) -> Collective:
+    def chosen(self, ranks: int, size_bytes: FloatOrArray) -> Collective:
         """The demand with the algorithm that it takes."""
         return self.choices(float(ranks), size_bytes)[0][0]
 

@@ -44,10 +44,11 @@ class CollectiveLowering(Lowering[Collective]):
             messages_of(way).write(writer.columns, size_bytes, **options)
             return
         for several in equal_groups(writer.step, demand.root):
-            size_bytes = float(writer.amount(demand.bytes, "bytes", several.names))
+            size_bytes = writer.amount(demand.bytes, "bytes", several.names)
             taking_part = np.zeros(writer.builder.ranks)
             taking_part[several.members] = 1.0
             _note(writer, taking_part, size_bytes)
+            size_bytes = np.asarray(size_bytes)[several.members[0]] if demand.is_sized_by_rank else float(size_bytes)
             way = demand.chosen(several.size, size_bytes)
             options = _options(demand, writer, several.names) | _nodes(way, writer, several.members[0])
             messages_of(way).write(several.ranks, size_bytes, **options)

@@ -24,6 +24,8 @@ from tests import THOROUGH, builders, examples
 from tests.oracles.collective_replay import Columns, Replay, paired
 
 KEYS = sorted(SIZED_BY_RANK)
+#: Of these, those in which only the root sends or receives.
+ROOTED = {"scatter", "gather"}
 RANKS = (*range(1, 41), 64, 128) if THOROUGH else (1, 2, 3, 6, 13)
 HOCKNEY = {"startup_s": 1e-6, "per_byte_s": 1e-9, "receive_overhead_s": 2e-7}
 LOGGOPS = {"model": "loggop", "overhead_s": 1e-6, "latency_s": 2e-6, "gap_s": 3e-6, "per_byte_s": 1e-9}
@@ -38,6 +40,13 @@ ESTIMATE = (0.4, 1.6)
 def sizes(ranks: int, n: int = 0) -> np.ndarray:
     rank = np.arange(ranks)
     return 1000.0 * ((rank * rank * 7 + 3 * rank + n) % 11)
+
+
+def sent(key: tuple[str, str], ranks: int, n: int = 0) -> tuple[int, float]:
+    """Messages, and their bytes: between the root and every other rank, or from each rank to every other."""
+    if key[0] in ROOTED:
+        return ranks - 1, sizes(ranks, n)[1:].sum()
+    return ranks * (ranks - 1), (ranks - 1) * sizes(ranks, n).sum()
 
 
 def workload(name: str, algorithm: str, text: str = BYTES, more: str = "") -> Workload:
@@ -55,6 +64,12 @@ def test_messages_carry_the_blocks_whose_sizes_they_have(key: tuple[str, str], r
     writer, size = Ranks(ranks), sizes(ranks)
     MESSAGES[key].write(writer, size)
     columns = Columns(writer)
+    if key[0] in ROOTED:
+        between = sorted(
+            (*((m.source, m.target)[:: 1 if key[0] == "scatter" else -1]), m.size) for m in paired(columns)
+        )
+        assert between == [(0, j, size[j]) for j in range(1, ranks)]
+        return
     if key != ("allgather", "ring"):
         every = sorted((m.source, m.target, m.size) for m in paired(columns))
         assert every == [(i, j, size[i]) for i in range(ranks) for j in range(ranks) if i != j]
@@ -80,8 +95,9 @@ def test_closed_forms_are_the_messages_without_effects(key: tuple[str, str], sen
             forecasted = forecast(workload(*key), on, values, bounds=ranks < 14)
             simulated = simulate(workload(*key), on, values, effects="none")
             assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12), (ranks, n)
-            assert forecasted.messages == simulated.messages == ranks * (ranks - 1)
-            assert forecasted.message_bytes == simulated.message_bytes == (ranks - 1) * sizes(ranks, n).sum()
+            messages, message_bytes = sent(key, ranks, n)
+            assert forecasted.messages == simulated.messages == messages
+            assert forecasted.message_bytes == simulated.message_bytes == message_bytes
             if forecasted.bounds is not None:
                 least_s, most_s = forecasted.bounds.least_s(()), forecasted.bounds.upper_s
                 assert least_s * (1 - 1e-9) <= simulated.makespan_s <= most_s * (1 + 1e-9)
@@ -94,8 +110,38 @@ def test_closed_forms_of_a_thousand_ranks(key: tuple[str, str]) -> None:
     forecasted = forecast(workload(*key), on, {"P": 1000})
     simulated = simulate(workload(*key), on, {"P": 1000}, effects="none")
     assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
-    assert forecasted.messages == simulated.messages == 1000 * 999
-    assert forecasted.message_bytes == simulated.message_bytes == 999 * sizes(1000).sum()
+    messages, message_bytes = sent(key, 1000)
+    assert forecasted.messages == simulated.messages == messages
+    assert forecasted.message_bytes == simulated.message_bytes == message_bytes
+
+
+@pytest.mark.parametrize("name", sorted(ROOTED))
+@pytest.mark.parametrize("constants", [HOCKNEY, HOCKNEY | {"sends": TOGETHER}, LOGGOPS, LOGGOPS | {"gap_s": 0.0}])
+def test_every_root_has_its_own_bytes_left_out(name: str, constants: dict[str, Any]) -> None:
+    """In LogGOPS for O <= G: what a message takes is then a constant less than what the next one waits, so that it does
+    not matter which message the root takes up first."""
+    on = builders.machine(builders.network(64, **constants))
+    for ranks in (n for n in RANKS if n <= 13):
+        for root in range(ranks):
+            rooted = workload(name, "linear", more=f", root: {root}")
+            forecasted, simulated = (
+                forecast(rooted, on, {"P": ranks}),
+                simulate(rooted, on, {"P": ranks}, effects="none"),
+            )
+            assert forecasted.makespan_s == pytest.approx(simulated.makespan_s, rel=1e-12)
+            assert forecasted.message_bytes == simulated.message_bytes == sizes(ranks).sum() - sizes(ranks)[root]
+    roots = workload(name, "linear", more=", root: n")
+    every = forecast(roots, on, {"P": 7, "n": np.arange(7)}).makespan_s
+    assert every == pytest.approx([forecast(roots, on, {"P": 7, "n": n}).makespan_s for n in range(7)], rel=1e-13)
+
+
+def test_a_gather_waits_for_a_late_message_and_takes_the_rest_at_once() -> None:
+    """By hand: rank 1 sends 9 kB, which are there after 10 us; then three receives of 0.2 us. The other way round, the
+    9 kB are waited for last."""
+    on = machine(startup_s=1e-6)
+    first, last = (workload("gather", "linear", f"9000*(rank == {late})") for late in (1, 3))
+    assert forecast(first, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 3 * 0.2e-6, rel=1e-12)
+    assert forecast(last, on, {"P": 4}).makespan_s == pytest.approx(10e-6 + 0.2e-6, rel=1e-12)
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -140,8 +186,10 @@ def test_design_points_and_iterations_are_those_of_single_forecasts() -> None:
 
 def test_what_a_process_sends_is_the_mean_of_all() -> None:
     for key in KEYS:
-        sent = requirements(workload(*key), {"P": 8}).sent_bytes
-        assert sent == pytest.approx(7 * sizes(8).mean(), rel=1e-13)
+        each = requirements(workload(*key), {"P": 8}, counting="messages").sent_bytes
+        assert each == pytest.approx(sent(key, 8)[1] / 8, rel=1e-13)
+        by_mean = 7 / 8 if key[0] in ROOTED else 7
+        assert requirements(workload(*key), {"P": 8}).sent_bytes == pytest.approx(by_mean * sizes(8).mean(), rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +199,7 @@ def test_what_a_process_sends_is_the_mean_of_all() -> None:
         ("allgather", "auto", ""),
         ("allreduce", "ring", ""),
         ("broadcast", "linear", ""),
+        ("gather", "binomial", ""),
         ("allgather", "ring", ", group: row"),
     ],
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simcodesign.generate.columns import Ranks
+from simcodesign.core.units import FloatOrArray
+from simcodesign.generate.columns import Ranks, of_ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.patterns import (
@@ -58,10 +59,11 @@ def broadcast_scatter_allgather(ranks: Ranks, size_bytes: float) -> None:
 
 @register_messages("broadcast", "linear", lambda p: p - 1)
 @register_messages("scatter", "linear", lambda p: p - 1)
-def from_root_linear(ranks: Ranks, size_bytes: float) -> None:
-    """Rank 0 sends to every other rank in turn."""
+def from_root_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
+    """Rank 0 sends to every other rank in turn, of (P,) bytes those of the receiver."""
     root = ranks.rank[:1]
     for target in range(1, ranks.count):
         receiver = ranks.rank[target : target + 1]
-        ranks.send(receiver, size_bytes, root)
-        ranks.receive(root, size_bytes, who=receiver)
+        own_bytes = of_ranks(size_bytes, receiver)
+        ranks.send(receiver, own_bytes, root)
+        ranks.receive(root, own_bytes, who=receiver)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simcodesign.generate.columns import Ranks
+from simcodesign.core.units import FloatOrArray
+from simcodesign.generate.columns import Ranks, of_ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.patterns import (
     doubling_edges,
@@ -34,10 +35,11 @@ def gather_binomial_far(ranks: Ranks, size_bytes: float) -> None:
 
 
 @register_messages("gather", "linear", lambda p: p - 1)
-def gather_linear(ranks: Ranks, size_bytes: float) -> None:
-    """Every other rank sends to rank 0, which receives from ranks 1, 2, 3, ..."""
+def gather_linear(ranks: Ranks, size_bytes: FloatOrArray) -> None:
+    """Every other rank sends to rank 0, which receives from ranks 1, 2, 3, ...; of (P,) bytes, each sends its own."""
     root = ranks.rank[:1]
     for source in range(1, ranks.count):
         sender = ranks.rank[source : source + 1]
-        ranks.send(root, size_bytes, sender)
-        ranks.receive(sender, size_bytes, who=root)
+        own_bytes = of_ranks(size_bytes, sender)
+        ranks.send(root, own_bytes, sender)
+        ranks.receive(sender, own_bytes, who=root)
