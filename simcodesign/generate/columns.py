@@ -16,8 +16,6 @@ from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 
-#: ``Column.alike`` of messages of collective operations that look at nodes.
-WITHIN_NODES, BETWEEN_NODES = 0, 1
 Int32s = NDArray[np.int32]
 #: ``Column.alike`` of the messages of collective operations that look at nodes.
 WITHIN_NODES, BETWEEN_NODES = 0, 1

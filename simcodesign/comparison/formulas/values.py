@@ -55,9 +55,7 @@ class GivenFormulas:
 NO_FORMULAS = GivenFormulas(())
 
 
-def given_formulas(
-    given: FormulaSource | Iterable[FormulaSource] | Mapping[str, FormulaSource] | None,
-) -> GivenFormulas:
+def given_formulas(given: FormulaSources) -> GivenFormulas:
     """Formulas of all that ``compare`` takes for one: one or several, or by name. InputError for anything else."""
     if given is None:
         return NO_FORMULAS
