@@ -19,8 +19,9 @@ from simcodesign.locality.streams.kernels import KernelTrace, kernel_trace
 from simcodesign.locality.traces.trace import read_all
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
+from ..later import Later
 from ..published.tables import text
-from .matrix_multiply import CONVENTIONS, EXACT, Later, coefficients, most_frequent
+from .matrix_multiply import CONVENTIONS, EXACT, coefficients, most_frequent
 
 PAPER = "Calotoiu et al., CLUSTER 2018, locality modeling"
 TABLE = "matmul-distances"

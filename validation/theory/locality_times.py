@@ -14,8 +14,9 @@ from functools import cache, partial
 import simcodesign as sc
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
+from ..later import Later
 from .locality import PAPER
-from .matrix_multiply import Element, Later, blocked, naive
+from .matrix_multiply import Element, blocked, naive
 
 WORKLOAD, MACHINE = "matmul", "torus-cluster"
 LINE, ELEMENT, PAGE = 64, 8, 4096

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -83,22 +82,6 @@ def most_frequent(listing: str, convention: str, n: int, b: int, array: str, kin
     """The most frequent distance, by definition."""
     ((distance, _),) = by_definition(listing, convention, n, b)[array, kind].most_common(1)
     return distance
-
-
-class Later(Mapping[Any, float]):
-    """Values by label that are computed on first access, and not when all cases are loaded."""
-
-    def __init__(self, computed: Mapping[Any, Callable[[], float]]) -> None:
-        self._computed = computed
-
-    def __getitem__(self, label: Any) -> float:
-        return float(self._computed[label]())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._computed)
-
-    def __len__(self) -> int:
-        return len(self._computed)
 
 
 # --- Formulas -------------------------------------------------------------------------------------------------

@@ -146,8 +146,8 @@ def picture_text(outcome: CaseOutcome) -> str:
 
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
     """Rows of effect, simulated, change and share as texts, and the unit of the times."""
-    show = Seconds([ladder.forecast_s, *(step.simulated_s for step in ladder.steps)])
-    rows = [("forecast", show(ladder.forecast_s), "", "")]
+    show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
+    rows = [(ladder.start, show(ladder.start_s), "", "")]
     for step in ladder.steps:
         share = f"{step.share:.1%}" if math.isfinite(step.share) else "\N{EN DASH}"
         rows.append((step.effect, show(step.simulated_s), show(step.change_s, "+"), share))

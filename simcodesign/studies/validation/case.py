@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 
@@ -111,13 +112,13 @@ def _number(value: float) -> str:
 class Readings:
     """The answers to a case: a value for every label, by each reading that is under test.
 
-    ``ladders``: where the readings differ, which effect explains it, by a title. ``plot`` draws on the axes that it is
-    given (Matplotlib); without one, the values are plotted over the labels.
+    ``ladders``: where the readings differ, or a formula and the simulation, which effect explains it, by a title.
+    ``plot`` draws on the axes that it is given (Matplotlib); without one, the values are plotted over the labels.
     """
 
     forecast: Values = field(default_factory=dict)
     simulation: Values = field(default_factory=dict)
-    ladders: Mapping[str, Comparison] = field(default_factory=dict)
+    ladders: Mapping[str, Comparison | FormulaComparison] = field(default_factory=dict)
     derivation: tuple[Derived, ...] = ()
     notes: tuple[str, ...] = ()
     plot: Callable[[Any], None] | None = None

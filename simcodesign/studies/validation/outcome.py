@@ -10,6 +10,7 @@ from typing import Any
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of, verdict_of
@@ -17,7 +18,8 @@ from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of
 
 @dataclass(frozen=True)
 class CaseLadderStep:
-    """One row of a ladder: makespan in seconds with this effect and all before it, what it adds, its share."""
+    """One row of a ladder: seconds after this step, what it adds, its share. ``effect``: an effect that is switched on,
+    or another step of a formula's ladder."""
 
     effect: str
     simulated_s: float
@@ -27,10 +29,11 @@ class CaseLadderStep:
 
 @dataclass(frozen=True)
 class CaseLadder:
-    """From a forecast to a simulation, effect after effect."""
+    """From a forecast, or a formula of that name, to a simulation, effect after effect."""
 
     title: str
-    forecast_s: float
+    start: str
+    start_s: float
     steps: tuple[CaseLadderStep, ...]
 
 
@@ -169,12 +172,15 @@ def _outcome(case: Case, points: tuple[CaseValue, ...], **rest: object) -> CaseO
     )
 
 
-def _ladder(title: str, comparison: Comparison) -> CaseLadder:
+def _ladder(title: str, compared: Comparison | FormulaComparison) -> CaseLadder:
+    if isinstance(compared, FormulaComparison):
+        rungs = tuple(CaseLadderStep(rung.step, rung.time_s, rung.change_s, rung.share) for rung in compared.rungs)
+        return CaseLadder(title, compared.name, compared.total_s, rungs)
     steps = tuple(
         CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
-        for rung in comparison.rungs
+        for rung in compared.rungs
     )
-    return CaseLadder(title, float(comparison.forecast.makespan_s), steps)
+    return CaseLadder(title, "forecast", float(compared.forecast.makespan_s), steps)
 
 
 def counts(outcomes: Iterable[CaseOutcome]) -> dict[Verdict, int]:
