@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: Longest path of keys in a message.
+_MOST_PATH = 1000
+
 
 @dataclass(frozen=True)
 class Place:
@@ -18,7 +21,7 @@ class Place:
 
     def __str__(self) -> str:
         position = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (position, _clip(self.path)) if part)
+        return ": ".join(part for part in (position, _clip(self.path)[:_MOST_PATH]) if part)
 
 
 class SimcodesignError(Exception):

@@ -11,3 +11,9 @@ def test_long_words_are_clipped_and_paths_of_files_are_not() -> None:
     assert file in text
     assert len(text) < len(file) + 1000
     assert str(InputError("w" * 200, allowed="short")) == f"{'w' * 200} (allowed: short)"
+
+
+def test_paths_of_many_keys_are_cut() -> None:
+    message = str(InputError("unknown key", Place("machine.yaml", 3, "network." * 10_000)))
+    assert len(message) < 1100
+    assert message.startswith("machine.yaml:3: network.")

@@ -25,7 +25,7 @@ __all__ = ["BurstProfiles", "SampledProfile", "burst_profiles", "sampled_profile
 
 #: Keys in the sample, as in the paper.
 MOST_KEYS = 8192
-#: The most keys of a sample; its histograms take 1.5 GB then.
+#: The most keys of a sample; its histograms take up to 1.5 GB then.
 LARGEST_SAMPLE_KEYS = 2**22
 #: Parts of the sample, from whose spread the error is estimated, and the fewest keys that one of them may expect.
 PARTS, LEAST_KEYS = 16, 8
@@ -151,12 +151,12 @@ def sampled_profile(
 
 
 class _Histogram:
-    """Weights of distances in bins: single distances below 2**bits, above that 2**(bits - 1) bins for each doubling."""
+    """Weights of distances in bins: single distances below 2**bits, above that 2**(bits - 1) bins for each doubling.
+    There are as many bins as the largest distance so far needs."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
-        size = int(self._bin(np.array([2**_FARTHEST_BITS - 1]))[0]) + 1
-        self.weight, self.moment, self.cold = np.zeros(size), np.zeros(size), 0.0
+        self.weight, self.moment, self.cold = np.zeros(0), np.zeros(0), 0.0
 
     def _bin(self, distance: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bin of each distance below 2**52."""
@@ -172,8 +172,8 @@ class _Histogram:
         count = count[single]
         scaled = np.rint(np.minimum(single / rate, 2.0**_FARTHEST_BITS - 1)).astype(np.int64)
         bins = self._bin(scaled)
-        self.weight += np.bincount(bins, count / rate, len(self.weight))
-        self.moment += np.bincount(bins, count / rate * scaled, len(self.weight))
+        self.weight = _sum(self.weight, np.bincount(bins, count / rate))
+        self.moment = _sum(self.moment, np.bincount(bins, count / rate * scaled))
 
     def profile(self, accesses: int, line_bytes: int) -> tuple[StackDistanceProfile, float]:
         """The profile with as many accesses as the trace has, and how many had to be put at distance 0 for that.
@@ -188,3 +188,11 @@ class _Histogram:
         cold = max(accesses - float(below[-1]), 0.0)
         count = np.diff(below, prepend=0.0)
         return StackDistanceProfile.from_counts(distance, count, cold, line_bytes), missing
+
+
+def _sum(left: NDArray[np.float64], right: NDArray[Any]) -> NDArray[np.float64]:
+    """The sum of two arrays, the shorter one with zeros at its end."""
+    total = np.zeros(max(len(left), len(right)))
+    total[: len(left)] = left
+    total[: len(right)] += right
+    return total
