@@ -103,14 +103,15 @@ ALIKE = {
 
 #: Workloads that only some numbers of ranks fit.
 SQUARES = ("npb-bt", "npb-sp")
-POWERS_OF_TWO = ("cg", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
-BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[1:])
+CUBES = ("dns-matmul",)
+POWERS_OF_TWO = ("cg", "fft-binary-exchange", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
+BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
-RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp")
+RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "serial-fraction")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
-GRIDS = ("cannon", "cg-2d", "hpl", "pencil-fft", "summa", "sweep3d")
+GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 
 
 def ranks_of(workload: str, wanted: Iterable[int]) -> tuple[int, ...]:

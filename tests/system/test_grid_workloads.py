@@ -31,12 +31,14 @@ from tests.shipped_pairs import GRIDS
 
 ROUNDING = 1e-12
 load_workload = cache(files.load_workload)
-#: Fewer steps than by default, and no less in them, for 16 ranks.
+#: Fewer steps than by default, and no less in them, for 16 ranks (27 in a cube).
 SMALL: dict[str, dict[str, float]] = {
     "cannon": {"n": 64},
     "cg-2d": {"n": 4096, "iterations": 2},
+    "dns-matmul": {"P": 27, "n": 60},
     "hpl": {"n": 320, "b": 32},
     "pencil-fft": {"n": 32},
+    "simple-matmul": {"n": 64},
     "summa": {"n": 64, "b": 8},
     "sweep3d": {"planes": 40, "iterations": 2},
 }
@@ -85,7 +87,7 @@ def test_bounds_and_engines(name: str) -> None:
 @pytest.mark.parametrize("read", [forecast, simulate])
 def test_other_process_grids_are_refused(name: str, read) -> None:
     with pytest.raises(InputError, match="process grid"):
-        read(load_workload(name), "torus-cluster", {"P": 18, **SMALL[name]})
+        read(load_workload(name), "torus-cluster", {**SMALL[name], "P": 18})
 
 
 def summa_s(n: int, b: int, q: int) -> float:

@@ -13,7 +13,7 @@ from simcodesign.comparison.compare import compare
 from simcodesign.describe.yaml.files import available, load_machine, load_workload, shipped
 from tests import ROOT, shipped_pairs
 from tests.oracles.laws import check_laws
-from tests.shipped_pairs import pair_parameters, resources_of
+from tests.shipped_pairs import CUBES, pair_parameters, resources_of
 
 MACHINES, WORKLOADS = available("topologies"), available("workloads")
 
@@ -40,7 +40,7 @@ def test_every_preset_is_forecast(name: str) -> None:
     workload = load_workload(name)
     machine = load_machine("keeneland" if resources_of(name) else "torus-cluster")
     for preset in [None, *workload.presets]:
-        result = forecast(workload, machine, {"P": 16}, preset=preset)
+        result = forecast(workload, machine, {"P": 64 if name in CUBES else 16}, preset=preset)
         assert result.makespan_s > 0
 
 

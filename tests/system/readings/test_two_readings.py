@@ -39,7 +39,7 @@ ROUNDING = 1e-12
 #: One, powers of two, odd, prime, and as many as the smallest machine has.
 RANKS = (1, 2, 3, 5, 7, 8, 12, 13, 16)
 #: Workloads that take fractions of an iteration, or no grid at all, unless P is a power of two.
-POWERS_ONLY = ("seismic", "cg")
+POWERS_ONLY = ("seismic", "cg", "fft-binary-exchange")
 
 
 def both(workload: str, machine: str, ranks: int, preset: str | None = None):
