@@ -15,14 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
+from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, dimension_named, dimension_of_unit
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.unit_check import condition_units, dimension_of, seconds_of
 from simcodesign.core.units import DIMENSIONS
 from tests import examples
 
 TIME, SIZE, PER_BYTE = (dimension_named(name) for name in ("time", "size", "per_byte"))
-DIMENSIONS_OF: dict[str, Dimension | None] = {
+A_TIME = OnlyTime(Fraction(1))
+DIMENSIONS_OF: dict[str, Dimension | OnlyTime | None] = {
     "t_s": TIME,
     "L": TIME,
     "o": TIME,
@@ -35,6 +36,7 @@ DIMENSIONS_OF: dict[str, Dimension | None] = {
     "clock": dimension_named("frequency"),
     "bw": dimension_named("bandwidth"),
     "n": None,
+    "work": A_TIME,
 }
 
 PASSES = {
@@ -58,6 +60,8 @@ PASSES = {
     "sqrt(t_s*m*t_w)": [],
     "1/(P/t_s)": [],
     "0": [],
+    "P*(work + t_s)": [],
+    "work/m + m*work": [],
     "log2(n)*1e-6": ["1e-6 taken as 1e-6 s"],
 }
 
@@ -67,6 +71,8 @@ REFUSED = {
     "P*(t_s + m*t_s)": "the term P*m*t_s is s B, not s",
     "2*m": "the term 2*m is B, not s",
     "t_c": "the term t_c is s/FLOP, not s",
+    "work*t_s": "the term work*t_s is s^2, not s",
+    "work*rate": "the term work*rate has no time in it",
     "n*m": "the term n*m has no time in it",
     "2*n": "the term 2*n has no time in it",
     "log2(m)*t_s": "the term m is B, not a plain count",
@@ -107,9 +113,23 @@ def test_conditions() -> None:
 
 @pytest.mark.parametrize(
     ("text", "dimension"),
-    [("8*m", SIZE), ("m/bw", TIME), ("log2(P)", PLAIN), ("8*P", None), ("8*n", None), ("m + t_s", None)],
+    [
+        ("8*m", SIZE),
+        ("m/bw", TIME),
+        ("log2(P)", PLAIN),
+        ("8*P", None),
+        ("8*n", None),
+        ("m + t_s", None),
+        ("n*t_c", A_TIME),
+        ("t_s + 8*n*t_w", A_TIME),
+        ("n*t_c + n*t_w", A_TIME),
+        ("1/(n*t_c)", OnlyTime(Fraction(-1))),
+        ("2*work", A_TIME),
+        ("work/t_s", None),
+        ("n*t_c + n", None),
+    ],
 )
-def test_dimension_of_an_equation(text: str, dimension: Dimension | None) -> None:
+def test_dimension_of_an_equation(text: str, dimension: Dimension | OnlyTime | None) -> None:
     assert dimension_of(parse(text, with_units=True), DIMENSIONS_OF) == dimension
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
+from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, dimension_named, dimension_of_unit
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.unit_check import dimension_of
 from simcodesign.core.units import FloatOrArray
@@ -29,11 +29,11 @@ SIZE, TIME = dimension_named("size"), dimension_named("time")
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A number or an array over the design points, in SI units; its dimension, None where that is not known; what it
-    means; the path of the constant of the machine behind it, if there is one."""
+    """A number or an array over the design points, in SI units; its dimension, None where that is not known (see
+    ``dimension_of``); what it means; the path of the constant of the machine behind it, if there is one."""
 
     value: FloatOrArray
-    dimension: Dimension | None
+    dimension: Dimension | OnlyTime | None
     meaning: str
     path: str = ""
 
@@ -110,12 +110,13 @@ class FormulaNames:
         return NamedValue(values[name], self._equation_dimensions[name], f"the equation {name} of the workload")
 
     @cached_property
-    def _equation_dimensions(self) -> dict[str, Dimension | None]:
+    def _equation_dimensions(self) -> dict[str, Dimension | OnlyTime | None]:
         """That of every equation, as far as the units of what it needs say."""
         workload = self.point.workload
-        known: dict[str, Dimension | None] = {
-            name: dimension_of_unit(parameter.unit) for name, parameter in workload.parameters.items()
-        } | {"P": PLAIN}
+        known: dict[str, Dimension | OnlyTime | None] = {
+            **{name: dimension_of_unit(parameter.unit) for name, parameter in workload.parameters.items()},
+            "P": PLAIN,
+        }
         for name in workload.equation_order:
             known[name] = dimension_of(workload.equations[name], known)
         return known

@@ -65,6 +65,14 @@ def _power(base: str, power: Fraction) -> str:
 PLAIN = Dimension()
 
 
+@dataclass(frozen=True, slots=True)
+class OnlyTime:
+    """What is known of the dimension of a product that has names without a unit in it: the exponent of s. It may have
+    bytes or flops besides."""
+
+    time: Fraction
+
+
 @cache
 def dimension_of_unit(unit: str) -> Dimension | None:
     """The dimension of a base unit or a quotient of two (``B``, ``FLOP/s``, ``s/FLOP``, ``W``); None of any other."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named
+from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, dimension_named
 from simcodesign.core.expressions.expression import (
     Call,
     Comparison,
@@ -40,8 +40,8 @@ _PURE = ("log2", "log", "log10", "exp")
 _WHOLE = ("ceil", "floor", "round")
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 
-#: The dimensions of names, None of one whose unit is not known.
-Dimensions = Mapping[str, Dimension | None]
+#: The dimensions of names, None of one whose unit is not known: it may be any, but for time.
+Dimensions = Mapping[str, Dimension | OnlyTime | None]
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,18 @@ def condition_units(expression: Expression, dimensions: Dimensions) -> tuple[Tak
     return walk.taken_units()
 
 
-def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | None:
-    """The dimension of all terms of an expression; None where it is not known, or a literal may stand for another."""
+def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | OnlyTime | None:
+    """The dimension of all terms of an expression; None where it is not known, or a literal may stand for another. Where
+    only units of names are not known, the time that it has still is."""
     walk = _Walk(expression, dimensions)
     try:
         terms = walk.terms(expression.tree)
         whole = walk.one(expression.tree, terms)
     except InputError:
         return None
-    hidden = whole.unknown or (whole.dimension.is_plain and any(term.literals for term in terms))
+    if whole.unknown:
+        return OnlyTime(whole.dimension.time) if whole.dimension.time else None
+    hidden = whole.dimension.is_plain and any(term.literals for term in terms)
     return None if hidden else whole.dimension
 
 
@@ -150,6 +153,8 @@ class _Walk:
                 return [Term(PLAIN, ((node, False),), ((node, False),), counts=True)]
             case Name(name):
                 dimension = self.dimensions.get(name)
+                if isinstance(dimension, OnlyTime):
+                    return [Term(SECONDS**dimension.time, ((node, False),), unknown=True)]
                 plain = dimension is not None and dimension.is_plain
                 return [Term(dimension or PLAIN, ((node, False),), unknown=dimension is None, counts=plain)]
             case Negation(operand):
@@ -229,7 +234,8 @@ class _Walk:
         rigid = [term for term in known if term.coefficient is None] or [
             term for term in known if not term.dimension.is_plain
         ]
-        dimension = rigid[0].dimension if rigid else PLAIN
+        times = {term.dimension.time for term in terms}
+        dimension = rigid[0].dimension if rigid else SECONDS ** times.pop() if len(times) == 1 else PLAIN
         for term in known:
             self.settle(term, dimension)
         return _opaque(node, dimension, len(known) < len(terms))

@@ -27,7 +27,7 @@ def formula_tables(comparison: Comparison) -> list[RenderableType]:
         return []
     parts: list[RenderableType] = [side_by_side(comparison)]
     for one in comparison.formulas:
-        name = _label(one).capitalize()
+        name = _at_beginning(_label(one))
         parts += [*_ladder(one), dashed_list(_left_out(one), f"{name}, against the derived model:")]
         parts.append(dashed_list(_notes(one), f"{name}:"))
     return [part for part in parts if part != ""]
@@ -36,6 +36,11 @@ def formula_tables(comparison: Comparison) -> list[RenderableType]:
 def _label(one: FormulaComparison) -> str:
     """``formula NAME``, or the name that it has if it was given none."""
     return one.name if one.name.startswith("formula") else f"formula {one.name}"
+
+
+def _at_beginning(label: str) -> str:
+    """The label of a formula where a sentence begins; names keep their capitals."""
+    return label[:1].upper() + label[1:]
 
 
 def side_by_side(comparison: Comparison) -> Table:
@@ -133,7 +138,7 @@ def formula_verdict(comparison: Comparison) -> list[RenderableType]:
 
 
 def _verdict(one: FormulaComparison) -> str:
-    name = _label(one).capitalize()
+    name = _at_beginning(_label(one))
     if not one.rungs:
         return f"{name} says nothing of the total here."
     largest = max(one.rungs, key=lambda rung: abs(rung.change_s))
