@@ -71,8 +71,8 @@ def condition_units(expression: Expression, dimensions: Dimensions) -> tuple[Tak
 
 
 def dimension_of(expression: Expression, dimensions: Dimensions) -> Dimension | OnlyTime | None:
-    """The dimension of all terms of an expression; None where it is not known, or a literal may stand for another. Where
-    only units of names are not known, the time that it has still is."""
+    """The dimension of all terms of an expression; None where it is not known, or a literal may stand for another.
+    Where only units of names are not known, the time that it has still is."""
     walk = _Walk(expression, dimensions)
     try:
         terms = walk.terms(expression.tree)
