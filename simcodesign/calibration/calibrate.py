@@ -21,7 +21,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
-from simcodesign.describe.constants import REQUIRED_CONSTANTS
+from simcodesign.describe.constants import REQUIRED_CONSTANTS, cache_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
@@ -145,7 +145,7 @@ def _timings(given: Iterable[Timing] | Path | str | Sequence[Path | str], worklo
 def _paths(options: CalibrationOptions, machine: Machine) -> tuple[str, ...]:
     """The constants that are varied: unknown, fixed, or in a ratio."""
     own = machine.constants()
-    possible = [path for path in POSSIBLE if path in own]
+    possible = [path for path in own if path in POSSIBLE or cache_of(path)]
     network = [f"network.{key}" for key in REQUIRED_CONSTANTS[machine.network.model]]
     # Latency and bandwidth of memory are left out: of the two, forecasts take what is slower.
     usual = [path for path in possible if path in network or path.startswith("disk.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from simcodesign.describe.machine_parts import (
     ROUND_ROBIN,
     SENDS,
     SHARES,
+    TRANSFERS,
     Memory,
     Network,
     Processor,
@@ -88,15 +90,53 @@ FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",
     "network.interface_bandwidth": "network.interfaces.bandwidth",
 }
+#: Path of the time per byte of a cache, which has the name that the machine file gives it.
+_OF_CACHE = re.compile(r"caches\.([^.]+)\.per_byte")
+#: The same, for a reader.
+CACHE_PATHS = "caches.NAME.per_byte"
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
 CAPACITY = "memory.capacity"
+
+
+def cache_of(path: str) -> str | None:
+    """The name of the cache whose time per byte stands at this path; None for any other path."""
+    match = _OF_CACHE.fullmatch(path)
+    return match.group(1) if match else None
+
+
+def dimension_at(path: str) -> str | None:
+    """The dimension, as the unit table names it, of the constant or power at this path; None where there is none."""
+    if cache_of(path) is not None:
+        return "per_byte"
+    every = CONSTANTS | POWERS
+    return every[path][2] if path in every else None
+
+
+def cache_constants(memory: Memory | None) -> dict[str, FloatOrArray]:
+    """The times per byte that caches state, by their paths."""
+    caches = () if memory is None else memory.caches
+    return {f"caches.{level.name}.per_byte": level.per_byte_s for level in caches if level.per_byte_s is not None}
+
+
+def with_cache_constants(
+    memory: Memory | None, values: Mapping[str, FloatOrArray], machine: str, place: Place
+) -> Memory:
+    """The memory with these times per byte of caches, by their names. InputError for a cache that is not there."""
+    levels = {level.name: level for level in (() if memory is None else memory.caches)}
+    for name, value in values.items():
+        if memory is None or name not in levels:
+            allowed = nearest(name, levels) if levels else "a machine with caches"
+            raise InputError(f"{machine} has no cache of this name", place, value=name, allowed=allowed)
+        levels[name] = replace(levels[name], per_byte_s=value, bandwidth_clock_hz=None)
+    assert memory is not None
+    return replace(memory, caches=tuple(levels.values()))
 
 
 def part_and_field(path: str, place: Place) -> tuple[str, str]:
     every = CONSTANTS | POWERS
     check_not_former(path, place)
     if path not in every:
-        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, every))
+        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, [*every, CACHE_PATHS]))
     return every[path][0], every[path][1]
 
 
@@ -202,13 +242,16 @@ def check_memory(memory: Memory, place: Place) -> None:
     """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits."""
     if memory.hits not in HITS:
         raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
+    if memory.transfers not in TRANSFERS:
+        raise InputError("memory.transfers", place, value=memory.transfers, allowed=", ".join(TRANSFERS))
     names = memory.level_names
     if len(set(names)) < len(names):
         raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
     for level in memory.caches:
         check_constant(f"caches.{level.name}.latency", level.latency_s, place)
-        if level.clock_hz is not None:
-            check_constant("processor.clock", level.clock_hz, place)
+        for clock_hz in (level.clock_hz, level.bandwidth_clock_hz):
+            if clock_hz is not None:
+                check_constant("processor.clock", clock_hz, place)
     try:
         memory.geometries()
     except InputError as error:
@@ -217,12 +260,13 @@ def check_memory(memory: Memory, place: Place) -> None:
 
 def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
     """The memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
-    counted = [level.name for level in memory.caches if level.clock_hz is not None]
+    counted = [f"{level.name}.latency" for level in memory.caches if level.clock_hz is not None]
+    counted += [f"{level.name}.bandwidth" for level in memory.caches if level.bandwidth_clock_hz is not None]
     if not counted:
         return memory
     if processor.clock_hz is None:
-        what = f"caches.{counted[0]}.latency is in cycles, and the processor has no clock"
-        raise InputError(what, place, allowed="processor.clock, or a latency as a time")
+        what = f"caches.{counted[0]} is in cycles, and the processor has no clock"
+        raise InputError(what, place, allowed="processor.clock, or no cycles: a time, a bandwidth in B/s")
     clock_hz = processor.clock_hz
     return replace(memory, caches=tuple(level.clocked(clock_hz) for level in memory.caches))
 

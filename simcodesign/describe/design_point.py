@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import CapacityError, InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, check_not_former
+from simcodesign.describe.constants import (
+    CAPACITY,
+    CONSTANTS,
+    MODEL_OF,
+    POWERS,
+    cache_constants,
+    check_not_former,
+    dimension_at,
+)
 from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -168,7 +176,7 @@ def bind(
     named = {str(name): _chosen(str(name), value, workload, machine) for name, value in (parameters or {}).items()}
     given = {name: _number(name, value) for name, value in named.items()}
     constants = {
-        name: value for name, value in given.items() if name in CONSTANTS or name in POWERS or name.startswith(PREFIX)
+        name: value for name, value in given.items() if dimension_at(name) is not None or name.startswith(PREFIX)
     }
     machine = machine.with_constants(constants)
     if CAPACITY in given:
@@ -285,7 +293,8 @@ def _values(
         if name not in known:
             check_not_former(name, workload.place)
             own = [f"{PREFIX}{parameter}" for parameter in machine.custom.parameters]
-            allowed = nearest(name, {*known, *((*CONSTANTS, *POWERS, *own, CAPACITY) if "." in name else ())})
+            paths = (*CONSTANTS, *POWERS, *cache_constants(machine.memory), *own, CAPACITY)
+            allowed = nearest(name, {*known, *(paths if "." in name else ())})
             what = f"{workload.name} has no parameter {name!r}"
             if "." in name:
                 what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"

@@ -22,6 +22,8 @@ from simcodesign.describe.constants import (
     MODEL_OF,
     POWERS,
     REQUIRED_CONSTANTS,
+    cache_constants,
+    cache_of,
     check_constant,
     check_interfaces,
     check_local,
@@ -35,6 +37,7 @@ from simcodesign.describe.constants import (
     part_and_field,
     paths_of,
     value_of,
+    with_cache_constants,
     with_values,
 )
 from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
@@ -131,7 +134,8 @@ class Machine:
             for path, (part, name, _) in CONSTANTS.items()
             if MODEL_OF.get(path, self.network.model) == self.network.model
         }
-        return {path: value for path, value in constants.items() if value is not None}
+        stated = {path: value for path, value in constants.items() if value is not None}
+        return stated | cache_constants(self.memory)
 
     def powers(self) -> dict[str, FloatOrArray]:
         """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
@@ -185,6 +189,13 @@ class Machine:
         """
         here = place or self.place
         own = {path: value for path, value in values.items() if path.startswith(PREFIX)}
+        caches = {name: value for path, value in values.items() if (name := cache_of(path)) is not None}
+        if caches:
+            for name, value in caches.items():
+                check_constant(f"caches.{name}.per_byte", value, here)
+            memory = with_cache_constants(self.memory, caches, self.name, here)
+            others = {path: value for path, value in values.items() if cache_of(path) is None}
+            return replace(self, memory=memory, place=here).with_constants(others, here)
         if own:
             custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
             others = {path: value for path, value in values.items() if path not in own}

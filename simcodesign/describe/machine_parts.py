@@ -46,6 +46,8 @@ CHOICES = {
 }
 #: Methods that compute the shares of accesses that caches serve.
 HITS = (*METHODS, SETS)
+#: What moves between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
+OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
 
 
 @dataclass(frozen=True)
@@ -281,8 +283,13 @@ class CacheLevel:
     """One level of the caches that every processor has for itself: an access that finds its line here takes
     ``latency_s``. ``ways`` None: fully associative.
 
+    A byte that goes between it and what is one nearer to the core takes ``per_byte_s``: lines, in both directions, from
+    the second level on; of the first level what is loaded, for stores leave the core on a path of their own. None: no
+    limit.
+
     ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
-    None: a latency that no clock changes. On a machine, this is the clock of its processor.
+    None: a latency that no clock changes. On a machine, this is the clock of its processor. ``bandwidth_clock_hz``: the
+    same of a bandwidth in bytes per cycle.
     """
 
     name: str
@@ -290,6 +297,8 @@ class CacheLevel:
     latency_s: FloatOrArray
     ways: int | None = None
     clock_hz: FloatOrArray | None = None
+    per_byte_s: FloatOrArray | None = None
+    bandwidth_clock_hz: FloatOrArray | None = None
 
     def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
         """The latency in cycles of a clock, or of its own where it has one."""
@@ -297,9 +306,13 @@ class CacheLevel:
 
     def clocked(self, clock_hz: FloatOrArray) -> CacheLevel:
         """The same level at another clock."""
-        if self.clock_hz is None or np.array_equal(self.clock_hz, clock_hz):
-            return self
-        return replace(self, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
+        level = self
+        if self.clock_hz is not None and not np.array_equal(self.clock_hz, clock_hz):
+            level = replace(level, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
+        own_hz = self.bandwidth_clock_hz
+        if own_hz is None or self.per_byte_s is None or np.array_equal(own_hz, clock_hz):
+            return level
+        return replace(level, per_byte_s=self.per_byte_s * (own_hz / clock_hz), bandwidth_clock_hz=clock_hz)
 
 
 @dataclass(frozen=True)
@@ -312,6 +325,10 @@ class Memory:
     accesses are under way at once, and their latencies pass together. ``hits``: how shares of accesses are computed, by
     the stack model (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself
     (``sets``). A rank draws ``dynamic_power_w`` in its memory demands.
+
+    ``transfers``: whether what moves between the levels does so at all of them at once (``overlap``, so that the
+    slowest counts), or at one after another (``in_turn``, so that the times add up: the Execution-Cache-Memory model of
+    Stengel, Treibig, Hager, Wellein, ICS 2015).
     """
 
     latency_s: FloatOrArray
@@ -321,6 +338,7 @@ class Memory:
     hits: str = "auto"
     dynamic_power_w: FloatOrArray | None = None
     outstanding: FloatOrArray = 1.0
+    transfers: str = OVERLAP
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""

@@ -23,11 +23,25 @@ COUNTED = "counted"
 
 class Served(NamedTuple):
     """``shares`` of all accesses: of every level, nearest first, and of memory; they add to 1. ``traffic_bytes`` per
-    access between the last level and memory. ``methods``: the method that computed each level's share."""
+    access between the last level and memory. ``methods``: the method that computed each level's share.
+
+    ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty where
+    nothing is known of stores, or is said of them. ``loads``: the share of all accesses that bring something to the
+    core, modifies among them; 1 where that is not known."""
 
     shares: tuple[FloatOrArray, ...]
     traffic_bytes: FloatOrArray
     methods: tuple[str, ...]
+    written_back: tuple[FloatOrArray, ...] = ()
+    loads: FloatOrArray = 1.0
+
+    @property
+    def lines_between(self) -> tuple[FloatOrArray, ...]:
+        """Lines per access that go between each level and the next one, in either direction; not those of memory."""
+        caches = len(self.shares) - 1
+        missed = [sum(self.shares[place:], start=np.zeros(())) for place in range(1, caches)]
+        back = self.written_back or (0.0,) * caches
+        return tuple(lines + written for lines, written in zip(missed, back, strict=False))
 
 
 def served_by_profile(profile: StackDistanceProfile, levels: Sequence[CacheGeometry], method: str) -> Served:
@@ -81,4 +95,8 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
         after.memory_reads_lines + after.memory_writes_lines - before.memory_reads_lines - before.memory_writes_lines
     )
     shares = (*(hits / accesses).tolist(), float(accesses - hits.sum()) / accesses)
-    return Served(shares, lines * levels[0].line_bytes / accesses, (SETS,) * len(levels))
+    pairs = zip(after.levels, before.levels, strict=True)
+    written_back = tuple((level.writebacks - earlier.writebacks) / accesses for level, earlier in pairs)
+    stores = after.levels[0].accesses_by_kind.stores - before.levels[0].accesses_by_kind.stores
+    traffic_bytes, methods = lines * levels[0].line_bytes / accesses, (SETS,) * len(levels)
+    return Served(shares, traffic_bytes, methods, written_back, 1 - stores / accesses)

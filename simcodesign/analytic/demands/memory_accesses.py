@@ -3,7 +3,12 @@
 With BF the blocking factor and h_l the accesses that level l serves, by the stack model (Calotoiu et al., CLUSTER 2018,
 for stack distances as a requirement; Ding et al., APMT, equations 2 and 3, for the blocking factor):
 
-    T = max(BF sum over l of h_l latency_l, bytes to and from memory x time per byte)
+    T = max(BF sum over l of h_l latency_l, the transfers)
+
+The transfers are the bytes between each level and the next one nearer to the core, where a bandwidth is stated, and
+those to and from memory, each times its time per byte: the longest of them where transfers overlap (the roofline of
+Williams, Waterman, Patterson, CACM 52(4), 2009, at every level), or their sum where they come in turn (the
+Execution-Cache-Memory model: Stengel, Treibig, Hager, Wellein, ICS 2015, T_nOL + T_L1L2 + T_L2L3 + T_L3Mem).
 
 A demand that states no BF has 1 / (accesses under way at once) of the machine: the latencies of these pass together
 (Little's law: accesses per second = accesses under way / latency).
@@ -11,6 +16,7 @@ A demand that states no BF has 1 / (accesses under way at once) of the machine: 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +29,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import MOST_ACCESSES, ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts import Memory
+from simcodesign.describe.machine_parts import IN_TURN, Memory
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
 
@@ -42,11 +48,22 @@ def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
     return accesses.accesses * accesses.served.traffic_bytes * memory.per_byte_s
 
 
+def transfers_s(accesses: ServedAccesses, memory: Memory) -> list[FloatOrArray]:
+    """Seconds of every transfer between two neighbours of the hierarchy that takes time, memory's last."""
+    served = accesses.served
+    per_access = [served.loads * accesses.access_bytes, *(memory.line_bytes * lines for lines in served.lines_between)]
+    caches = zip(per_access, memory.caches, strict=False)  # without caches, nothing is known of the core
+    between = [accesses.accesses * size * one.per_byte_s for size, one in caches if one.per_byte_s is not None]
+    return [*between, transfer_s(accesses, memory)]
+
+
 def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
     """Seconds that they take a rank that has the memory for itself."""
     stated = demand.blocking
     blocking = 1.0 / memory.outstanding if stated is None else value(stated, "blocking")
-    time_s: FloatOrArray = np.maximum(stall_s(accesses, blocking, memory), transfer_s(accesses, memory))
+    every_s = transfers_s(accesses, memory)
+    moving_s = sum(every_s) if memory.transfers == IN_TURN else functools.reduce(np.maximum, every_s)
+    time_s: FloatOrArray = np.maximum(stall_s(accesses, blocking, memory), moving_s)
     return time_s
 
 

@@ -110,7 +110,7 @@ def run(options: CalibrateOptions) -> None:
 def _constants(option: str, items: Iterable[str]) -> dict[str, float]:
     """Values of constants by name, in SI units, from NAME=VALUE."""
     from simcodesign.core.units import parse_quantity
-    from simcodesign.describe.constants import CONSTANTS
+    from simcodesign.describe.constants import dimension_at
 
     values: dict[str, float] = {}
     for item in items:
@@ -120,5 +120,5 @@ def _constants(option: str, items: Iterable[str]) -> dict[str, float]:
         if name in values:
             raise InputError("given twice", Place(option), value=name, allowed="one value per name")
         path = name.rpartition(":")[2]
-        values[name] = parse_quantity(value, CONSTANTS[path][2] if path in CONSTANTS else "count", Place(option))
+        values[name] = parse_quantity(value, dimension_at(path) or "count", Place(option))
     return values

@@ -2,7 +2,8 @@
 
 A name is, in this order: a symbol of the formula itself; a parameter or equation of the workload, or ``P``; what the
 machine file defines (a parameter, property or count); a symbol of the literature (``describe.formulas.symbols``); ``p``
-for ``P``. With dots it is a constant of the machine by its path (``network.startup``), or ``machine.NAME``.
+for ``P``. With dots it is a constant of the machine by its path (``network.startup``), or ``machine.NAME``; a
+bandwidth in place of a time per byte (``caches.L2.bandwidth``); size and latency of a cache, and ``memory.line``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension
 from simcodesign.describe.resources import COUNTS, PREFIX
+from simcodesign.describe.yaml.machine import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
 
@@ -70,7 +72,11 @@ class FormulaNames:
             return self._of_symbol(name, place, text)
         if name == "p":
             return NamedValue(self.point.values["P"], PLAIN, "number of ranks")
-        known = {*self._constants, *(f"{PREFIX}{one}" for one in self._machine_names)} if "." in name else self.known()
+        known = (
+            {*self._constants, *self._hierarchy, *(f"{PREFIX}{one}" for one in self._machine_names)}
+            if "." in name
+            else self.known()
+        )
         raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, known))
 
     def known(self) -> set[str]:
@@ -135,9 +141,25 @@ class FormulaNames:
         return NamedValue(self._machine_names[bare], dimension, f"{bare} of the machine file")
 
     def _of_path(self, name: str) -> NamedValue | None:
-        if name not in self._constants:
+        if name in self._constants:
+            return NamedValue(self._constants[name], constant_dimension(name), name, name)
+        if name in self._hierarchy:
+            return NamedValue(*self._hierarchy[name], name)
+        part, _, key = name.rpartition(".")
+        path = f"{part}.{OTHER_NAMES.get(key, key)}"
+        if not key.endswith("bandwidth") or path not in self._constants:
             return None
-        return NamedValue(self._constants[name], constant_dimension(name), name, name)
+        return NamedValue(1 / self._constants[path], dimension_named("bandwidth"), name, path)
+
+    @cached_property
+    def _hierarchy(self) -> Mapping[str, tuple[FloatOrArray, Dimension]]:
+        """What is no constant of the cost models: sizes and latencies of caches, and the size of their lines."""
+        memory = self.point.machine.memory
+        if memory is None:
+            return {}
+        sizes = {f"caches.{level.name}.size": (float(level.size_bytes), SIZE) for level in memory.caches}
+        latencies = {f"caches.{level.name}.latency": (level.latency_s, TIME) for level in memory.caches}
+        return {"memory.line": (float(memory.line_bytes), SIZE)} | sizes | latencies
 
     def _of_symbol(self, name: str, place: Place | None, text: str) -> NamedValue:
         symbol = SYMBOLS[name]

@@ -40,6 +40,8 @@ SAMPLED = 1_000_000
 FAR = 8
 #: No stack is deeper than this.
 FARTHEST = 2.0**60
+#: Bytes that an access brings to the core, at most, of a demand whose elements may be lines.
+WORD_BYTES = 8
 #: Relative: shares of 1 in all may add up to a little more.
 ROUNDING = 1e-9
 
@@ -54,10 +56,11 @@ def memory_of(demand: MemoryAccesses, machine: Machine) -> Memory:
 
 @dataclass(frozen=True)
 class ServedAccesses:
-    """``accesses`` in all, and where they are ``served``."""
+    """``accesses`` in all, where they are ``served``, and ``access_bytes`` that one moves from or to the core."""
 
     accesses: FloatOrArray
     served: Served
+    access_bytes: FloatOrArray = WORD_BYTES
 
 
 def served_accesses(
@@ -74,7 +77,7 @@ def served_accesses(
         accesses, served = lookup.counted(value)
     else:
         accesses, served = lookup.kernel(value) if demand.kernel else lookup.distances(value)
-    return ServedAccesses(value(demand.times, "times") * accesses, served)
+    return ServedAccesses(value(demand.times, "times") * accesses, served, lookup.access_bytes(value))
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,18 @@ class _Lookup:
     def levels(self, key_bytes: int) -> tuple[CacheGeometry, ...]:
         """The caches with lines of one key of a profile: distances say nothing about what else lies in a line."""
         return self.memory.geometries(key_bytes)
+
+    def access_bytes(self, value: Evaluate) -> FloatOrArray:
+        """An element of a kernel; else one of the distances, but no more than a word."""
+        if not self.demand.kernel:
+            return min(self.demand.element_bytes, WORD_BYTES)
+        from simcodesign.locality.streams.kernels import KERNELS
+
+        given = dict(self.demand.sizes).get("element_bytes")
+        if given is None or isinstance(given, str):
+            default = KERNELS[self.demand.kernel].sizes["element_bytes"].default
+            return WORD_BYTES if default is None else float(default)
+        return value(given, "element_bytes")
 
     def kernel(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
         """The kernel once: its own accesses, at every size of the design points."""
@@ -181,16 +196,20 @@ def _of_kernel(
         raise CapacityError(what, allowed=allowed)
     if method == SETS and levels:
         return float(trace.accesses), served_in_sets(trace, levels)
-    profile = _profile_of_kernel(name, sizes, line_bytes)
-    return float(trace.accesses), served_by_profile(profile, levels, "auto" if method == SETS else method)
+    profile, loads = _profile_of_kernel(name, sizes, line_bytes)
+    served = served_by_profile(profile, levels, "auto" if method == SETS else method)
+    return float(trace.accesses), served._replace(loads=loads)
 
 
 @lru_cache(maxsize=64)
-def _profile_of_kernel(name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int) -> StackDistanceProfile:
-    """The stack distances of a kernel, which are the same for all caches."""
+def _profile_of_kernel(
+    name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int
+) -> tuple[StackDistanceProfile, float]:
+    """The stack distances of a kernel, which are the same for all caches, and the share of loads."""
     from simcodesign.locality.streams.kernels import kernel_trace
 
-    return stack_profile(kernel_trace(name, **dict(sizes)), line_bytes)
+    trace = kernel_trace(name, **dict(sizes))
+    return stack_profile(trace, line_bytes), 1 - trace.stores / trace.accesses
 
 
 def _near(profile: StackDistanceProfile, lines: int) -> StackDistanceProfile:
@@ -218,6 +237,10 @@ def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Serv
     every = np.stack(np.broadcast_arrays(*values))
     points, index = np.unique(every.reshape(len(values), -1), axis=1, return_inverse=True)
     by_point = [one(*point) for point in points.T.tolist()]
-    rows = np.array([(accesses, served.traffic_bytes, *served.shares) for accesses, served in by_point])
-    accesses, traffic, *shares = (column[index.ravel()].reshape(every.shape[1:]) for column in rows.T)
-    return accesses, Served(tuple(shares), traffic, by_point[0][1].methods)
+    levels = len(by_point[0][1].shares)
+    rows = np.array(
+        [(accesses, one.traffic_bytes, one.loads, *one.shares, *one.written_back) for accesses, one in by_point]
+    )
+    accesses, traffic, loads, *rest = (column[index.ravel()].reshape(every.shape[1:]) for column in rows.T)
+    methods = by_point[0][1].methods
+    return accesses, Served(tuple(rest[:levels]), traffic, methods, tuple(rest[levels:]), loads)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import MODEL_OF, dimension_at
 
 #: The parameter of a workload that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"
@@ -79,4 +79,4 @@ PER_VALUE = f"seconds per value of a message, {VALUE} x network.per_byte"
 
 def constant_dimension(path: str) -> Dimension:
     """The dimension of a constant of a machine, by its path."""
-    return dimension_named(CONSTANTS[path][2])
+    return dimension_named(dimension_at(path) or "count")

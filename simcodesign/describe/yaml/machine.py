@@ -23,6 +23,7 @@ from simcodesign.describe.constants import (
     check_occupancy,
     check_own_links,
     check_sharing,
+    dimension_at,
 )
 from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
 from simcodesign.describe.machine_parts import (
@@ -32,6 +33,7 @@ from simcodesign.describe.machine_parts import (
     HITS,
     SHARES,
     SHARINGS,
+    TRANSFERS,
     CacheLevel,
     Disk,
     Interfaces,
@@ -145,7 +147,9 @@ def _constants(
 
 def constant_value(path: str, item: Entry) -> float:
     """The constant of this path, in SI units, if it can be used."""
-    value = item.quantity((CONSTANTS | POWERS)[path][2])
+    dimension = dimension_at(path)
+    assert dimension is not None, path
+    value = item.quantity(dimension)
     check_constant(path, value, item.place)
     return value
 
@@ -287,7 +291,7 @@ def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
     entry = items["memory"]
     if "caches" not in items and {*entry.mapping()} == {"capacity"}:
         return None
-    values = _constants(entry, "memory", ("line", "hits", "capacity"))
+    values = _constants(entry, "memory", ("line", "hits", "capacity", "transfers"))
     for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
         if name not in values:
             raise InputError(f"{keys} is missing", entry.place)
@@ -296,7 +300,8 @@ def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
     levels = items["caches"].mapping() if "caches" in items else {}
     caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
     hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
-    return Memory(**values, caches=caches, line_bytes=line, hits=hits)
+    transfers = given["transfers"].text(TRANSFERS) if "transfers" in given else Memory.transfers
+    return Memory(**values, caches=caches, line_bytes=line, hits=hits, transfers=transfers)
 
 
 def _capacity(items: Mapping[str, Entry]) -> float | None:
@@ -310,10 +315,12 @@ def _capacity(items: Mapping[str, Entry]) -> float | None:
 
 
 def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
-    items = entry.mapping(("size", "ways", "latency"), ("size", "latency"))
+    items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte"), ("size", "latency"))
     ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
     latency_s, clock_hz = _latency(name, items["latency"], processor)
-    level = CacheLevel(name, _whole_bytes(items["size"]), latency_s, ways, clock_hz)
+    per_byte_s, bandwidth_clock_hz = _cache_bandwidth(name, items, processor)
+    size_bytes = _whole_bytes(items["size"])
+    level = CacheLevel(name, size_bytes, latency_s, ways, clock_hz, per_byte_s, bandwidth_clock_hz)
     try:
         CacheGeometry(level.size_bytes, line_bytes, ways)
     except InputError as error:
@@ -334,6 +341,34 @@ def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, Floa
         latency_s = entry.quantity("cycles") / float(processor.clock_hz)
     check_constant(f"caches.{name}.latency", latency_s, entry.place)
     return latency_s, processor.clock_hz if in_cycles else None
+
+
+def _cache_bandwidth(
+    name: str, items: Mapping[str, Entry], processor: Processor
+) -> tuple[float | None, FloatOrArray | None]:
+    """The time per byte of a cache, None if it is not stated, and the clock if it is of bytes per cycle
+    (``32 B/cycle``), which then decides how long that is."""
+    if {"bandwidth", "per_byte"} <= items.keys():
+        raise items["per_byte"].error(f"caches.{name}.per_byte is given twice: as a bandwidth and as time per byte")
+    path = f"caches.{name}.per_byte"
+    if "per_byte" in items:
+        return constant_value(path, items["per_byte"]), None
+    if "bandwidth" not in items:
+        return None, None
+    entry = items["bandwidth"]
+    in_cycles = has_unit(entry.text(), "bytes_per_cycle")
+    if not in_cycles and "cyc" in entry.text().lower():
+        entry.quantity("bytes_per_cycle")  # a misspelt unit: the message names the right one
+    if not in_cycles:
+        return _time_per_byte(path, entry), None
+    if processor.clock_hz is None:
+        raise entry.error("a bandwidth in bytes per cycle needs processor.clock", "a machine with a clock, or B/s")
+    bytes_per_cycle = entry.quantity("bytes_per_cycle")
+    if not is_positive(bytes_per_cycle):
+        raise entry.error("cannot be used", POSITIVE_RANGE)
+    per_byte_s = 1 / (bytes_per_cycle * float(processor.clock_hz))
+    check_constant(path, per_byte_s, entry.place)
+    return per_byte_s, processor.clock_hz
 
 
 def _whole_bytes(entry: Entry) -> int:

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, check_constant, check_not_former
+from simcodesign.describe.constants import (
+    CONSTANTS,
+    OF_THE_WHOLE,
+    POWERS,
+    cache_of,
+    check_constant,
+    check_not_former,
+)
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import check_phases
 from simcodesign.describe.parameters import Parameter
@@ -151,7 +158,7 @@ def _block(entry: Entry) -> Block:
     if "constants" in items:
         for path, item in items["constants"].mapping().items():
             check_not_former(path, item.place)
-    constants = items["constants"].mapping((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) if "constants" in items else {}
+    constants = _block_constants(items["constants"]) if "constants" in items else {}
     return Block(
         repeat=items["repeat"].expression() if "repeat" in items else ONE,
         body=_steps(items["do"]),
@@ -162,6 +169,12 @@ def _block(entry: Entry) -> Block:
         useful_flops=amount(items, "useful_flops"),
         index=_index(items["index"], items) if "index" in items else None,
     )
+
+
+def _block_constants(entry: Entry) -> dict[str, Entry]:
+    """The constants of a machine that a block replaces, by their paths."""
+    of_caches = {path for path in entry.mapping() if cache_of(path) is not None}
+    return entry.mapping(((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) | of_caches)
 
 
 def _index(entry: Entry, items: Mapping[str, Entry]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
@@ -18,7 +19,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Memory
+from simcodesign.describe.machine_parts import IN_TURN, Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import PlanBuilder, StepWriter
 from simcodesign.locality.hits_by_level import SETS
@@ -68,10 +69,29 @@ def parts_of(
     stall_s = stall_s / memory.outstanding if demand.blocking is None else stall_s * value(demand.blocking, "blocking")
     moved_bytes = accesses.served.traffic_bytes * accesses.accesses
     transfer_s = moved_bytes * memory.per_byte_s
+    before_s = _before_memory_s(accesses, memory)
+    if memory.transfers == IN_TURN:
+        busy_s = np.maximum(stall_s, before_s.sum(axis=0) + transfer_s)
+    else:
+        busy_s = np.maximum(stall_s, np.maximum(before_s.max(axis=0, initial=0.0), transfer_s))
     if not sliced:
-        return [(moved_bytes, np.maximum(stall_s, transfer_s))]
-    rest_s = np.maximum(stall_s - transfer_s, 0.0)
+        return [(moved_bytes, busy_s)]
+    rest_s = np.maximum(busy_s - transfer_s, 0.0)
     return [(moved_bytes / SLICES, transfer_s / SLICES), (0.0, rest_s / SLICES)] * SLICES
+
+
+def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.float64]:
+    """For how long bytes go between the core and each cache, or that cache and the one before it: (caches, ...)."""
+    served, rows = accesses.served, []
+    for place, level in enumerate(memory.caches):
+        if level.per_byte_s is None:
+            continue
+        if place == 0:
+            size_bytes = np.multiply(accesses.access_bytes, served.loads)
+        else:
+            size_bytes = np.multiply(served.lines_between[place - 1], memory.line_bytes)
+        rows.append(level.per_byte_s * (size_bytes * accesses.accesses))
+    return np.array(np.broadcast_arrays(*rows)) if rows else np.zeros((0,))
 
 
 def _latency_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:

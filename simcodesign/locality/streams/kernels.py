@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import index
 from typing import Any
+
+import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.locality.streams.irregular import BitReversal, Chase, RandomUpdates
@@ -125,6 +128,11 @@ class KernelTrace(Trace):
 
     def __len__(self) -> int:
         return self.accesses
+
+    @cached_property
+    def stores(self) -> int:
+        """Accesses that only store."""
+        return sum(int(np.count_nonzero(chunk.kind == STORE)) for chunk in self.chunks())
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
         """All accesses in order; chunks are of no particular size, and share their kinds and groups."""

@@ -18,7 +18,7 @@ from simcodesign.calibration.linear_constants import Combination, Estimate, Grou
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
-from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common.tables import new_table, paragraph
 
 #: Residuals shown, the largest first.
@@ -73,7 +73,8 @@ def shown(unknown: Unknown, value: float) -> str:
     """A value of an unknown with its unit; factors have none."""
     if math.isnan(value):
         return "-"
-    return format_quantity(value, CONSTANTS[unknown.path][2]) if unknown.path in CONSTANTS else f"{value:.4g}"
+    dimension = dimension_at(unknown.path)
+    return format_quantity(value, dimension) if dimension else f"{value:.4g}"
 
 
 def sentences(calibration: Calibration) -> Iterator[str]:
@@ -164,8 +165,8 @@ def _signed(unknown: Unknown, value: float) -> str:
 
 
 def _weight_unit(first: Unknown, other: Unknown) -> str:
-    kinds = [CONSTANTS[one.path][2] if one.path in CONSTANTS else "" for one in (first, other)]
-    return {("time", "per_byte"): " B", ("per_byte", "time"): "/B"}.get((kinds[0], kinds[1]), "")
+    kinds = dimension_at(first.path) or "", dimension_at(other.path) or ""
+    return {("time", "per_byte"): " B", ("per_byte", "time"): "/B"}.get(kinds, "")
 
 
 def _what_would_separate(loose: list[Unknown], group: Group, advice: tuple[str, ...]) -> str:
@@ -193,7 +194,7 @@ def common_sentences(calibration: Calibration) -> Iterator[str]:
         if estimate.determined and estimate.value > 0 and unknown.phase and not unknown.ratio
     }
     for part, group in groupby(
-        sorted({path for path, _ in values if path in CONSTANTS}), lambda path: path.split(".")[0]
+        sorted({path for path, _ in values if dimension_at(path)}), lambda path: path.split(".")[0]
     ):
         # A constant that is alone in its phase has no direction.
         paths = [path for path in group if sum(path == other for other, _ in values) > 1]
@@ -274,7 +275,7 @@ def calibration_dict(calibration: Calibration) -> dict[str, Any]:
 
 
 def _unit(unknown: Unknown) -> str:
-    return DIMENSIONS[CONSTANTS[unknown.path][2]] if unknown.path in CONSTANTS else ""
+    return DIMENSIONS.get(dimension_at(unknown.path) or "", "")
 
 
 def yaml_text(calibration: Calibration) -> str:
@@ -317,6 +318,6 @@ def _yaml_lines(unknown: Unknown, estimate: Estimate) -> Iterator[str]:
         yield f"  # computation takes {estimate.value:.6g} times as long as the workload says"
     else:
         for path, part in unknown.ratio or ((unknown.path, 1.0),):
-            value = f"{estimate.value * part:.6g} {DIMENSIONS[CONSTANTS[path][2]]}"
+            value = f"{estimate.value * part:.6g} {DIMENSIONS[dimension_at(path) or 'count']}"
             note = f"  # {interval}" if interval not in ("-", NARROW) and not unknown.ratio else ""
             yield f"  {path}: {value}{note}"

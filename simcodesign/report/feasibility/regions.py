@@ -12,7 +12,7 @@ from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.core.units import DIMENSIONS
-from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import quantity, shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
@@ -58,7 +58,9 @@ def _values(question: FeasibilityQuestion) -> dict[str, str]:
     """What was set, as texts: constants with their units."""
     constants = question.machine.constants()
     return {
-        name: quantity(float(np.max(constants[name])), DIMENSIONS[CONSTANTS[name][2]]) if name in constants else text
+        name: quantity(float(np.max(constants[name])), DIMENSIONS[dimension_at(name) or "count"])
+        if name in constants
+        else text
         for name, text in question.changes.items()
     } | {name: f"{value:g}" for name, value in question.parameters.items()}
 

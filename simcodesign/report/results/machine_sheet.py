@@ -12,7 +12,7 @@ from rich.table import Table
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import BY_LATENCY, ONE_BY_ONE, TOGETHER, Disk, Memory, Network
+from simcodesign.describe.machine_parts import BY_LATENCY, ONE_BY_ONE, TOGETHER, CacheLevel, Disk, Memory, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import Topology
@@ -131,12 +131,23 @@ def _memory_rows(memory: Memory | None) -> Rows:
             else f"{level.size_bytes // 1024:,} KiB"
         )
         cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
-        yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}"
+        yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}{_bandwidth_of(level)}"
     yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
+    if any(level.per_byte_s is not None for level in memory.caches):
+        yield "transfers between levels", memory.transfers.replace("_", " ")
     if np.any(np.asarray(memory.outstanding) != 1):
         yield "accesses under way", amount_text(memory.outstanding, "count")
     yield "lines", f"{memory.line_bytes} bytes"
     yield "hits by method", memory.hits
+
+
+def _bandwidth_of(level: CacheLevel) -> str:
+    """What a cache delivers towards the core, where that is stated."""
+    if level.per_byte_s is None:
+        return ""
+    own_hz = level.bandwidth_clock_hz
+    cycles = "" if own_hz is None else f" ({float(1 / (level.per_byte_s * own_hz)):.6g} B/cycle)"
+    return f", {bandwidth_text(level.per_byte_s)}{cycles}"
 
 
 def _topology_rows(topology: Topology) -> Rows:

@@ -13,7 +13,7 @@ from simcodesign.analytic.formulas.formula_prices import ASSUMPTIONS, SYMBOLS
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.expressions.expression_sympy import to_latex
-from simcodesign.describe.constants import CONSTANTS, POWERS
+from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.demands.arrivals import DISK, Arrivals
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.collective import SIGNALS, Collective
@@ -259,7 +259,7 @@ def _conditions(step: Demand) -> str:
 
 def _constant(path: str, value: Expression) -> str:
     """With its unit when it is a number."""
-    return value.text if value.names else amount_text(value.evaluate({}), (CONSTANTS | POWERS)[path][2])
+    return value.text if value.names else amount_text(value.evaluate({}), dimension_at(path) or "count")
 
 
 def _assignments(values: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from simcodesign import __version__
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.units import DIMENSIONS
-from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common.numbers import Seconds, quantity
 from simcodesign.report.validation.tables import (
     counts_line,
@@ -125,8 +125,8 @@ def parameter_text(name: str, value: str) -> str:
         number_ = float(value)
     except ValueError:
         return value
-    if name in CONSTANTS:
-        return quantity(number_, DIMENSIONS[CONSTANTS[name][2]])
+    if (dimension := dimension_at(name)) is not None:
+        return quantity(number_, DIMENSIONS[dimension])
     return number(number_)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS
+from simcodesign.describe.constants import CAPACITY, cache_constants, dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
@@ -28,9 +28,7 @@ LOGGOP_PER_BYTE = "network.G"
 
 def constant_dimension(path: str) -> str:
     """Of a constant or a power of a machine, or of a bandwidth in place of one."""
-    if path in BANDWIDTHS:
-        return "bandwidth"
-    return "size" if path == CAPACITY else (CONSTANTS | POWERS)[path][2]
+    return "size" if path == CAPACITY else dimension_at(path) or "bandwidth"
 
 
 def constant_parameter(path: str, value: float, machine: Machine) -> tuple[Parameter, str]:
@@ -43,13 +41,18 @@ def constant_parameter(path: str, value: float, machine: Machine) -> tuple[Param
 
 def is_constant(name: str) -> bool:
     """Whether ``Machine.with_constants`` accepts the name."""
-    return name in CONSTANTS or name in POWERS or name.startswith(PREFIX)
+    return dimension_at(name) is not None or name.startswith(PREFIX)
 
 
 def inverse_of(path: str, machine: Machine) -> str | None:
     """The constant of which a bandwidth is the inverse; None for anything else."""
     loggop = path == "network.bandwidth" and machine.network.model == "loggop"
-    return LOGGOP_PER_BYTE if loggop else BANDWIDTHS.get(path)
+    return LOGGOP_PER_BYTE if loggop else _bandwidths(machine).get(path)
+
+
+def _bandwidths(machine: Machine) -> dict[str, str]:
+    """``BANDWIDTHS`` and those of the machine's caches."""
+    return BANDWIDTHS | {path.replace("per_byte", "bandwidth"): path for path in cache_constants(machine.memory)}
 
 
 def constants_of(machine: Machine) -> dict[str, float]:
@@ -59,7 +62,7 @@ def constants_of(machine: Machine) -> dict[str, float]:
     constants = {path: float(np.asarray(value)) for path, value in values.items()}
     if machine.capacity_bytes is not None:
         constants[CAPACITY] = float(np.asarray(machine.capacity_bytes))
-    pairs = [(path, inverse_of(path, machine)) for path in BANDWIDTHS]
+    pairs = [(path, inverse_of(path, machine)) for path in _bandwidths(machine)]
     constants |= {
         path: 1.0 / constants[inverse] for path, inverse in pairs if inverse in constants and constants[inverse] > 0
     }
@@ -69,7 +72,7 @@ def constants_of(machine: Machine) -> dict[str, float]:
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:
     """The constants that are not varied, neither directly nor through the inverse of a bandwidth."""
     excluded = set(varied)
-    for path in BANDWIDTHS:
+    for path in _bandwidths(machine):
         inverse = inverse_of(path, machine)
         excluded |= {path, inverse or ""} if excluded & {path, inverse} else set()
     return {name: value for name, value in constants.items() if name not in excluded}

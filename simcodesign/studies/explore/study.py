@@ -28,7 +28,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.files.input_files import check_confined
-from simcodesign.describe.constants import CAPACITY, CONSTANTS
+from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
@@ -253,7 +253,7 @@ def _dimensions_of(variables: Sequence[Variable], model: Model) -> dict[str, str
         return {}
     explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
     names = [*(variable.name for variable in variables), *model.fixed([item.name for item in variables])]
-    known = [name for name in names if name in CONSTANTS or name == CAPACITY or "." in name]
+    known = [name for name in names if name == CAPACITY or "." in name]
     return {name: explorable.parameter(name)[1] for name in known}
 
 
@@ -327,7 +327,7 @@ def _varied(name: str, entry: Entry) -> Statement:
 
 def unit_of(problem: Problem, name: str) -> str:
     """Dimension of a variable, "" where it is unknown."""
-    if isinstance(problem.model, FormulaModel) or ("." not in name and name not in CONSTANTS):
+    if isinstance(problem.model, FormulaModel) or "." not in name:
         return ""
     explorable: Explorable = problem.model  # type: ignore[assignment] # every other model knows what may be varied
     return explorable.parameter(name)[1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import CONSTANTS, MODEL_OF, cache_constants, dimension_at
 from simcodesign.describe.formulas.symbols import VALUE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -72,8 +72,7 @@ def cost_of(
     known = _paths(machine)
     if path not in known:
         raise InputError("a cost that does not exist", value=name, allowed=_hint(name, machine, workload))
-    dimension = CONSTANTS[path][2]
-    unit = {"time": "s", "per_byte": "s/B"}.get(dimension, "")
+    unit = {"time": "s", "per_byte": "s/B"}.get(dimension_at(path) or "", "")
     cost = CostAxis(name, path, unit=unit)
     if name == "tw" and VALUE in workload.parameters:
         value_bytes = float(values[VALUE])  # one design point
@@ -96,11 +95,12 @@ def _of_parameter(name: str, workload: Workload) -> CostAxis:
 def _paths(machine: Machine) -> list[str]:
     """Constants of this machine that may be costs."""
     model = machine.network.model
-    return [
+    paths = [
         path
         for path, (part, _, _) in CONSTANTS.items()
         if MODEL_OF.get(path, model) == model and getattr(machine, part) is not None and path not in NO_COSTS
     ]
+    return [*paths, *cache_constants(machine.memory)]
 
 
 def _hint(name: str, machine: Machine, workload: Workload) -> str:

@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, is_positive
-from simcodesign.describe.constants import CONSTANTS, POSITIVE
+from simcodesign.describe.constants import POSITIVE, dimension_at
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.scenario import MachineSource, OfScenario, Scenario, WorkloadSource
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
@@ -147,7 +147,7 @@ class FeasibilityQuestion(OfScenario):
 
     def design_point(self, changed: Mapping[str, float] | None = None) -> DesignPoint:
         """All values but constants of the machine, which these do not depend on."""
-        plain = {name: value for name, value in self.parameters.items() if name not in CONSTANTS}
+        plain = {name: value for name, value in self.parameters.items() if dimension_at(name) is None}
         given = {**plain, **(changed or {})}
         return replace(self.scenario, parameters=given).bind()
 

@@ -29,6 +29,7 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "memory.bandwidth": (("memory.per_byte", -1),),
     "caches.latency": (),  # no constants by path: those of all levels
     "caches.size": (),
+    "caches.bandwidth": (),
 }
 #: What the rate of a part of a machine is, of those that an upgrade may change. Latencies are no rates.
 RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
@@ -96,7 +97,14 @@ def varied_machine(machine: Machine, name: str, factor: float) -> Machine:
         return _caches(machine, lambda level: replace(level, latency_s=level.latency_s * factor))
     if name == "caches.size":
         return _caches(machine, lambda level: replace(level, size_bytes=round(level.size_bytes * factor)))
+    if name == "caches.bandwidth":
+        return _caches(machine, lambda level: _with_bandwidth_times(level, factor))
     return machine.with_constants(_changed(machine, VARIED[name], factor))
+
+
+def _with_bandwidth_times(level: CacheLevel, factor: float) -> CacheLevel:
+    """A cache with so many times its bandwidth, where it states one."""
+    return level if level.per_byte_s is None else replace(level, per_byte_s=level.per_byte_s / factor)
 
 
 def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float) -> dict[str, FloatOrArray]:

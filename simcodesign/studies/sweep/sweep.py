@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, cache_constants
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -261,6 +261,8 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
     if key.endswith("bandwidth"):
         loggop = name == "network.bandwidth" and machine.network.model == "loggop"
         path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
+    if path in cache_constants(machine.memory):
+        return Known(path, PARAMETER, "bandwidth" if inverse else "per_byte", inverse=inverse)
     if path in constants:
         present = getattr(machine, constants[path][0]) is not None
         if present and MODEL_OF.get(path, machine.network.model) == machine.network.model:

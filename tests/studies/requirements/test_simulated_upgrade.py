@@ -158,7 +158,7 @@ def test_no_parts_of_nodes() -> None:
 
 @pytest.mark.parametrize("name", VARIED)
 def test_varied_back_and_forth(name: str) -> None:
-    machine = sc.load_machine("juqueen")
+    machine = sc.load_machine("juqueen", changes={"caches.L1.bandwidth": "32 GB/s"})
     assert varied_machine(varied_machine(machine, name, 2.0), name, 0.5) == machine
     assert varied_machine(machine, name, 2.0) != machine
 
