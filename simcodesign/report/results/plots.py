@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.attribution import ROUNDING, relative_error
 from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -181,11 +182,12 @@ def comparison_bars(
     path: str | Path,
     measured: Sequence[Mapping[str, float] | None] | None = None,
 ) -> None:
-    """Forecast next to simulation, and the ladder between them: what each effect adds, from the one to the other.
+    """Formulas, forecast and simulation, and the ladder between the last two: what each effect adds, from the one to
+    the other. Formulas that give no total are left out.
 
-    ``measured``: for each comparison None or seconds by component and ``total``; what the total has beyond the
-    components is shown as not split up. Errors are against what was measured, if anything was, else against the
-    simulation.
+    ``measured``: for each comparison seconds by component and ``total``, or None for those that it has itself, if any.
+    What the total has beyond the components, of a formula too, is shown as not split up. Errors are against what was
+    measured, if anything was, else against the simulation.
 
     Raises InputError for no comparison, a list of measurements of another length, unknown components or values that
     are no times in it, a path that cannot be written, and when Matplotlib is missing.
@@ -198,31 +200,41 @@ def comparison_bars(
         raise InputError(
             f"measurements of {len(comparisons)} comparisons", value=len(measurements), allowed="one for each"
         )
-    rows = [_comparison_seconds(comparison, known) for comparison, known in zip(comparisons, measurements, strict=True)]
+    sides = [_comparison_sides(comparison, known) for comparison, known in zip(comparisons, measurements, strict=True)]
     with plot_style.styled(path) as mpl:
         inches = [2.3 + 0.2 * len(comparison.rungs) for comparison in comparisons]
         figure = plot_style.new_figure(mpl, 11.0, sum(inches) + 0.5)
-        parts = figure.subfigures(len(rows), 1, height_ratios=inches, squeeze=False)[:, 0]
-        for part, comparison, seconds in zip(parts, comparisons, rows, strict=True):
+        parts = figure.subfigures(len(sides), 1, height_ratios=inches, squeeze=False)[:, 0]
+        for part, comparison, each in zip(parts, comparisons, sides, strict=True):
             heading = plot_style.headings([comparison.simulation])[0]
             part.suptitle(plot_style.wrapped(heading, 10.5, 11), x=0.01, ha="left")
             left, right = part.subplots(1, 2, width_ratios=[1, 1.1])
-            _sides(mpl, left, seconds)
+            _sides(mpl, left, each)
             _waterfall(mpl, right, comparison)
-        every = np.vstack(rows)
+        every = np.array([seconds for each in sides for seconds in each.values()])
         plot_style.legend(mpl, figure, _component_entries(every))
         plot_style.save(figure, path)
 
 
-def _comparison_seconds(comparison: Comparison, measured: Mapping[str, float] | None) -> NDArray[np.float64]:
-    """Seconds of forecast, simulation and measurement, if any: (2 or 3, components + 1), the last not split up."""
-    rows = [
-        [plot_style.one_number(result.components[part], part) for part in COMPONENTS] + [0.0]
-        for result in (comparison.forecast, comparison.simulation)
-    ]
+def _comparison_sides(comparison: Comparison, measured: Mapping[str, float] | None) -> dict[str, list[float]]:
+    """Seconds of formulas, forecast, simulation and measurement, if any: of each component, the last not split up."""
+    sides = {f"{one.name} (formula)": _formula_seconds(one) for one in comparison.formulas if np.isfinite(one.total_s)}
+    for name, result in (("forecast", comparison.forecast), ("simulated", comparison.simulation)):
+        sides[name] = [*(plot_style.one_number(result.components[part], part) for part in COMPONENTS), 0.0]
+    if measured is None and (known := comparison.measured) is not None and known.total_s is not None:
+        measured = {**known.components_s, "total": known.total_s}
     if measured is not None:
-        rows.append(_measured_seconds(measured))
-    return np.array(rows)
+        sides["measured"] = _measured_seconds(measured)
+    return sides
+
+
+def _formula_seconds(compared: FormulaComparison) -> list[float]:
+    """The components that a formula gives, where its total has room for them, and the rest of the total."""
+    parts = [float(compared.values.components_s.get(name, 0.0)) for name in COMPONENTS]
+    rest_s = compared.total_s - sum(parts)
+    if min([*parts, rest_s]) >= -ROUNDING * abs(compared.total_s):
+        return [*parts, max(rest_s, 0.0)]
+    return [*([0.0] * len(COMPONENTS)), compared.total_s]
 
 
 def _measured_seconds(measured: Mapping[str, float]) -> list[float]:
@@ -236,13 +248,13 @@ def _measured_seconds(measured: Mapping[str, float]) -> list[float]:
     return [*parts, max(float(measured.get("total", 0.0)) - sum(parts), 0.0)]
 
 
-def _sides(mpl: Any, axis: Any, seconds: NDArray[np.float64]) -> None:
-    names = ("forecast", "simulated", "measured")[: len(seconds)]
-    _bars(mpl, axis, names, seconds)
-    totals = seconds.sum(axis=1)
-    pairs = zip(names[:-1], totals[:-1], strict=True)
-    errors = [f"{name} {_percent(relative_error(total, totals[-1]))}" for name, total in pairs]
-    axis.set_title(f"error against {names[-1]}: {', '.join(errors)}")
+def _sides(mpl: Any, axis: Any, sides: Mapping[str, Sequence[float]]) -> None:
+    _bars(mpl, axis, [*sides], np.array([*sides.values()]))
+    *others, last = ((name.removesuffix(" (formula)"), sum(seconds)) for name, seconds in sides.items())
+    kept = "\N{NO-BREAK SPACE}"
+    errors = [f"{name}{kept}{_percent(relative_error(total, last[1]))}" for name, total in others]
+    lines = plot_style.wrapped(f"error against {last[0]}: {', '.join(errors)}", 5.0)
+    axis.set_title(lines.replace(kept, " "))
 
 
 def _percent(error: float) -> str:
