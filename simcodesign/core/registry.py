@@ -1,7 +1,8 @@
 """Registries: what can be added to the package without changing it, looked up by a key.
 
-A registry holds what the modules of one folder of this package register when they are imported, and what other
-installed packages bring: their entry points in the registry's group are loaded once, when the registry is first read.
+A registry holds what the modules of one folder of this package, and of folders in it, register when they are imported,
+and what other installed packages bring: their entry points in the registry's group are loaded once, when the registry
+is first read.
 A package ``ring_network`` adds a topology with these lines of its ``pyproject.toml``, where loading the class imports
 the module that registers it::
 
@@ -75,12 +76,15 @@ _loaded: set[str] = set()
 
 
 def import_modules_of(package: str) -> None:
-    """Import every module of this folder, once in a process."""
+    """Import every module of this folder and of the folders in it, once in a process."""
     if package in _loaded:
         return
     _loaded.add(package)
     for module in iter_modules(import_module(package).__path__, f"{package}."):
-        import_module(module.name)
+        if module.ispkg:
+            import_modules_of(module.name)
+        else:
+            import_module(module.name)
 
 
 def load_entry_points(group: str) -> None:

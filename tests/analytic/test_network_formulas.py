@@ -198,10 +198,15 @@ def some_graph() -> nx.Graph:
 TOPOLOGIES = {
     "bus": build_topology("bus", 5),
     "crossbar": build_topology("crossbar", 5),
+    # Of two groups, so that minimal routes are shortest paths.
+    "dragonfly": build_topology("dragonfly", 6, terminals=1, routers=3, global_links=1),
+    "dragonfly_plus": build_topology("dragonfly_plus", 8, terminals=1, leaves=2, spines=2, global_links=2),
     "fat_tree": build_topology("fat_tree", 9, arity=3),
     "graph": build_topology("graph", 7, graph=some_graph()),
     "hypercube": build_topology("hypercube", 16),
+    "hyperx": build_topology("hyperx", 12, (3, 2), cables=(2, 1)),
     "mesh": build_topology("mesh", 12, (4, 3)),
+    "slim_fly": build_topology("slim_fly", 18, q=3),
     "torus": build_topology("torus", 15, (5, 3)),
     "tree": build_topology("tree", 11),
 }

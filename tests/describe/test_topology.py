@@ -22,6 +22,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.fat_tree import FatTreeTopology
 from simcodesign.describe.topology.graphml import load_graphml
 from simcodesign.describe.topology.grid_shape import balanced_shape
+from simcodesign.describe.topology.low_diameter.dragonfly import DragonflyTopology
 
 
 def star_of_rings() -> nx.Graph:
@@ -51,6 +52,16 @@ def chorded_ring() -> nx.DiGraph:
     return graph
 
 
+def dragonfly(p: int, a: int, h: int, groups: int, arrangement: str = "consecutive") -> Topology:
+    sizes = {"terminals": p, "routers": a, "global_links": h}
+    return build_topology("dragonfly", p * a * groups, **sizes, arrangement=arrangement)
+
+
+def dragonfly_plus(p: int, leaves: int, spines: int, h: int, groups: int, arrangement: str = "consecutive") -> Topology:
+    sizes = {"terminals": p, "leaves": leaves, "spines": spines, "global_links": h}
+    return build_topology("dragonfly_plus", p * leaves * groups, **sizes, arrangement=arrangement)
+
+
 SMALL: dict[str, Topology] = {
     "mesh 1": build_topology("mesh", 1),
     "mesh 7": build_topology("mesh", 7, [7]),
@@ -61,6 +72,9 @@ SMALL: dict[str, Topology] = {
     "torus 2x2": build_topology("torus", 4, [2, 2]),
     "torus 4x5": build_topology("torus", 20, [4, 5]),
     "torus 3x1x2x4": build_topology("torus", 24, [3, 1, 2, 4]),
+    "mesh 2x3x1x2x2x2": build_topology("mesh", 48, [2, 3, 1, 2, 2, 2]),
+    "torus 2x1x3x2x1x4": build_topology("torus", 48, [2, 1, 3, 2, 1, 4]),
+    "torus 3x(4)x(3)": build_topology("torus", 36, [3, 4, 3], wrap=[True, False, False]),
     "tree 1": build_topology("tree", 1),
     "tree 2": build_topology("tree", 2),
     "tree 8": build_topology("tree", 8),
@@ -82,9 +96,27 @@ SMALL: dict[str, Topology] = {
     "graph leaf and spine": build_topology("graph", 12, graph=leaf_spine(3, 3, 4)),
     "graph directed": build_topology("graph", 9, graph=chorded_ring()),
     "graph of one": build_topology("graph", 1, graph=nx.empty_graph(1)),
+    "dragonfly 1": dragonfly(1, 1, 1, 1),
+    "dragonfly 1 group": dragonfly(2, 3, 1, 1),
+    "dragonfly 72": dragonfly(2, 4, 2, 9),
+    "dragonfly 72 palmtree": dragonfly(2, 4, 2, 9, "palmtree"),
+    "dragonfly 5 of 7 groups": dragonfly(1, 3, 2, 5, "palmtree"),
+    "dragonfly 4 of 10 groups": dragonfly(2, 3, 3, 4),
+    "dragonfly 2 of 9 groups": dragonfly(1, 4, 2, 2, "palmtree"),
+    "dragonfly of single routers": dragonfly(3, 1, 4, 5),
+    "dragonfly+ 1": dragonfly_plus(1, 1, 1, 1, 1),
+    "dragonfly+ 1 group": dragonfly_plus(2, 3, 2, 1, 1),
+    "dragonfly+ 5 groups": dragonfly_plus(2, 3, 2, 2, 5, "palmtree"),
+    "dragonfly+ 3 of 7 groups": dragonfly_plus(1, 2, 3, 2, 3),
+    "hyperx 1": build_topology("hyperx", 1, (1,)),
+    "hyperx 4x3": build_topology("hyperx", 24, (4, 3)),
+    "hyperx 2x1x3x2 cables 1,2,3,2": build_topology("hyperx", 36, (2, 1, 3, 2), terminals=3, cables=(1, 2, 3, 2)),
+    "slim fly 3": build_topology("slim_fly", 36, q=3),
+    "slim fly 4": build_topology("slim_fly", 32, q=4),
+    "slim fly 5": build_topology("slim_fly", 50, q=5),
 }
 each = pytest.mark.parametrize("topology", SMALL.values(), ids=SMALL.keys())
-ACYCLIC = ("mesh", "tree", "fat tree", "hypercube", "crossbar")
+ACYCLIC = ("mesh", "tree", "fat tree", "hypercube", "crossbar", "hyperx", "dragonfly+")
 acyclic = pytest.mark.parametrize("name", [name for name in SMALL if name.startswith(ACYCLIC)])
 
 
@@ -121,10 +153,29 @@ def test_hops_are_shortest_paths(topology: Topology) -> None:
     host = np.arange(topology.node_count)
     hops = topology.hops(host[:, None], host)
     assert hops.dtype == np.int64
-    assert hops.tolist() == [[lengths[a][b] for b in host.tolist()] for a in host.tolist()]
+    detour = hops - [[lengths[a][b] for b in host.tolist()] for a in host.tolist()]
+    assert detour.min() == 0
+    assert detour.max() <= topology.detour_hops
     assert topology.diameter == hops.max()
-    different = [lengths[a][b] for a, b in host_pairs(topology) if a != b]
-    assert topology.mean_hops() == pytest.approx(sum(different) / max(1, len(different)), rel=1e-13)
+    assert topology.mean_hops() == pytest.approx(hops.sum() / max(1, len(host) * (len(host) - 1)), rel=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith("dragonfly ")])
+def test_minimal_routes_of_a_dragonfly_stay_in_two_groups(name: str) -> None:
+    """Among those, no path is shorter. One over a third group may be, as in the dragonfly of 72 hosts."""
+    network = SMALL[name]
+    assert isinstance(network, DragonflyTopology)
+    graph, host = network.to_networkx(), np.arange(network.node_count)
+    hops = network.hops(host[:, None], host)
+    assert network.detour_hops == 1
+    group = [v // (network.terminals * network.routers) for v in host.tolist()]
+    group += [router // network.routers for router in range(network.router_count)]
+    for one, other in itertools.combinations_with_replacement(range(network.groups), 2):
+        lengths = nx.all_pairs_shortest_path_length(graph.subgraph(v for v in graph if group[v] in (one, other)))
+        for source, distances in lengths:
+            for target, length in distances.items():
+                if {group[source], group[target]} == {one, other} and max(source, target) < network.node_count:
+                    assert hops[source, target] == length
 
 
 @each
@@ -206,13 +257,44 @@ def test_link_names_are_distinct(topology: Topology) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape"), [("mesh", (4, 3)), ("mesh", (2, 3, 4)), ("torus", (3, 4)), ("torus", (5, 3, 4))]
+    ("kind", "shape"),
+    [
+        ("mesh", (4, 3)),
+        ("mesh", (2, 3, 4)),
+        ("torus", (3, 4)),
+        ("torus", (5, 3, 4)),
+        ("mesh", (2, 3, 2, 2, 2, 3)),
+        ("torus", (3, 4, 3, 3, 4, 3)),
+    ],
 )
 def test_grids_are_networkx_grids(kind: str, shape: tuple[int, ...]) -> None:
     grid = nx.grid_graph(dim=shape[::-1], periodic=kind == "torus")
     number = {place: int(np.ravel_multi_index(place, shape)) for place in grid}
     expected = {frozenset((number[a], number[b])) for a, b in grid.edges}
     assert cables(build_topology(kind, math.prod(shape), shape)) == expected
+
+
+def test_a_torus_may_be_open_in_some_dimensions() -> None:
+    """The network of Tofu D: six dimensions, of which X, Y, Z and B are rings and A and C, of two hosts, are not."""
+    shape, wrap = (3, 4, 3, 2, 3, 2), (True, True, False, False, True, False)
+    grid = nx.grid_graph(dim=shape[::-1], periodic=wrap[::-1])
+    number = {place: int(np.ravel_multi_index(place, shape)) for place in grid}
+    torus = build_topology("torus", math.prod(shape), shape, wrap=wrap)
+    assert cables(torus) == {frozenset((number[a], number[b])) for a, b in grid.edges}
+    assert torus.label == "torus 3x4x(3)x(2)x3x(2)"
+    assert torus.diameter == 1 + 2 + 2 + 1 + 1 + 1
+    assert build_topology("torus", 12, (4, 3), wrap=[True, True]).link_count == build_topology("torus", 12).link_count
+    assert cables(build_topology("torus", 12, (4, 3), wrap=[False, False])) == cables(SMALL["mesh 4x3"])
+
+
+@pytest.mark.parametrize("wrap", list(itertools.product((True, False), repeat=2)), ids=str)
+@pytest.mark.parametrize("shape", [(4, 3), (3, 3), (2, 5), (4, 4), (6, 2)], ids=str)
+def test_bisection_of_mixed_tori(shape: tuple[int, int], wrap: tuple[bool, bool]) -> None:
+    torus = build_topology("torus", math.prod(shape), shape, wrap=wrap)
+    least = brute_force_bisection(torus)
+    assert torus.bisection_width >= least
+    assert not torus.bisection_exact or torus.bisection_width == least
+    assert torus.bisection_exact or shape in ((4, 3), (3, 3))
 
 
 def test_a_torus_of_extent_two_has_no_second_cable() -> None:
@@ -335,7 +417,7 @@ def test_link_names() -> None:
     assert [graph.link_name(link) for link in graph.route(0, 1)] == ["left0 -> left", "left -> left1"]
 
 
-@given(st.sampled_from(["mesh", "torus"]), st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
+@given(st.sampled_from(["mesh", "torus"]), st.lists(st.integers(1, 4), min_size=1, max_size=6), st.data())
 def test_any_grid(kind: str, shape: list[int], data: st.DataObject) -> None:
     count = math.prod(shape)
     topology = build_topology(kind, count, shape)
@@ -666,6 +748,11 @@ def test_bad_graphs() -> None:
         ("tree", 10**6, {}),
         ("crossbar", 10**6, {}),
         ("bus", 10**6, {}),
+        ("torus", 10**6, {"shape": (10, 10, 10, 10, 10, 10), "wrap": (True, False) * 3}),
+        ("dragonfly", 32 * 64 * 488, {"terminals": 32, "routers": 64, "global_links": 8, "arrangement": "palmtree"}),
+        ("dragonfly_plus", 10**6, {"terminals": 25, "leaves": 40, "spines": 40, "global_links": 25}),
+        ("hyperx", 20**5, {"shape": (20,) * 4}),
+        ("slim_fly", 2 * 81**2 * 64, {"q": 81}),
     ],
 )
 def test_a_million_hosts_cost_no_table(kind: str, count: int, options: dict[str, object]) -> None:
@@ -690,6 +777,10 @@ def test_largest_link_numbers_fit() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
+DRAGONFLY = {"terminals": 2, "routers": 4, "global_links": 2}
+LEAVES = {"leaves": 4, "spines": 4, "global_links": 2}
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
@@ -706,11 +797,36 @@ def test_largest_link_numbers_fit() -> None:
         (("mesh", 4, (2, 2.0)), {}, r"shape\[1\], got 2.0"),
         (("mesh", 4, "22"), {}, "shape, got '22'"),
         (("mesh", 4, 4), {}, "shape, got 4"),
-        (("mesh", 1, ()), {}, "1 to 4 whole numbers"),
-        (("mesh", 32, (2, 2, 2, 2, 2)), {}, "1 to 4 whole numbers"),
-        (("mesh", 32), {"dims": 5}, "dims, got 5"),
+        (("mesh", 1, ()), {}, "1 to 6 whole numbers"),
+        (("mesh", 128, (2,) * 7), {}, "1 to 6 whole numbers"),
+        (("mesh", 32), {"dims": 7}, "dims, got 7"),
         (("mesh", 32), {"dims": 0}, "dims, got 0"),
         (("mesh", 4, (2, 2)), {"dims": 3}, "shape and dims differ"),
+        (("mesh", 4, (2, 2)), {"wrap": [True, False]}, "mesh has no option wrap"),
+        (("torus", 4, (2, 2)), {"wrap": [True]}, r"wrap, got \[True\].*a list of 2 times"),
+        (("torus", 4, (2, 2)), {"wrap": [1, 0]}, r"wrap, got \[1, 0\]"),
+        (("torus", 4, (2, 2)), {"wrap": "tf"}, "wrap, got 'tf'"),
+        (("dragonfly", 72), {"terminals": 2}, r"dragonfly needs routers \(of a group\), global_links"),
+        (("dragonfly", 70), DRAGONFLY, "fill groups of 8 hosts, got 70 .*64 or 72"),
+        (("dragonfly", 4), DRAGONFLY, "fill groups of 8 hosts, got 4 .*8 or 16"),
+        (("dragonfly", 80), DRAGONFLY, "10 groups, each with 8 global links, got 10 .*at most 9 groups"),
+        (("dragonfly", 72), {**DRAGONFLY, "routers": 0}, "routers, got 0"),
+        (("dragonfly", 72), {**DRAGONFLY, "arrangement": "random"}, "got 'random' .*consecutive or palmtree"),
+        (("dragonfly", 72), {**DRAGONFLY, "latency": (1e-6, 1e-6)}, "one for each kind of links, got .*a list of 3"),
+        (("dragonfly_plus", 72), DRAGONFLY, "dragonfly_plus has no option routers"),
+        (("dragonfly_plus", 70), {**LEAVES, "terminals": 2}, "fill groups of 8 hosts"),
+        (("dragonfly_plus", 80), {**LEAVES, "terminals": 2}, "at most 9 groups"),
+        (("hyperx", 9), {}, "needs a shape"),
+        (("hyperx", 10, (3, 3)), {}, "9 hosts, got 10 .*9 or 18"),
+        (("hyperx", 18, (3, 3)), {"terminals": 3}, "9 routers with 3 hosts each.*terminals: 2"),
+        (("hyperx", 18, (3, 3)), {"cables": (1,)}, "one number for each dimension, got"),
+        (("hyperx", 18, (3, 3)), {"cables": (1, 0)}, r"cables\[1\], got 0"),
+        (("hyperx", 18, "33"), {}, "shape, got '33'"),
+        (("slim_fly", 50), {}, "needs q"),
+        (("slim_fly", 72), {"q": 6}, "a power of a prime"),
+        (("slim_fly", 450), {"q": 15}, "a power of a prime"),
+        (("slim_fly", 8), {"q": 2}, "q, got 2"),
+        (("slim_fly", 51), {"q": 5}, "fill the routers.*50 or 100"),
         (("hypercube", 12), {}, "power of two, e.g. 8 or 16"),
         (("hypercube", 8, (2, 2, 2)), {}, "hypercube has no option shape"),
         (("fat_tree", 8), {}, "needs an arity"),
@@ -773,15 +889,15 @@ def test_bad_links_and_large_graphs() -> None:
 # --- balanced shapes ---------------------------------------------------------------------------------------
 
 
-@given(st.integers(1, 400), st.integers(1, 4))
+@given(st.integers(1, 400), st.integers(1, 6))
 def test_balanced_shape_has_the_smallest_surface(count: int, dims: int) -> None:
     divisors = [d for d in range(1, count + 1) if count % d == 0]
-    allowed = [s for s in itertools.product(divisors, repeat=dims) if math.prod(s) == count]
+    sorted_shapes = itertools.combinations_with_replacement(divisors, dims)
+    allowed = [s[::-1] for s in sorted_shapes if math.prod(s) == count]
     shape = balanced_shape(count, dims)
     assert shape in allowed
     assert list(shape) == sorted(shape, reverse=True)
-    surface = min(sum(count // extent for extent in s) for s in allowed)
-    assert sum(count // extent for extent in shape) == surface
+    assert shape == min(allowed, key=lambda s: (sum(count // extent for extent in s), s))
 
 
 @pytest.mark.parametrize(
@@ -795,10 +911,12 @@ def test_balanced_shape_as_in_the_mpi_standard(count: int, dims: int, shape: tup
 
 def test_balanced_shape_of_large_numbers() -> None:
     assert balanced_shape(999983, 4) == (999983, 1, 1, 1)
+    assert balanced_shape(10**12, 6) == (100,) * 6
+    assert balanced_shape(2**37, 6) == (128, 64, 64, 64, 64, 64)
     assert math.prod(balanced_shape(720720, 4)) == 720720
 
 
-@pytest.mark.parametrize(("count", "dims"), [(0, 2), (-6, 2), (6, 0), (6, 5), (2.5, 2), (10**12 + 1, 2)])
+@pytest.mark.parametrize(("count", "dims"), [(0, 2), (-6, 2), (6, 0), (6, 7), (2.5, 2), (10**12 + 1, 2)])
 def test_bad_balanced_shapes(count: int, dims: int) -> None:
     with pytest.raises(InputError, match="whole number"):
         balanced_shape(count, dims)

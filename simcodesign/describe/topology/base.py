@@ -51,6 +51,8 @@ class Topology(ABC):
     kind: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     can_be_resized: ClassVar[bool] = True
+    #: Hops that a route may have beyond those of a shortest path of the graph: minimal routes of some publications do.
+    detour_hops: ClassVar[int] = 0
     node_count: int
 
     @classmethod
@@ -206,14 +208,16 @@ class Topology(ABC):
         return self._arrow(self.vertex_name(int(tail[0])), self.vertex_name(int(head[0])))
 
     def to_networkx(self) -> nx.DiGraph:
-        """All vertices and links as a graph; edge attribute ``link`` holds the link number.
+        """All vertices and links as a graph, a ``MultiDiGraph`` where links are parallel; edge attribute ``link`` holds
+        the link number.
 
         Raises InputError above ``MAX_DRAWN_LINKS`` edges.
         """
         import networkx as nx
 
         tail, head, link = self._edges()
-        graph = nx.DiGraph()
+        parallel = np.unique(np.stack([tail, head]), axis=1).shape[1] < link.size
+        graph = nx.MultiDiGraph() if parallel else nx.DiGraph()
         graph.add_nodes_from(range(self.vertex_count))
         edges = zip(tail.tolist(), head.tolist(), link.tolist(), strict=True)
         graph.add_edges_from((a, b, {"link": number}) for a, b, number in edges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from simcodesign.core.errors import Place
+from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import Option, whole, wholes
+from simcodesign.describe.topology.options import Option, flags, whole, wholes
 
 
 class Axis(NamedTuple):
@@ -41,7 +42,6 @@ class GridTopology(Topology):
         Option("bandwidth", "of the links of each dimension", values_of_links("bandwidth"), dimension="bandwidth"),
         Option("latency", "of the links of each dimension", values_of_links("latency"), dimension="time"),
     )
-    wraps: ClassVar[bool]
     shape: tuple[int, ...]
     bandwidth: tuple[float, ...] | None = None
     latency: tuple[float, ...] | None = None
@@ -56,6 +56,11 @@ class GridTopology(Topology):
             for name in ("bandwidth", "latency")
         }
         return cls(node_count, shape, **speeds)
+
+    @property
+    @abstractmethod
+    def closed(self) -> tuple[bool, ...]:
+        """Whether lines are rings, for each dimension; of two hosts or one they never are."""
 
     def options_for(self, node_count: int) -> dict[str, Any]:
         """A shape that is as near to this one as the number of hosts allows."""
@@ -72,9 +77,9 @@ class GridTopology(Topology):
     def axes(self) -> tuple[Axis, ...]:
         axes: list[Axis] = []
         stride, first = self.node_count, 0
-        for extent in self.shape:
+        for extent, is_closed in zip(self.shape, self.closed, strict=True):
             stride //= extent
-            cables = extent if self.wraps and extent > 2 else extent - 1
+            cables = extent if is_closed and extent > 2 else extent - 1
             axes.append(Axis(extent, stride, cables, first))
             first += cables * (self.node_count // extent)
         return tuple(axes)
@@ -158,20 +163,26 @@ class GridTopology(Topology):
 @register_topology
 @dataclass(frozen=True)
 class MeshTopology(GridTopology):
-    """A grid of 1 to 4 dimensions without wrap-around links.
+    """A grid of 1 to 6 dimensions without wrap-around links.
 
     The bisection width is exact: M. C. Azizoglu and O. Egecioglu, "The bisection width and the isoperimetric
     number of arrays", Discrete Applied Mathematics 138 (2004).
     """
 
     kind: ClassVar[str] = "mesh"
-    wraps: ClassVar[bool] = False
+
+    @property
+    def closed(self) -> tuple[bool, ...]:
+        return (False,) * len(self.shape)
 
 
 @register_topology
 @dataclass(frozen=True)
 class TorusTopology(GridTopology):
-    """A grid whose lines are closed to rings; the shorter way is taken.
+    """A grid of 1 to 6 dimensions whose lines are closed to rings; the shorter way is taken.
+
+    ``wrap`` says in which dimensions: without it, in all. So a mixture of mesh and torus is a torus, as the network of
+    Tofu D: in six dimensions, some of them of 2 or 3 hosts (Y. Ajima et al., "The Tofu interconnect D", CLUSTER 2018).
 
     On a tie (exactly half way round) even coordinates go in the positive direction, odd ones in the negative.
     When every host sends to every other, this loads all links of a dimension equally where its extent is odd or
@@ -180,15 +191,40 @@ class TorusTopology(GridTopology):
     """
 
     kind: ClassVar[str] = "torus"
-    wraps: ClassVar[bool] = True
+    options: ClassVar[tuple[Option, ...]] = (
+        *GridTopology.options,
+        Option("wrap", "whether each dimension is closed to rings (default: all are)", flags),
+    )
+    wrap: tuple[bool, ...] | None = None
+
+    @classmethod
+    def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> TorusTopology:
+        """As any grid, and with ``wrap``: a list of truth values, one for each dimension."""
+        grid, wrap = super().build(node_count, options, place), options.get("wrap")
+        if wrap is None:
+            return cls(node_count, grid.shape, grid.bandwidth, grid.latency)
+        is_list = isinstance(wrap, list | tuple)
+        if not is_list or len(wrap) != len(grid.shape) or not all(isinstance(one, bool) for one in wrap):
+            raise InputError("wrap", place, value=wrap, allowed=f"a list of {len(grid.shape)} times true or false")
+        return cls(node_count, grid.shape, grid.bandwidth, grid.latency, tuple(wrap))
+
+    @property
+    def closed(self) -> tuple[bool, ...]:
+        return (True,) * len(self.shape) if self.wrap is None else self.wrap
+
+    @property
+    def label(self) -> str:
+        """Kind and extents, those of dimensions that are no rings in brackets: ``torus 4x4x(3)``."""
+        parts = (str(extent) if ring else f"({extent})" for extent, ring in zip(self.shape, self.closed, strict=True))
+        return f"{self.kind} {'x'.join(parts)}"
 
     @property
     def bisection_exact(self) -> bool:
         """True where uniform traffic proves the plane-like cut best, otherwise that cut is an upper bound.
 
-        When every host sends to every other by the shorter way, ties half and half, all links of a dimension
-        carry equally many pairs. All pairs that a cut separates must pass it, so it has at least (pairs from
-        one half to the other) / (pairs per link of the busiest dimension) links.
+        When every host sends to every other by the shorter way, ties half and half, all links of a closed dimension
+        carry equally many pairs, and the middle ones of an open dimension the most. All pairs that a cut separates must
+        pass it, so it has at least (pairs from one half to the other) / (pairs over the busiest link) links.
         """
         half = self.node_count // 2
         crossing = half * (self.node_count - half)
@@ -196,9 +232,9 @@ class TorusTopology(GridTopology):
         return not loads or -(-8 * crossing // max(loads)) == self.bisection_width
 
     def _pairs_per_8_links(self, axis: Axis) -> int:
-        """Eight times the ordered pairs per directed link along this dimension, which is an integer."""
-        lines = self.node_count // axis.extent
-        return 4 * self.node_count if axis.extent == 2 else lines * (axis.extent**2 - axis.extent % 2)
+        """Eight times the ordered pairs over the busiest directed link along this dimension, which is an integer."""
+        lines, half = self.node_count // axis.extent, axis.extent // 2
+        return lines * (axis.extent**2 - axis.extent % 2 if axis.is_ring else 8 * half * (axis.extent - half))
 
 
 def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:

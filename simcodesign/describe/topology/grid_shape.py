@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
 
 from simcodesign.core.errors import InputError, Place
@@ -11,8 +12,10 @@ from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 #: Ranks of a process grid, which has no links: forecasts go beyond the hosts of any network.
 MAX_RANKS = 10**12
-MAX_DIMS = 4
+MAX_DIMS = 6
 DEFAULT_DIMS = 2
+#: Of roots and quotients, relative; much more than they have.
+ROUNDING = 1e-9
 
 
 def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
@@ -21,7 +24,7 @@ def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
     Of all such factorisations it is the one with the smallest surface, that is the smallest sum of count /
     extent over the dimensions (the neighbours that a block of the grid exchanges data with); of equal
     surfaces the one with the smaller first, then second ... extent. Raises InputError unless 1 <= count <=
-    10^12, 1 <= dims <= 4.
+    10^12, 1 <= dims <= 6.
     """
     total = checked_whole(count, "count", MAX_RANKS)
     return _balanced(total, checked_whole(dims, "dims", MAX_DIMS))
@@ -29,8 +32,9 @@ def balanced_shape(count: int, dims: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _balanced(count: int, dims: int) -> tuple[int, ...]:
-    shapes = _factorisations(count, dims, count, _divisors(count))
-    return min(shapes, key=lambda shape: (sum(count // extent for extent in shape), shape))
+    best = _best_factors(count, dims, count, _divisors(count), count, math.inf)
+    assert best is not None  # the count itself and ones
+    return best[1]
 
 
 def _divisors(count: int) -> list[int]:
@@ -38,18 +42,30 @@ def _divisors(count: int) -> list[int]:
     return sorted({*small, *(count // divisor for divisor in small)})
 
 
-def _factorisations(count: int, dims: int, largest: int, divisors: list[int]) -> Iterator[tuple[int, ...]]:
-    """All ways to write ``count`` as a product of ``dims`` non-increasing factors up to ``largest``."""
+def _best_factors(
+    rest: int, dims: int, largest: int, divisors: list[int], volume: int, most: float
+) -> tuple[int, tuple[int, ...]] | None:
+    """The least surface (sum of volume / factor), and its factors, of all ways to write ``rest`` as a product of
+    ``dims`` non-increasing factors up to ``largest``; None if it is more than ``most``.
+
+    Factors are tried from the smallest one on that can be the largest of so many. The others then add at least what
+    equal ones would, which only grows: once the sum is more than the best one so far, no further factor helps.
+    """
     if dims == 1:
-        if count <= largest:
-            yield (count,)
-        return
-    for factor in divisors:
-        if factor > min(largest, count):
+        return (volume // rest, (rest,)) if rest <= largest and volume // rest <= most else None
+    best, others = None, dims - 1
+    first = bisect_left(divisors, True, key=lambda factor: factor**dims >= rest)
+    for factor in divisors[first:]:
+        own = volume // factor
+        least = own + others * volume / (rest / factor) ** (1 / others)
+        if factor > min(largest, rest) or least * (1 - ROUNDING) > most:
             break
-        if factor**dims >= count and count % factor == 0:
-            for rest in _factorisations(count // factor, dims - 1, factor, divisors):
-                yield (factor, *rest)
+        if rest % factor == 0:
+            found = _best_factors(rest // factor, others, factor, divisors, volume, most - own)
+            if found is not None:
+                whole = (found[0] + own, (factor, *found[1]))
+                best, most = (whole if best is None else min(best, whole)), whole[0]
+    return best
 
 
 def checked_shape(count: int, shape: Sequence[int] | None, dims: int | None, place: Place | None) -> tuple[int, ...]:

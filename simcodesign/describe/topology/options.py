@@ -47,6 +47,11 @@ def wholes(low: int = 1) -> Reader:
     return lambda entry, folder: [item.whole(low=low) for item in entry.sequence()]
 
 
+def flags(entry: Entry, folder: Path) -> list[bool]:
+    """Reads a sequence of ``true`` and ``false``."""
+    return [item.flag() for item in entry.sequence()]
+
+
 def checked_whole(number: object, what: str, most: int, place: Place | None = None, least: int = 1) -> int:
     """The number, if it is whole and within the limits; InputError otherwise."""
     try:
