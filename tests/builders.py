@@ -11,6 +11,7 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import ONE_BY_ONE, Disk, Network, Processor
+from simcodesign.describe.placement import MAPPINGS, RANKS, RandomMapping
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -19,6 +20,9 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
+
+#: Mappings that there are on any network.
+ANYWHERE = (*(name for name in MAPPINGS if name != "grid"), RandomMapping(1, RANKS))
 
 
 def read_workload(text: str) -> Workload:

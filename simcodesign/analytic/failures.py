@@ -44,7 +44,7 @@ def with_failures(result: Result, design_point: DesignPoint) -> Result:
     failures = None
     if machine.failures is not None:
         phases[FAILURES] = dict.fromkeys(COMPONENTS, 0.0)
-        mtbf_s = machine.failures.mtbf_s / machine.nodes_used(design_point.values["P"])
+        mtbf_s = machine.failures.mtbf_s / machine.placement.nodes_used(design_point.values["P"])
         failures = _forecast(work_s, count, times, mtbf_s)
     return replace(result, phases=phases, failures=failures)
 

@@ -19,6 +19,7 @@ from simcodesign.core.forecast_parts import (
     Pipelined,
     SharedLinks,
 )
+from simcodesign.core.machine_use import MachineUse
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.rank_counters import RankCounters
 from simcodesign.core.simulation_parts import (
@@ -76,6 +77,7 @@ class Result(PlainResult):
     ``checkpoints``: how many are written; None where the workload has none. ``failures``: in a forecast, what they
     would add to its makespan; in a simulation with this effect, what they did add. The phases have their times, under
     ``CHECKPOINTS`` and ``FAILURES``. ``algorithms``: those that collective operations with ``algorithm: auto`` take.
+    ``use``: the part of the machine that has ranks; None for several numbers of ranks.
     """
 
     reading: str
@@ -122,6 +124,7 @@ class Result(PlainResult):
     checkpoints: FloatOrArray | None = None
     failures: Failures | FailureForecast | None = None
     algorithms: tuple[ChosenAlgorithm, ...] = ()
+    use: MachineUse | None = None
 
     @property
     def headline_s(self) -> FloatOrArray:
@@ -169,8 +172,7 @@ class Result(PlainResult):
         """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
         used stations only where there are more than ``MOST_LISTED``."""
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
-        if self.size is not None:
-            shown["size"] = self.size
+        shown |= {name: it for name in ("use", "size") if (it := getattr(self, name)) is not None}
         if self.used:
             shown["used"] = self.used
         if self.energy_j is not None:

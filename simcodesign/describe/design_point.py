@@ -25,7 +25,9 @@ from simcodesign.describe.constants import (
 )
 from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.placement import GridMapping
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
 from simcodesign.describe.randomness.failures import CheckpointTimes
 from simcodesign.describe.resources import PREFIX
@@ -94,7 +96,9 @@ class DesignPoint:
         """What a ``Result`` of either reading says of the design point."""
         own = {"workload": self.workload.name, "machine": self.machine.name, "values": dict(self.values)}
         names = ("preset", "size", "footprint_bytes", "capacity_bytes")
-        return own | {name: getattr(self, name) for name in names}
+        own |= {name: getattr(self, name) for name in names}
+        ranks = self.values["P"]
+        return own if np.ndim(ranks) else own | {"use": machine_use(self.machine, int(ranks))}
 
     @property
     def differs_by_rank(self) -> bool:
@@ -333,7 +337,7 @@ def _check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
     most = machine.most_ranks
     if np.any(np.asarray(ranks) > most):
         one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"
-        what = one_each if isinstance(machine.mapping, str) else "places in its mapping"
+        what = "places in its mapping" if isinstance(machine.mapping, tuple | GridMapping) else one_each
         raise InputError(
             f"more ranks than {machine.name} has {what}: P",
             machine.place,

@@ -35,7 +35,7 @@ def _goes_through_caches(workload: Any, machine: Any) -> bool:
 
 
 def _shares_controllers(workload: Any, machine: Any) -> bool:
-    several = machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+    several = not machine.placement.has_one_each
     return bool(several) and _goes_through_caches(workload, machine)
 
 

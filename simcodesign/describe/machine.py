@@ -5,7 +5,6 @@ Constants may be arrays, so that one forecast covers many machines; the structur
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -42,18 +41,18 @@ from simcodesign.describe.constants import (
 )
 from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology
 
-MAPPINGS = ("linear", "round_robin", "one_per_node")
-
 
 @dataclass(frozen=True)
 class Machine:
     """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
-    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), or as listed. ``capacity_bytes``: the
+    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), at random (``random``), on a part of a
+    mesh or torus (``grid``), or as listed. ``capacity_bytes``: the
     memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
     the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
     ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail."""
@@ -63,7 +62,7 @@ class Machine:
     network: Network
     disk: Disk | None = None
     processors_per_node: int = 1
-    mapping: str | tuple[int, ...] = "linear"
+    mapping: RankMapping = "linear"
     noise: float | Noise = 0.0
     memory: Memory | None = None
     capacity_bytes: FloatOrArray | None = None
@@ -88,7 +87,7 @@ class Machine:
         check_interfaces(self.network, self.place)
         check_local(self.network, self.processors_per_node, self.place)
         check_sharing(self.network, self.place)
-        check_mapping(self.mapping, self.nodes, self.processors_per_node, self.place)
+        _ = self.placement  # which checks the mapping
         if self.memory is not None:
             check_memory(self.memory, self.place)
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
@@ -114,18 +113,20 @@ class Machine:
         """Number of processors."""
         return self.nodes * self.processors_per_node
 
+    @cached_property
+    def placement(self) -> Placement:
+        """The nodes of ranks, by the mapping."""
+        return placement_of(self.mapping, self.network.topology, self.processors_per_node, self.place)
+
     @property
     def most_ranks(self) -> int:
         """The largest number of ranks: of the processors, the nodes, or the places that the mapping lists."""
-        if self.mapping == "one_per_node":
-            return self.nodes
-        return self.processors if isinstance(self.mapping, str) else len(self.mapping)
+        return self.placement.most_ranks
 
     @property
     def rank_capacity_bytes(self) -> FloatOrArray | None:
         """Memory of a rank: its processor's share of the node, or all of it where every rank has a node for itself."""
-        sharing = 1 if self.mapping == "one_per_node" else self.processors_per_node
-        return None if self.capacity_bytes is None else self.capacity_bytes / sharing
+        return None if self.capacity_bytes is None else self.capacity_bytes / self.placement.per_node
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
@@ -251,24 +252,7 @@ class Machine:
 
     def node_of(self, ranks: int) -> NDArray[np.int64]:
         """Node of every rank 0..ranks-1 by the mapping: shape (ranks,)."""
-        every = np.arange(ranks)
-        if isinstance(self.mapping, tuple):
-            return np.asarray(self.mapping[:ranks], dtype=np.int64)
-        if self.mapping == "round_robin":
-            used = -(-ranks // self.processors_per_node)
-            return every % used
-        if self.mapping == "one_per_node":
-            return every
-        return every // self.processors_per_node
-
-    def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
-        """How many nodes so many ranks run on, by the mapping."""
-        if isinstance(self.mapping, tuple):
-            first = np.zeros(len(self.mapping) + 1)
-            first[1 + np.unique(np.asarray(self.mapping), return_index=True)[1]] = 1
-            used: FloatOrArray = np.cumsum(first)[np.asarray(ranks, dtype=np.int64)]
-            return used
-        return ranks if self.mapping == "one_per_node" else np.ceil(np.asarray(ranks) / self.processors_per_node)
+        return self.placement.node_of(ranks)
 
     def socket_of(self, ranks: int) -> NDArray[np.int64]:
         """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;
@@ -289,32 +273,6 @@ class Machine:
         """Processors of a node over its sockets."""
         return self.processors_per_node // self.network.sockets_per_node
 
-    @property
-    def ranks_on_first_node(self) -> float:
-        """The most ranks that are all on one node: with more of them, some messages leave it."""
-        if isinstance(self.mapping, tuple):
-            others = np.flatnonzero(np.asarray(self.mapping) != self.mapping[0])
-            return float(others[0]) if len(others) else np.inf
-        return 1.0 if self.mapping == "one_per_node" else float(self.processors_per_node)
-
     def json_fields(self) -> str:
         """Its name: a description stands in a file of its own."""
         return self.name
-
-
-def check_mapping(mapping: str | tuple[int, ...], nodes: int, per_node: int, place: Place) -> None:
-    """InputError unless the mapping is one of the names, or places ranks on existing nodes, one on a processor."""
-    if isinstance(mapping, str):
-        if mapping not in MAPPINGS:
-            raise InputError("mapping", place, value=mapping, allowed=nearest(mapping, MAPPINGS))
-        return
-    if not mapping:
-        raise InputError("no rank is placed", place, allowed=f"{', '.join(MAPPINGS)}, or the node of every rank")
-    for node in (min(mapping), max(mapping)):
-        if not 0 <= node < nodes:
-            raise InputError(
-                "a rank is placed on a node that does not exist", place, value=node, allowed=f"0 to {nodes - 1}"
-            )
-    node, ranks = Counter(mapping).most_common(1)[0]
-    if ranks > per_node:
-        raise InputError(f"{ranks} ranks on node {node}, which has {per_node} processors", place)

@@ -56,9 +56,13 @@ def measured(
             "static_power_w": 0.0 if static is None else float(static),
             "power_profile": power.profile,
         }
+    stations, own = _stations(point, plan, log, makespan), point.result_fields()
+    if "links" in effects:
+        carried = np.count_nonzero((plan.stations.kind == LINK) & (log.served > 0))
+        own["use"] = replace(own["use"], links=int(carried))
     return Result(
         reading="simulation",
-        **point.result_fields(),
+        **own,
         makespan_s=makespan,
         phases={
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
@@ -76,7 +80,7 @@ def measured(
         events=log.events,
         engine=engine,
         ranks=times,
-        stations=_stations(point, plan, log, makespan),
+        stations=stations,
         timeline=_timeline(plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,

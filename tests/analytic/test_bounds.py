@@ -25,7 +25,7 @@ from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import (
     DISTANCES,
     DUPLEXES,
@@ -43,7 +43,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
-from tests.builders import network, workload_of_steps
+from tests.builders import ANYWHERE, network, workload_of_steps
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 SHARING = {"links": "most loaded link", "interfaces": "most loaded interface", "disks": "most loaded disk"}
@@ -79,7 +79,7 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
         st.sampled_from(kinds),
         st.integers(1, 9),
         st.integers(1, 3),
-        st.sampled_from(MAPPINGS),
+        st.sampled_from(ANYWHERE),
         st.one_of(
             st.fixed_dictionaries(
                 ANY_MODEL

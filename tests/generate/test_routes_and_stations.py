@@ -25,7 +25,7 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
-from simcodesign.describe.machine import MAPPINGS, Machine
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
@@ -36,7 +36,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.routes_and_stations import BYTES_PER_COST
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
-from tests.builders import plan_of, workload
+from tests.builders import ANYWHERE, plan_of, workload
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.
@@ -73,7 +73,7 @@ MACHINES = st.builds(
     st.sampled_from(["bus", "crossbar", "fat_tree", "hypercube", "mesh", "torus", "tree"]),
     st.sampled_from([2, 4, 8, 16]),
     st.integers(1, 3),
-    st.sampled_from(MAPPINGS),
+    st.sampled_from(ANYWHERE),
     st.integers(1, 3),
     st.sampled_from(DUPLEXES),
     switching=st.sampled_from(SWITCHINGS),

@@ -83,9 +83,7 @@ def rounds_on_grid(grid: GridTopology, ranks: int) -> Iterator[Round]:
 
 def _is_in_order(machine: Machine, ranks: int) -> bool:
     """Whether rank i is alone on node i."""
-    if isinstance(machine.mapping, tuple):
-        return machine.mapping[:ranks] == tuple(range(ranks))
-    return machine.mapping == "one_per_node" or machine.processors_per_node == 1
+    return np.array_equal(machine.node_of(ranks), np.arange(ranks))
 
 
 def _way_s(network: Network, one: Round) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,8 +131,8 @@ def levels_at(step: EvaluatedStep, root: Expression | None) -> NodeLevels:
     first = 0.0 if root is None else step.evaluation.value(root, "root")
     if root is not None and "rank" in root.names:
         first = np.max(first, axis=-1, keepdims=True)
-    nodes = machine.nodes_used(ranks)
-    within = price(network, _most_ranks(machine, ranks), hops, near)
+    nodes = machine.placement.nodes_used(ranks)
+    within = price(network, machine.placement.most_on_a_node(ranks), hops, near)
     return NodeLevels(machine, ranks, first, within, price(network, nodes, hops, far))
 
 
@@ -141,15 +140,3 @@ def ranks_of_nodes(machine: Machine, ranks: int, root: int) -> Ints:
     """(N,) ranks of the nodes, in the order of their first ranks from the root on."""
     _, first, count = np.unique(np.roll(machine.node_of(ranks), -root), return_index=True, return_counts=True)
     return np.asarray(count[np.argsort(first)], dtype=np.int64)
-
-
-def _most_ranks(machine: Machine, ranks: FloatOrArray) -> FloatOrArray:
-    """The most ranks that a node has."""
-    if machine.mapping == "one_per_node":
-        return 1.0
-    if isinstance(machine.mapping, str):
-        most: FloatOrArray = np.ceil(np.asarray(ranks) / machine.nodes_used(ranks))
-        return most if machine.mapping == "round_robin" else np.minimum(ranks, float(machine.processors_per_node))
-    counted = cache(lambda count: float(np.bincount(machine.node_of(int(count))).max()))
-    each: FloatOrArray = np.vectorize(counted, otypes=[np.float64])(ranks)
-    return each

@@ -58,7 +58,7 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     if network.node is None:
         return far
     return _larger(
-        links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.ranks_on_first_node
+        links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.placement.ranks_on_first_node
     )
 
 
@@ -67,8 +67,7 @@ def links_within_nodes(machine: Machine, node: LocalMessages, ranks: FloatOrArra
     within, socket = _within(node), machine.network.socket
     if socket is None:
         return within
-    # Ranks that each have a node for themselves are on its first socket.
-    alone = machine.mapping == "one_per_node" or machine.ranks_on_first_node <= machine.processors_per_socket
+    alone = machine.placement.ranks_on_first_node <= machine.processors_per_socket
     return _larger(within, _within(socket), ~np.asarray(alone) & (np.asarray(ranks) > machine.processors_per_socket))
 
 

@@ -97,20 +97,7 @@ class Loop:
 def sharing_ranks(machine: Machine, ranks: FloatOrArray, station: str) -> NDArray[np.float64]:
     """Ranks at the busiest disk, or memory controller, for every number of ranks."""
     nodes = machine.disk.shared_by if station == "disk" and machine.disk is not None else 1
-    count, each = np.asarray(ranks, dtype=np.float64), machine.processors_per_node
-    match machine.mapping:
-        case "linear":
-            return np.minimum(count, float(each * nodes))
-        case "one_per_node":
-            return np.minimum(count, float(nodes))
-        case "round_robin":
-            used = np.ceil(count / each)
-            full, rest = np.divmod(count, used)
-            first = np.minimum(used, float(nodes))  # the first nodes have a rank more
-            return np.asarray(full * first + np.minimum(rest, first))
-    several, where = np.unique(count, return_inverse=True)
-    busiest = [float(np.bincount(machine.node_of(int(one)) // nodes).max()) for one in several]
-    return np.array(busiest)[where.reshape(count.shape)]
+    return machine.placement.most_on_nodes(ranks, nodes)
 
 
 @dataclass(frozen=True)

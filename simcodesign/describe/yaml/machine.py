@@ -25,7 +25,7 @@ from simcodesign.describe.constants import (
     check_sharing,
     dimension_at,
 )
-from simcodesign.describe.machine import MAPPINGS, Machine, check_mapping
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts import (
     ASSIGNMENTS,
     CHOICES,
@@ -47,6 +47,7 @@ from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.distribution import distribution_from
+from simcodesign.describe.yaml.mapping import mapping_from
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
@@ -89,7 +90,7 @@ OTHER_NAMES = {"G": "bandwidth"} | _BANDWIDTHS["network"] | {other: it for it, o
 
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
-    """The machine of a file's tree; ``folder`` is where a GraphML file named in it is looked for."""
+    """The machine of a file's tree; ``folder`` is where a GraphML file and a mapping that it names are looked for."""
     items = entry.mapping(MACHINE_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
     nodes, processor = items["nodes"].whole(low=1), _processor(items["processor"])
@@ -104,7 +105,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         memory=_memory(items, processor),
         capacity_bytes=_capacity(items),
         processors_per_node=per_node,
-        mapping=_mapping(items["mapping"], nodes, per_node) if "mapping" in items else "linear",
+        mapping=mapping_from(items["mapping"], nodes, per_node, folder) if "mapping" in items else "linear",
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom_from(items, entry.place),
@@ -377,11 +378,3 @@ def _whole_bytes(entry: Entry) -> int:
     if value < 1 or value != int(value):
         raise entry.error("a size", "a whole number of bytes, 1 or more")
     return int(value)
-
-
-def _mapping(entry: Entry, nodes: int, per_node: int) -> str | tuple[int, ...]:
-    if isinstance(entry.content, str):
-        return entry.text(MAPPINGS)
-    placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
-    check_mapping(placed, nodes, per_node, entry.place)
-    return placed

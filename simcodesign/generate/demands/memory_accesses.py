@@ -30,7 +30,7 @@ SLICES = 16
 
 def shares_controller(machine: Machine, effects: Collection[str]) -> bool:
     """Whether memory demands meet at the controller of a node."""
-    return "memory" in effects and machine.processors_per_node > 1 and machine.mapping != "one_per_node"
+    return "memory" in effects and not machine.placement.has_one_each
 
 
 def operations_of(sliced: bool) -> int:

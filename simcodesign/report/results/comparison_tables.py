@@ -25,6 +25,7 @@ from simcodesign.report.results.tables import (
     pipelined_lines,
     shared_links_line,
     time_text,
+    use_facts,
 )
 
 #: Rows of the table of demands.
@@ -41,6 +42,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *assumption_facts(comparison),
         *iteration_facts(simulation),
         *footprint_facts(simulation),
+        *use_facts(simulation),
     ]
     return [
         case_title(simulation, "forecast against simulation"),

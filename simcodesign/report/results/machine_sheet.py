@@ -102,8 +102,8 @@ def _node_rows(machine: Machine) -> Rows:
             amount_text(processor.cycles_per_instruction, "count"),
         )
         yield "clock", f"{clock}, {cycles} cycles per instruction"
-    mapping = machine.mapping if isinstance(machine.mapping, str) else f"nodes {', '.join(map(str, machine.mapping))}"
-    yield "mapping of ranks", mapping
+    mapping = machine.mapping
+    yield "mapping of ranks", f"nodes {', '.join(map(str, mapping))}" if isinstance(mapping, tuple) else str(mapping)
     if isinstance(machine.noise, Noise):
         yield from machine.noise.texts()
     else:

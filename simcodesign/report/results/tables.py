@@ -295,7 +295,13 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
         *footprint_facts(result),
         *((f"{name} used", _count(float(amount))) for name, amount in result.used.items()),
         *_power(result),
+        *use_facts(result),
     ]
+
+
+def use_facts(result: Result) -> list[tuple[str, str]]:
+    """The part of the machine that is in use, in one line."""
+    return [] if result.use is None else [("in use", result.use.text)]
 
 
 def _power(result: Result) -> list[tuple[str, str]]:

@@ -46,8 +46,8 @@ def smaller_machine(machine: Machine, ranks: int) -> Machine:
     Raises InputError for a number of ranks that fills no whole nodes or more than there are, for ranks placed one by
     one, and for a network that has no smaller one of its kind.
     """
-    per_node = 1 if machine.mapping == "one_per_node" else machine.processors_per_node
-    if not isinstance(machine.mapping, str):
+    per_node = machine.placement.per_node
+    if isinstance(machine.mapping, tuple):
         raise InputError(f"{machine.name} places every rank by itself, so there is no smaller one", machine.place)
     if not (per_node <= ranks <= machine.most_ranks and ranks % per_node == 0):
         allowed = f"a multiple of {per_node}, the processors of a node, up to {machine.most_ranks}"

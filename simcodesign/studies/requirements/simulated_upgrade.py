@@ -219,7 +219,7 @@ def simulated_upgrades(
 def ranks_for(workload: Workload, machine: Machine, upgrades: Sequence[Upgrade], ranks: int | None = None) -> int:
     """Ranks of the base machine to be simulated: ``ranks`` or else ``RANKS``, in whole nodes; halved for workloads
     that exchange all with all until the largest upgraded system has ``MOST_PAIRS`` messages at the most."""
-    per_node = 1 if machine.mapping == "one_per_node" else machine.processors_per_node
+    per_node = machine.placement.per_node
     count = min(max(RANKS // per_node, 1) * per_node, machine.most_ranks) if ranks is None else ranks
     if not exchanges_all_with_all(workload):
         return count

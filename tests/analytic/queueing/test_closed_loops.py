@@ -64,7 +64,7 @@ def finite_source(population: int, servers: int) -> float:
 
 
 @given(
-    st.sampled_from(["linear", "round_robin", "one_per_node", "listed"]),
+    st.sampled_from(["linear", "round_robin", "one_per_node", "random", "listed"]),
     st.integers(1, 12),
     st.integers(1, 5),
     st.integers(1, 12),

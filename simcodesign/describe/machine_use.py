@@ -1,0 +1,50 @@
+"""How many nodes and processors of a machine ranks are on, and where else they could be."""
+
+from __future__ import annotations
+
+import math
+
+from simcodesign.core.machine_use import MachineUse
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.placement import smallest_box, surface
+from simcodesign.describe.topology.grid import GridTopology
+
+
+def machine_use(machine: Machine, ranks: int) -> MachineUse:
+    """Of so many ranks; links are not counted."""
+    nodes = int(machine.placement.nodes_used(float(ranks)))
+    hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else ""
+    links = machine.network.topology.link_count
+    return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint)
+
+
+def _hint(machine: Machine, ranks: int, nodes: int) -> str:
+    """What another mapping would do with ranks that leave nodes over; nothing where no other is of help."""
+    if machine.mapping not in ("linear", "round_robin"):
+        return ""
+    hints = []
+    most = math.ceil(ranks / nodes)
+    if most > 1 and ranks <= machine.nodes:
+        hints += [f"{most} ranks a node, `mapping: one_per_node` spreads them over {ranks:,}"]
+    topology = machine.network.topology
+    if isinstance(topology, GridTopology) and nodes > 1:
+        hints += _grid_hint(topology, nodes)
+    return "; ".join(hints)
+
+
+def _grid_hint(grid: GridTopology, nodes: int) -> list[str]:
+    """That ranks are on the first rows of a grid, where another part of it has a smaller surface."""
+    box = smallest_box(grid.shape, nodes)
+    if surface(_first_rows(grid.shape, nodes)) <= surface(box):
+        return []
+    shape = "x".join(map(str, box))
+    return [f"the first nodes of the {grid.label}, row by row: `mapping: grid` takes a part of {shape}"]
+
+
+def _first_rows(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
+    """The box that holds the first nodes of a grid."""
+    box, rest = [], nodes
+    for extent in reversed(whole):
+        box.append(min(rest, extent))
+        rest = math.ceil(rest / extent)
+    return tuple(reversed(box))

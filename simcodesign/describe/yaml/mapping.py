@@ -1,0 +1,89 @@
+"""The mapping of a machine file: a name, a kind with options, the node of every rank, or a file that lists these."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.placement import (
+    MAPPINGS,
+    PLACED_AT_RANDOM,
+    GridMapping,
+    RandomMapping,
+    RankMapping,
+    check_listed,
+)
+from simcodesign.describe.yaml.tree import Entry
+
+#: Suffixes of files that list the nodes of ranks.
+SUFFIXES = (".txt", ".csv")
+_HEAD = ["rank", "node"]
+
+
+def mapping_from(entry: Entry, nodes: int, per_node: int, folder: Path) -> RankMapping:
+    """``random``; ``{kind: random, of: ranks, seed: 3}``, ``{kind: grid, shape: [4, 4]}``; ``[0, 0, 1, 1]``;
+    ``ranks.txt``, in ``folder`` unless its path is absolute. InputError for anything else, and for lists of nodes that
+    there are not, or that have fewer processors."""
+    if isinstance(entry.content, str):
+        if Path(entry.content).suffix.lower() not in SUFFIXES:
+            return entry.text(MAPPINGS)
+        path = folder / entry.content
+        listed = tuple(_nodes_in(path, entry))
+        check_listed(listed, nodes, per_node, Place(str(path)))
+        return listed
+    if isinstance(entry.content, dict):
+        return _kind_from(entry)
+    placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
+    check_listed(placed, nodes, per_node, entry.place)
+    return placed
+
+
+def _kind_from(entry: Entry) -> RankMapping:
+    kind = entry.mapping(required=("kind",))["kind"].text(("random", "grid"))
+    if kind == "grid":
+        items = entry.mapping(("kind", "shape"))
+        return GridMapping(tuple(item.whole(1) for item in items["shape"].sequence()) if "shape" in items else None)
+    items = entry.mapping(("kind", "of", "seed"))
+    given = {"of": items["of"].text(PLACED_AT_RANDOM)} if "of" in items else {}
+    return RandomMapping(items["seed"].whole(0) if "seed" in items else 0, **given)
+
+
+def _nodes_in(path: Path, entry: Entry) -> list[int]:
+    """The node of every rank, from lines with a node each, or with a rank and its node, in any order."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if _says_something(row)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"mapping cannot be read: {error}", entry.place, value=str(path)) from None
+    if rows and [cell.strip().lower() for cell in rows[0][1]] == _HEAD:
+        rows = rows[1:]
+    node_of: dict[int, int] = {}
+    for number, row in rows:
+        place = Place(str(path), number)
+        cells = [_whole(cell, place) for cell in row]
+        if len(cells) not in (1, 2) or len(cells) != len(rows[0][1]):
+            raise InputError(
+                "a line of a mapping", place, value=",".join(row), allowed="NODE, or RANK,NODE, in all lines"
+            )
+        rank = len(node_of) if len(cells) == 1 else cells[0]
+        if rank in node_of:
+            raise InputError("a rank that is placed twice", place, value=rank)
+        node_of[rank] = cells[-1]
+    missing = next((rank for rank in range(len(node_of)) if rank not in node_of), None)
+    if missing is not None:
+        raise InputError(
+            "a rank is not placed", Place(str(path)), value=missing, allowed=f"ranks 0 to {len(node_of) - 1}"
+        )
+    return [node_of[rank] for rank in range(len(node_of))]
+
+
+def _says_something(row: list[str]) -> bool:
+    return any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#")
+
+
+def _whole(cell: str, place: Place) -> int:
+    text = cell.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InputError("a rank or node", place, value=cell, allowed="a whole number of 0 or above")
+    return int(text)
