@@ -27,6 +27,8 @@ from simcodesign.describe.resources import COUNTS, PREFIX
 from simcodesign.describe.yaml.machine import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
+#: Constants that take no time on a machine that does not state them.
+_NONE_UNLESS_STATED = ("network.reduction_per_byte",)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ class FormulaNames:
         return NamedValue(self._machine_names[bare], dimension, f"{bare} of the machine file")
 
     def _of_path(self, name: str) -> NamedValue | None:
+        if name in _NONE_UNLESS_STATED and name not in self.point.machine.constants():
+            return NamedValue(0.0, constant_dimension(name), f"{name}, 0 as {self.point.machine.name} states none")
         if name in self._constants:
             return NamedValue(self._constants[name], constant_dimension(name), name, name)
         if name in self._hierarchy:
