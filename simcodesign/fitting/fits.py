@@ -61,7 +61,7 @@ class Fit:
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
-        prediction = predict(self.family, as_point(self.model.parameters, point), _checked(level))
+        prediction = predict(self.family, as_point(self.model.parameters, point), checked_level(level))
         # What is measured as zero or more is so elsewhere too, where the model says so.
         above = prediction.value >= 0 and bool((self.family.scaled >= 0).all())
         return replace(prediction, low=max(prediction.low, 0.0)) if above else prediction
@@ -123,7 +123,7 @@ class LazyFit(Fit):
 
     @cached_property
     def r2(self) -> float:
-        return _explained(*self._values[:2])
+        return explained(*self._values[:2])
 
     @cached_property
     def outliers(self) -> tuple[Outlier, ...]:
@@ -160,7 +160,7 @@ def _only(fits: Fits) -> Fit:
     return fits[0]
 
 
-def _explained(values: Array, predicted: Array) -> float:
+def explained(values: Array, predicted: Array) -> float:
     """R squared of the values as they are."""
     rest, whole = float(((values - predicted) ** 2).sum()), float(((values - values.mean()) ** 2).sum())
     if whole <= (1e-12 * float(np.abs(values).max())) ** 2 * len(values):
@@ -168,7 +168,8 @@ def _explained(values: Array, predicted: Array) -> float:
     return 1 - rest / whole
 
 
-def _checked(level: float) -> float:
+def checked_level(level: float) -> float:
+    """The level of an interval. Raises InputError unless it is between 0 and 1."""
     if not 0 < level < 1:
         raise InputError("the level of an interval", value=level, allowed="between 0 and 1, e.g. 0.9")
     return level
@@ -233,7 +234,7 @@ class Fits(Sequence[Fit]):
 
         Raises InputError for a point of other parameters and for a level outside (0, 1).
         """
-        at, level = as_point(self.measurements.parameters, point), _checked(level)
+        at, level = as_point(self.measurements.parameters, point), checked_level(level)
         parts = [
             predict_all(*self._families(start, ranked, rows), at, level)
             for start, ranked in self.blocks

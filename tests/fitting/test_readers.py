@@ -612,4 +612,4 @@ def test_runs_with_other_parameters_are_refused(tmp_path: Path) -> None:
 
 
 def test_all_formats_are_tried_here() -> None:
-    assert set(READERS) == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "cube"}
+    assert set(READERS) == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "sweep", "cube"}

@@ -70,6 +70,8 @@ fit talpas.txt --target p=1e6 --weighting relative --json -j 1
 fit runs.csv --target p=128 --latex -j 1
 fit old.json --level 0.9 --json -j 1
 fit runs.csv --workload out.yaml -j 1
+fit runs.csv --formula 'a + b*p**x' --formula formulas.yaml --metric time --set k=2 --nonnegative --json
+fit swept.csv --formula 'a*t_s + b*P*n*t_c' --machine little.yaml --write-formulas out.yaml
 fit counters.csv --counters --target P=32 --json
 fit counters.csv --counters --target processes=64,size=1e6 --threshold 0.01
 fit perf2.csv@P=2 perf4.csv@P=4 perf8.csv@P=8 --counters --json

@@ -103,10 +103,6 @@ class CounterOptions:
         float | None,
         Option(metavar="D", help="With --counters: messages grow as the surface of so many dimensions; 3 by default."),
     ] = None
-    machine: Annotated[
-        str | None,
-        Option(metavar="MACHINE", help="With --counters: latencies of caches and memory are those of this machine."),
-    ] = None
     against: Annotated[
         list[str],
         Option(
@@ -118,6 +114,37 @@ class CounterOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FormulaOptions:
+    """Forms of the user's own; all but the first mean something with --formula alone."""
+
+    formula: Annotated[
+        list[str],
+        Option(
+            metavar="FORMULA",
+            help="A form of your own with unknown coefficients, beside the normal-form model: 'c0 + c1*log2(P)*m + "
+            "c2*P**x', 'NAME = EXPRESSION', or a .yaml file of formulas. Names that are no parameters are "
+            "coefficients. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    settings: Annotated[
+        list[str],
+        Option(
+            "--set", metavar="NAME=VALUE", help="With --formula: a name that is no coefficient: n=1000. Repeatable."
+        ),
+    ] = field(default_factory=list)
+    nonnegative: Annotated[bool, Option(help="With --formula: coefficients that enter linearly are zero or more.")] = (
+        False
+    )
+    write_formulas: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="With --formula: write the fitted formulas (.yaml), as compare --formula takes them.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitOptions:
     """What is fitted, how, where it is predicted, and what is printed and written."""
 
@@ -126,8 +153,8 @@ class FitOptions:
         list[Path],
         Argument(
             metavar="FILE...",
-            help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), a folder of Score-P "
-            "runs. Several are taken together. With --counters: hardware counters.",
+            help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), the table of a sweep, "
+            "a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
         ),
     ]
     target: Annotated[
@@ -142,8 +169,8 @@ class FitOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="text, json, jsonlines, talpas, csv, parquet or cube (with --counters: csv, perf or likwid); else "
-            "guessed from the file.",
+            help="text, json, jsonlines, talpas, csv, parquet, sweep or cube (with --counters: csv, perf or likwid); "
+            "else guessed from the file.",
         ),
     ] = None
     model: ModelOptions
@@ -171,6 +198,15 @@ class FitOptions:
         ),
     ] = False
     counter: CounterOptions
+    machine: Annotated[
+        str | None,
+        Option(
+            metavar="MACHINE",
+            help="With --formula: constants of this machine are known: t_s, network.startup. With --counters: "
+            "latencies of caches and memory are its own.",
+        ),
+    ] = None
+    own: FormulaOptions
 
     @property
     def form(self) -> str:
@@ -181,19 +217,28 @@ class FitOptions:
             raise InputError(f"{' and '.join(chosen)} exclude each other", allowed="one of them")
         return chosen[0] if chosen else TABLE
 
-    def check_counters(self) -> None:
-        """InputError for an option that says nothing with --counters, or nothing without it."""
-        without = {one.name for one in fields(ModelOptions)}
-        only_with = {one.name for one in fields(CounterOptions)}
-        for parameter in self.context.command.params:
-            source = self.context.get_parameter_source(parameter.name or "")
-            if source is None or source.name != "COMMANDLINE":
-                continue
-            option = parameter.opts[0]
-            if self.counters and parameter.name in without:
-                raise InputError("of no use with --counters", Place(option), allowed="without --counters")
-            if not self.counters and parameter.name in only_with:
-                raise InputError("of no use without --counters", Place(option), allowed="with --counters")
+    def check_modes(self) -> None:
+        """InputError for an option that says nothing with --counters or --formula, or nothing without it."""
+        given = [
+            parameter
+            for parameter in self.context.command.params
+            if (source := self.context.get_parameter_source(parameter.name or "")) and source.name == "COMMANDLINE"
+        ]
+        only_with, of_formulas = ({one.name for one in fields(kind)} for kind in (CounterOptions, FormulaOptions))
+        without_counters = {one.name for one in fields(ModelOptions)} | of_formulas
+        both = {"machine"}
+        rules = [
+            (self.counters, without_counters, "--counters", True),
+            (not self.counters, only_with, "--counters", False),
+            (bool(self.own.formula), {"latex", "python", "workload", "plot"}, "--formula", True),
+            (not self.own.formula, of_formulas, "--formula", False),
+            (not self.own.formula and not self.counters, both, "--counters or --formula", False),
+        ]
+        for parameter in given:
+            for applies, names, mode, useless_with in rules:
+                if applies and parameter.name in names:
+                    word, other = ("with", "without") if useless_with else ("without", "with")
+                    raise InputError(f"of no use {word} {mode}", Place(parameter.opts[0]), allowed=f"{other} {mode}")
 
     def check_outputs(self) -> None:
         """InputError for files that cannot be written, and for options of a workload that is not written."""
@@ -207,6 +252,8 @@ class FitOptions:
                 raise InputError("there is no workload to write", Place(option), value=value, allowed="with --workload")
         if self.workload:
             check_folder("--workload", self.workload, (".yaml", ".yml"))
+        if self.own.write_formulas:
+            check_folder("--write-formulas", self.own.write_formulas, (".yaml", ".yml"))
         self.output.check()
 
 
@@ -216,15 +263,21 @@ def run(options: FitOptions) -> None:
 
     Each region and metric gets a model, its errors, and a prediction with an interval.
 
+    With --formula: the coefficients of forms of your own, beside the best model of the normal form.
+
     With --counters: kernels out of hardware counters of three or more small runs, models of their counters, and the
     time of larger runs with where it goes.
     """
     _one_thread()
-    options.check_counters()
+    options.check_modes()
     if options.counters:
         from simcodesign.cli.run.fit_counters import run_fit_counters
 
         run_fit_counters(options)
+    elif options.own.formula:
+        from simcodesign.cli.run.fit_formula import run_fit_formula
+
+        run_fit_formula(options)
     else:
         from simcodesign.cli.run.fit import run_fit
 

@@ -37,8 +37,8 @@ EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1
 
 def run_fit(options: FitOptions) -> None:
     """Fit, print, draw, and write the models as a workload."""
-    _check(options)
-    measurements = _measurements(options)
+    check(options)
+    measurements = measurements_of(options)
     blocks: list[Fits] | None = [] if options.workload else None
     digest, heading = _fitted(options, measurements, blocks)
     if options.form == TABLE:
@@ -59,7 +59,7 @@ def run_fit(options: FitOptions) -> None:
             complain(f"note: {note}")
 
 
-def _check(options: FitOptions) -> None:
+def check(options: FitOptions) -> None:
     """InputError for what can be refused before a file is read."""
     model = options.model
     options.form  # noqa: B018 # refuses several forms
@@ -71,12 +71,12 @@ def _check(options: FitOptions) -> None:
     for number, file in enumerate(options.files):
         if file in options.files[:number]:
             raise InputError("a file is given twice", Place(str(file)), allowed="each file once")
-    _fit_arguments(options)
+    fit_arguments(options)
     options.check_outputs()
     parsed_demands(model.demands)
 
 
-def _measurements(options: FitOptions) -> Measurements:
+def measurements_of(options: FitOptions) -> Measurements:
     """The measurements of all files, of the regions and metrics that are chosen."""
     model = options.model
     try:
@@ -94,8 +94,8 @@ def _measurements(options: FitOptions) -> Measurements:
 
 def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] | None) -> tuple[Digest, Heading]:
     """What tables and plots show; the text of each series is printed as soon as it is fitted. ``blocks`` takes all."""
-    arguments = _fit_arguments(options)
-    given = _target(options, measurements)
+    arguments = fit_arguments(options)
+    given = target_of(options, measurements)
     target = tuple(given or default_target(measurements).tolist())
     shown = {**arguments, "exponents": options.model.exponents}
     arguments["target"] = target
@@ -125,7 +125,7 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
     return digest, heading
 
 
-def _fit_arguments(options: FitOptions) -> FitKeywords:
+def fit_arguments(options: FitOptions) -> FitKeywords:
     """As ``fit`` takes them, but for the target."""
     model = options.model
     return {
@@ -140,7 +140,7 @@ def _fit_arguments(options: FitOptions) -> FitKeywords:
     }
 
 
-def _target(options: FitOptions, measurements: Measurements) -> list[float] | None:
+def target_of(options: FitOptions, measurements: Measurements) -> list[float] | None:
     """The target in the order of the parameters; None if none is given."""
     if not options.target:
         return None

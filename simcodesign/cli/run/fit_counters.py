@@ -66,7 +66,7 @@ def _study(options: FitOptions) -> CounterPredictions:
     counter = options.counter
     _check_volume(counter)
     guard = GUARD if counter.guard is None else parsed_guard(counter.guard)
-    latencies = LATENCIES if counter.machine is None else latencies_of(counter.machine)
+    latencies = LATENCIES if options.machine is None else latencies_of(options.machine)
     targets = [Target(*parsed_target(text)) for text in options.target]
     for at, target in enumerate(targets):
         if target in targets[:at]:
@@ -88,7 +88,7 @@ def _study(options: FitOptions) -> CounterPredictions:
         dimensions=DIMENSIONS if counter.dimensions is None else counter.dimensions,
         guard=guard,
     )
-    _note_processors(fitted, counter.machine)
+    _note_processors(fitted, options.machine)
     if (counter.volume is not None or counter.dimensions is not None) and not any(
         forecast.prediction.volume_ratio != 1 for forecast in fitted.forecasts
     ):

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.derivative import names_in
 from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, dimension_named
 from simcodesign.core.expressions.expression import (
     Call,
@@ -58,7 +59,8 @@ class TakenUnit:
 def seconds_of(expression: Expression, dimensions: Dimensions) -> tuple[TakenUnit, ...]:
     """The bare literals that take a unit so that every term is in seconds. InputError for a term that cannot be."""
     walk = _Walk(expression, dimensions)
-    for term in walk.terms(expression.tree):
+    # Of a*(b*m + 1) the term with the one coefficient says the unit of a, and the other one then that of b.
+    for term in sorted(walk.terms(expression.tree), key=lambda term: len(term.coefficients)):
         walk.settle(term, SECONDS)
     return walk.taken_units()
 
@@ -121,15 +123,15 @@ class Term:
         return len(self.literals) == len(self.factors)
 
     @property
-    def coefficient(self) -> tuple[Number, bool] | None:
-        """The literal that may take a unit; None if there is none."""
+    def coefficients(self) -> list[tuple[Number, bool]]:
+        """The literals that may take a unit, the likeliest first."""
         if self.dimension.time:
-            return None
+            return []
         real = [(node, inverted) for node, inverted in self.literals if {*".eE"} & {*node.written}]
         if real:
-            return min(real, key=lambda literal: literal[1])
+            return sorted(real, key=lambda literal: literal[1])
         whole = self.dimension.is_plain and not self.unknown
-        return min(self.literals, key=lambda literal: literal[1], default=None) if whole else None
+        return sorted(self.literals, key=lambda literal: literal[1])[:1] if whole else []
 
 
 class _Walk:
@@ -206,7 +208,7 @@ class _Walk:
         if any(term.unknown for term in others):
             return [replace(term, unknown=True) if term.is_literal else term for term in terms]
         rigid = {term.dimension for term in others}
-        if len(rigid) != 1 or rigid == {PLAIN} or any(term.coefficient for term in others):
+        if len(rigid) != 1 or rigid == {PLAIN} or any(term.coefficients for term in others):
             return terms
         (dimension,) = rigid
         for term in terms:
@@ -219,7 +221,7 @@ class _Walk:
         whole = self.one(base, self.terms(base))
         if whole.dimension.is_plain:
             return _opaque(node, PLAIN, whole.unknown)
-        known = not power.unknown and not _has_names(exponent)
+        known = not power.unknown and not names_in(exponent)
         with np.errstate(all="ignore"):
             value = float(exponent.evaluate({})) if known else np.nan
         if not np.isfinite(value):
@@ -231,7 +233,7 @@ class _Walk:
         if len(terms) == 1:
             return terms[0]
         known = [term for term in terms if not term.unknown]
-        rigid = [term for term in known if term.coefficient is None] or [
+        rigid = [term for term in known if not term.coefficients] or [
             term for term in known if not term.dimension.is_plain
         ]
         times = {term.dimension.time for term in terms}
@@ -255,22 +257,33 @@ class _Walk:
             return
         if missing.counts_only and term.counts:
             return
-        if term.coefficient is not None:
-            node, inverted = term.coefficient
-            needed = missing**-1 if inverted else missing
-            if term.unknown:
-                needed = SECONDS if not inverted else SECONDS**-1
-            _, before = self.taken.setdefault(id(node), (node, needed))
-            if before == needed:
-                return
-            what = f"the coefficient {text_of(node)} would be {before} in one term and {needed} in {term}"
-            raise self._error(what, "a quantity with its unit in each term")
+        if term.coefficients:
+            return self._take(term, SECONDS if term.unknown else missing)
         if term.unknown and not term.dimension.time and target.time:
             what = f"the term {term} has no time in it"
             raise self._error(what, "a factor in seconds, e.g. '2.5 us', t_s, or a parameter with 'unit: s'")
         allowed = f"terms in {target}" if not target.is_plain else "a plain count, e.g. m / 64 KiB"
         name = str(target) if not target.is_plain else PLAIN
         raise self._error(f"the term {term} is {term.dimension}, not {name}", allowed)
+
+    def _take(self, term: Term, missing: Dimension) -> None:
+        """Let a literal take what is missing beside the units that others of the term have from other terms."""
+        open_ = [(node, inverted) for node, inverted in term.coefficients if id(node) not in self.taken]
+        left = missing
+        for node, inverted in term.coefficients:
+            if id(node) in self.taken:
+                _, before = self.taken[id(node)]
+                left = left * before if inverted else left / before
+        if left.is_plain:
+            return
+        if open_:
+            node, inverted = open_[0]
+            self.taken[id(node)] = node, left**-1 if inverted else left
+            return
+        node, inverted = term.coefficients[0]
+        needed = missing**-1 if inverted else missing
+        what = f"the coefficient {text_of(node)} would be {self.taken[id(node)][1]} in one term and {needed} in {term}"
+        raise self._error(what, "a quantity with its unit in each term")
 
     def _error(self, what: str, allowed: str) -> InputError:
         return InputError(what, self.expression.place, value=self.expression.text, allowed=allowed)
@@ -279,16 +292,3 @@ class _Walk:
 def _opaque(node: Node, dimension: Dimension, unknown: bool = False) -> Term:
     """A node as one factor, whatever is in it."""
     return Term(dimension, ((node, False),), unknown=unknown, counts=dimension.is_plain and not unknown)
-
-
-def _has_names(node: Node) -> bool:
-    match node:
-        case Name():
-            return True
-        case Negation(operand):
-            return _has_names(operand)
-        case Operation(_, left, right):
-            return _has_names(left) or _has_names(right)
-        case Comparison(_, operands) | Call(_, operands):
-            return any(_has_names(operand) for operand in operands)
-    return False

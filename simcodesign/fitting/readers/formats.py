@@ -7,7 +7,8 @@
 | jsonlines | one JSON object a line, with ``params`` and ``value`` | .jsonl .ndjson |
 | talpas | the same with ``parameters``, and ``;`` for ``,`` | .txt |
 | csv | a tidy table: parameters, region, metric, value, repetition | .csv .tsv |
-| parquet | the same table; needs pyarrow | .parquet .pq |
+| parquet | the same table, or that of a sweep; needs pyarrow | .parquet .pq |
+| sweep | the table of a sweep, in CSV | .csv |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
 
 What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of

@@ -1,4 +1,4 @@
-"""Tidy tables of measurements in Parquet; columns as ``tidy_table`` says. Needs pyarrow."""
+"""Tables in Parquet: tidy ones of measurements, columns as ``tidy_table`` says, and those of sweeps. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import CHUNK_ROWS, Rows
+from simcodesign.fitting.readers.sweep_table import SweepTable, is_sweep, measurements_of_sweep
 from simcodesign.fitting.readers.tidy_table import REPETITION, add_frame, columns_of
 
 FIRST_BYTES = b"PAR1"
@@ -38,6 +39,10 @@ def read_parquet(path: Path, partial: bool = False) -> Measurements:
     try:
         with open_bytes(path) as opened, pyarrow.parquet.ParquetFile(opened) as file:
             check_size(unpacked_bytes(file.metadata), DATA_BYTES, Place(str(path)), "the table in the file")
+            if is_sweep(file.schema_arrow.names):
+                frame = file.read().to_pandas().astype(object)
+                cells = {str(name): column.where(column.notna(), None).tolist() for name, column in frame.items()}
+                return measurements_of_sweep(SweepTable(cells, locate), str(path))
             columns = columns_of(file.schema_arrow.names, Place(str(path)))
             for batch in file.iter_batches(batch_size=CHUNK_ROWS):
                 frame = batch.to_pandas()

@@ -94,19 +94,8 @@ class Family:
 
     @cached_property
     def further(self) -> tuple[Flags, Array]:
-        """By the weights of the measured values: whether the error of a further measurement is relative, and the root
-        of the weight of a measurement of such values (or, where it is relative, of the value one); () or (N,)."""
-        there = self.root > 0
-        sizes = np.maximum(np.abs(self.scaled), 1e-300 * self.root)
-        ordered = np.sort(np.where(there, sizes, np.inf), axis=-1)
-        count = self.counts[..., None]
-        most = np.take_along_axis(ordered, count - 1, -1)[..., 0]
-        relative = most - ordered[..., 0] <= 0.5 * most  # weights go as one over the value
-        if not relative.all():
-            roots = np.sort(np.where(there, self.root, np.inf), axis=-1)
-            ordered = np.where(relative[..., None], ordered, roots)
-        middle = np.take_along_axis(ordered, (count - 1) // 2, -1) + np.take_along_axis(ordered, count // 2, -1)
-        return relative, np.asarray(middle[..., 0] / 2)
+        """``further_measurement`` of each model; () or (N,)."""
+        return further_measurement(self.root, self.scaled)
 
     @cached_property
     def _there(self) -> Flags:
@@ -181,6 +170,23 @@ class Family:
             leverages = leverages.copy()
             leverages[self._fitted_rows] = self._tangential.leverages
         return Solution(self.plain.coefficients, self.plain.residuals, leverages)
+
+
+def further_measurement(root: Array, scaled: Array) -> tuple[Flags, Array]:
+    """By the weights of the measured values, as in ``Family``: whether the error of a further measurement is relative,
+    and the root of the weight of a measurement of such values (or, where it is relative, of the value one); () or (N,).
+    """
+    there = root > 0
+    sizes = np.maximum(np.abs(scaled), 1e-300 * root)
+    ordered = np.sort(np.where(there, sizes, np.inf), axis=-1)
+    count = np.asarray(there.sum(-1))[..., None]
+    most = np.take_along_axis(ordered, count - 1, -1)[..., 0]
+    relative = most - ordered[..., 0] <= 0.5 * most  # weights go as one over the value
+    if not relative.all():
+        roots = np.sort(np.where(there, root, np.inf), axis=-1)
+        ordered = np.where(relative[..., None], ordered, roots)
+    middle = np.take_along_axis(ordered, (count - 1) // 2, -1) + np.take_along_axis(ordered, count // 2, -1)
+    return relative, np.asarray(middle[..., 0] / 2)
 
 
 def symmetric_error(values: Array, predicted: Array) -> float:

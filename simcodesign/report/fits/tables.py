@@ -119,7 +119,7 @@ def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
         yield dashed_list(_remarks(digest_of, fits))
     if left := len(digest.by_metric) - len(shown):
         yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
-    yield _explanation(heading)
+    yield explanation(heading)
 
 
 class WideOrNarrow:
@@ -135,20 +135,24 @@ class WideOrNarrow:
 
 def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     """Two columns: the region, and below each other the model, its errors, and the prediction."""
-    table = new_table(metric or "Models", "region", f"model; errors; at {heading.at}, {_interval(heading)}")
+    table = new_table(metric or "Models", "region", f"model; errors; at {heading.at}, {interval_text(heading)}")
     table.columns[1].justify = "left"
     for fit in fits:
         prediction = fit.predict(heading.target, heading.level)
-        errors = f"SMAPE {percent(fit.smape)}, cross-val. {percent(fit.cross_validated_smape)}, R2 {_r2(fit.r2)}"
-        table.add_row(fit.region or "-", f"{fit.model.text}\n{errors}\n{short(prediction.value)}, {_ends(prediction)}")
+        errors = f"SMAPE {percent(fit.smape)}, cross-val. {percent(fit.cross_validated_smape)}, R2 {r2_text(fit.r2)}"
+        table.add_row(
+            fit.region or "-", f"{fit.model.text}\n{errors}\n{short(prediction.value)}, {ends_text(prediction)}"
+        )
     return table
 
 
-def _interval(heading: Heading) -> str:
+def interval_text(heading: Heading) -> str:
+    """What the column of intervals is of."""
     return f"{heading.level * 100:.6g} % interval"
 
 
-def _ends(prediction: Prediction) -> str:
+def ends_text(prediction: Prediction) -> str:
+    """From where to where an interval reaches."""
     there = np.isfinite([prediction.low, prediction.high]).all()
     return f"{short(prediction.low)} to {short(prediction.high)}" if there else "-"
 
@@ -157,7 +161,7 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     """One row for each region."""
     title = metric or "Models"
     at = f"at {heading.at}"
-    table = new_table(title, "region", "model", "SMAPE", "cross-val.", "R2", at, _interval(heading))
+    table = new_table(title, "region", "model", "SMAPE", "cross-val.", "R2", at, interval_text(heading))
     table.columns[1].justify = "left"
     for column in table.columns[2:5]:
         column.no_wrap = True
@@ -165,12 +169,13 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
         prediction = fit.predict(heading.target, heading.level)
         errors = (percent(fit.smape), percent(fit.cross_validated_smape))
         table.add_row(
-            fit.region or "-", fit.model.text, *errors, _r2(fit.r2), short(prediction.value), _ends(prediction)
+            fit.region or "-", fit.model.text, *errors, r2_text(fit.r2), short(prediction.value), ends_text(prediction)
         )
     return table
 
 
-def _explanation(heading: Heading) -> str:
+def explanation(heading: Heading) -> str:
+    """What predictions and errors are."""
     beyond = "four times the largest measured value of each parameter (--target for another)"
     return (
         f"Predictions: {heading.at} is {'the target' if heading.given else beyond}; a measurement there, with as many "
@@ -229,7 +234,7 @@ def percent(number: float) -> str:
     return f"{number:#.2g} %" if number < 9.95 else f"{number:.0f} %"
 
 
-def _r2(number: float) -> str:
+def r2_text(number: float) -> str:
     """A model that explains nearly all is not shown as perfect."""
     if not np.isfinite(number):
         return "-"

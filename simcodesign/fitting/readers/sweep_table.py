@@ -1,0 +1,167 @@
+"""Tables of sweeps (``sweep --output``) as measurements: a series for each result, at the points of the sweep.
+
+Axes with numbers are parameters; one with texts (``network.topology.kind``) makes a region of each of its texts; the
+axis ``seed`` numbers repetitions. Every column of results is a metric (``simulated_makespan_s``). An empty result, as
+points that failed have, is a missing measurement; results of which there are none at all are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.input_files import open_text
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.core.files.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
+from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader
+from simcodesign.fitting.readers.rows import Rows
+from simcodesign.fitting.readers.tidy_table import (
+    METRIC,
+    NAMED,
+    REGION,
+    REPETITION,
+    ROOT,
+    VALUE,
+    add_frame,
+    columns_of,
+    is_finite,
+)
+
+#: The first and the last column of a sweep; how columns of results begin, and one that is called otherwise.
+POINT, ERROR, READINGS, RATIO = "point", "error", ("forecast_", "simulated_"), "ratio"
+SEED = "seed"
+#: The times of the whole program, those of the simulation first.
+TOTALS = ("simulated_makespan_s", "forecast_makespan_s")
+
+Locate = Callable[[int, str], Place]
+"""Where a row (from 0) and column of a sweep stand in the file."""
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """The cells of a sweep, column by column: texts or numbers as they stand in the file."""
+
+    columns: Mapping[str, Sequence[object]]
+    locate: Locate
+
+    @property
+    def results(self) -> list[str]:
+        """The columns of results."""
+        return [name for name in self.columns if name.startswith(READINGS) or name == RATIO]
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of what is varied."""
+        return [name for name in self.columns if name not in (POINT, ERROR, *self.results)]
+
+    def values(self, name: str) -> list[float]:
+        """A column of results, nan where there is none. InputError for what is no number."""
+        return [self._value(row, name, cell) for row, cell in enumerate(self.columns[name])]
+
+    def _value(self, row: int, name: str, cell: object) -> float:
+        if isinstance(cell, str):
+            return np.nan if cell.strip() in MISSING else number(cell.strip(), self.locate(row, name))
+        if cell is None:
+            return np.nan
+        if isinstance(cell, bool) or not isinstance(cell, int | float):
+            raise InputError("not a number", self.locate(row, name), value=cell, allowed="finite numbers")
+        return float(cell)
+
+    def is_text(self, name: str) -> bool:
+        """Whether an axis holds texts. InputError where it holds both texts and numbers."""
+        numeric = [not isinstance(cell, str) or is_finite(cell.strip()) for cell in self.columns[name]]
+        if any(numeric) and not all(numeric):
+            row = numeric.index(False)
+            allowed = "numbers, or texts in all rows"
+            raise InputError("not a number", self.locate(row, name), value=self.columns[name][row], allowed=allowed)
+        return not all(numeric)
+
+
+def is_sweep(titles: Sequence[str]) -> bool:
+    """Whether these are the columns of a sweep."""
+    results = any(title.startswith(READINGS) for title in titles)
+    return results and POINT in titles[:1] and VALUE not in {title.lower() for title in titles}
+
+
+def measurements_of_sweep(table: SweepTable, file: str) -> Measurements:
+    """The measurements in the cells of a sweep. Raises InputError naming row and column, as for tidy tables."""
+    place = Place(file)
+    rows_of_table = len(table.columns[POINT])
+    if taken := [name for name in table.axes if name.lower() in NAMED]:
+        raise InputError("an axis with a name that has another meaning", place, value=taken[0], allowed="another name")
+    texts = [name for name in table.axes if table.is_text(name)]
+    numeric = [name for name in table.axes if name not in texts and name != SEED]
+    named = [*zip(*(table.columns[name] for name in texts), strict=True)] if texts else [()] * rows_of_table
+    region = [", ".join(f"{a}={b}" for a, b in zip(texts, one, strict=True)) or ROOT for one in named]
+    parts = []
+    for name in table.results:
+        part = {axis: table.columns[axis] for axis in numeric} | {
+            REGION: region,
+            METRIC: name,
+            VALUE: table.values(name),
+        }
+        part |= {REPETITION: [str(seed) for seed in table.columns[SEED]]} if SEED in table.axes else {}
+        parts.append(pd.DataFrame(part).assign(row=np.arange(rows_of_table)))
+    whole = pd.concat(parts, ignore_index=True)
+    whole = whole[whole.groupby([REGION, METRIC])[VALUE].transform("count") > 0].reset_index(drop=True)
+    if not len(whole):
+        raise InputError("the sweep has no results", place, allowed="results of at least one point")
+    origins, metrics = whole.pop("row").tolist(), whole[METRIC].tolist()
+
+    def locate(row: int, column: str) -> Place:
+        return table.locate(origins[row], metrics[row] if column == VALUE else column)
+
+    rows = Rows(file, partial=True)
+    columns = columns_of([str(name) for name in whole.columns], place)
+    add_frame(rows, columns, whole, locate)
+    return rows.measurements(columns.parameters, lambda row: locate(row, SEED))
+
+
+def read_sweep(path: Path, partial: bool = False) -> Measurements:
+    """The measurements in the table of a sweep in CSV; points may always be missing.
+
+    Raises InputError naming line and column.
+    """
+    lines: list[int] = []
+    cells: list[list[str]] = []
+    with open_text(path) as file:
+        rows = CsvRows(file, str(path))
+        titles: list[str] | None = None
+        for line, row in rows:
+            if titles is None:
+                titles = _checked_titles(row, Place(str(path), line))
+                continue
+            check_width(row, titles, Place(str(path), line), rows.delimiter)
+            lines.append(line)
+            cells.append(row)
+    if not cells:
+        raise InputError("the table has no rows", Place(str(path)), allowed="the table of a sweep")
+    columns = dict(zip(titles or [], map(list, zip(*cells, strict=True)), strict=True))
+    return measurements_of_sweep(
+        SweepTable(columns, lambda row, column: Place(str(path), lines[row], f"column {column}")), str(path)
+    )
+
+
+def _checked_titles(titles: list[str], place: Place) -> list[str]:
+    if not is_sweep(titles):
+        allowed = f"{POINT}, axes, and results that begin with {' or '.join(READINGS)}"
+        raise InputError("not the columns of a sweep", place, value=", ".join(titles), allowed=allowed)
+    if len(set(titles)) < len(titles):
+        raise InputError("two columns of one name", place, value=", ".join(titles), allowed="each once")
+    return titles
+
+
+def sniff(start: FileStart) -> Match:
+    """The columns of a sweep in the first line."""
+    header = start.lines[0] if start.lines else ""
+    titles = [[title.strip().strip('"') for title in header.split(delimiter)] for delimiter in DELIMITERS]
+    return Match.CERTAIN if any(map(is_sweep, titles)) else Match.NONE
+
+
+READERS.add_reader(MeasurementReader("sweep", read_sweep, sniff=sniff))
