@@ -60,12 +60,17 @@ def needs_clock(workload: str) -> bool:
     )
 
 
+def is_loggops(machine: str) -> bool:
+    """Whether the messages of a shipped machine are of LogGOPS, in which forecasts of programs are estimates."""
+    return load_machine(machine).network.model == "loggop"
+
+
 def fits(workload: str, machine: str) -> bool:
     """Whether a shipped machine has what a shipped workload needs: some lack a memory, a disk, a clock or resources."""
     described = load_machine(machine)
     if arrives(workload, "disk") and described.disk is None:
         return False
-    if described.network.model == "loggop" and workload not in IN_LOGGOPS:
+    if is_loggops(machine) and workload not in IN_LOGGOPS:
         return False
     if not resources_of(workload) <= described.custom.resources.keys():
         return False
@@ -101,7 +106,7 @@ ALIKE = {
     "xeon-4-nodes": "xeon-cluster",
 }
 
-#: Workloads that go to machines in LogGOPS: of one operation, since forecasts of several are estimates there.
+#: Workloads that go to machines in LogGOPS: those of one operation, whose forecast is exact there.
 IN_LOGGOPS = ("burst", "burst-loggp")
 
 #: Workloads that only some numbers of ranks fit.
@@ -113,6 +118,8 @@ BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "serial-fraction")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
+#: Workloads whose phases stand each for itself, without waiting between them: tests/system/test_collective_costs.py takes these.
+PHASES_APART = ("collective-costs",)
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 
@@ -131,7 +138,7 @@ def pairs() -> list[tuple[str, str]]:
     return [
         (workload, machine)
         for workload, machine in every
-        if workload not in (*ELSEWHERE, *GRIDS)
+        if workload not in (*ELSEWHERE, *GRIDS, *PHASES_APART)
         and fits(workload, machine)
         and (machine not in ALIKE or load_workload(workload).footprint is not None)
     ]

@@ -23,7 +23,9 @@ from simcodesign.engine.simulate import simulate
 from tests import THOROUGH
 from tests.builders import algorithm_entry
 from tests.shipped_pairs import (
+    PHASES_APART,
     arrives,
+    is_loggops,
     is_open,
     load_workload,
     needs_memory,
@@ -234,7 +236,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
 
 
 @pytest.mark.parametrize("workload", ["jacobi", "cg-iteration"])
-@pytest.mark.parametrize("machine", available("topologies"))
+@pytest.mark.parametrize("machine", [name for name in available("topologies") if not is_loggops(name)])
 def test_no_hops_at_all(workload: str, machine: str) -> None:
     described = load_machine(machine, {"network.distance": "none", "mapping": "one_per_node"})
     ranks = min(described.most_ranks, 16)
@@ -244,7 +246,8 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "workload", [name for name in plain_workloads() if name != "seismic" and not needs_memory(name)]
+    "workload",
+    [name for name in plain_workloads() if name not in ("seismic", *PHASES_APART) and not needs_memory(name)],
 )
 def test_programs_in_loggops_take_about_the_sum(workload: str) -> None:
     """Where no ranks fold in and out of a power of two. More where a rank goes on before another, whose next send then
