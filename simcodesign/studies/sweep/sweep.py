@@ -13,6 +13,7 @@ from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, cache_constants
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource, workload_of
@@ -222,16 +223,26 @@ def sweep_of(
 
 
 def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:
-    """The design, with a note if the shape of the network follows its nodes, or if a seed has no effect."""
+    """The design, with a note if the shape of the network follows its nodes, if a seed has no effect, and if ranks take
+    a part of the machine that another mapping would choose better."""
+    values = {axis.known.path: axis.values for axis in design.axes}
+    notes = [design.note]
     if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
-        design = replace(design, note="; ".join(part for part in (design.note, "a forecast draws nothing") if part))
-    varied = next((axis for axis in design.axes if axis.known.path == "nodes"), None)
-    if varied is None or source.tree is None or SHAPED & {axis.known.path for axis in design.axes}:
-        return design
-    if not any(reshaped(source.tree, {"nodes": value}) for value in varied.values):
-        return design
-    note = "where nodes are varied, the network has the most even shape of its dimensions"
-    return replace(design, note="; ".join(part for part in (design.note, note) if part))
+        notes.append("a forecast draws nothing")
+    tree = None if SHAPED & values.keys() else source.tree
+    if tree is not None and any(reshaped(tree, {"nodes": value}) for value in values.get("nodes", ())):
+        notes.append("where nodes are varied, the network has the most even shape of its dimensions")
+    if reading != FORECAST and not {"nodes", "mapping"} & values.keys():
+        notes.append(_note_of_part(source.machine, [float(value) for value in values.get("P", ())]))
+    return replace(design, note="; ".join(part for part in notes if part))
+
+
+def _note_of_part(machine: Machine, ranks: Sequence[float]) -> str:
+    """What the hint of the first number of ranks that has one is; nothing if none has."""
+    for count in ranks:
+        if 1 <= count <= machine.most_ranks and (hint := machine_use(machine, int(count)).hint):
+            return f"P = {count:,.0f} is on a part of {machine.name}: {hint}"
+    return ""
 
 
 def lookup_in(workload: Workload, source: MachineFile) -> Lookup:

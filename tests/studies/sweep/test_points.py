@@ -306,6 +306,22 @@ def test_a_mesh_whose_nodes_are_varied_keeps_its_dimensions(nodes: int) -> None:
         source.changed({"nodes": 8.0, "network.topology.shape": "[2, 3]"})
 
 
+@pytest.mark.parametrize(
+    ("over", "reading", "noted"),
+    [
+        (["P=64,256"], "both", True),
+        (["P=64,256"], "forecast", False),
+        (["P=64", "mapping=linear,grid"], "both", False),
+        (["P=64,256", "nodes=256"], "both", False),
+        (["P=256"], "both", False),
+        (["size=1,2"], "both", False),
+    ],
+)
+def test_ranks_on_the_first_rows_are_noted(over: list[str], reading: str, noted: bool) -> None:
+    design = sweep_of("burst", "mesh-256", over, reading=reading).design
+    assert ("takes a part of 8x8" in design.note) == noted
+
+
 def test_a_changed_machine_is_that_which_load_machine_gives() -> None:
     source = source_of("mesh-256", {"noise": "1 %"})
     changes = {"nodes": 64.0, "network.topology.kind": "torus"}
