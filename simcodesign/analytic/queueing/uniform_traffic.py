@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.messages.route_links import group_table
+from simcodesign.analytic.queueing.busiest_links import busiest_link
+from simcodesign.analytic.queueing.grid_traffic import Kinds, arriving_at_hosts, kinds_of_links, line_ways
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
@@ -93,16 +95,24 @@ def uniform_traffic(topology: Topology, doors: bool = False, by_group: bool = Fa
         raise InputError("uniform traffic needs other hosts", value=hosts, allowed="at least 2 hosts")
     match topology:
         case GridTopology():
-            lines = [_line(axis.extent, axis.is_ring) for axis in topology.axes]
-            kinds, arriving, direct = _kinds(lines, hosts, doors), _arriving(lines, hosts), float(topology.link_count)
+            lines = [line_ways(axis.extent, axis.is_ring) for axis in topology.axes]
+            kinds, arriving, direct = (
+                kinds_of_links(lines, hosts, doors),
+                arriving_at_hosts(lines, hosts),
+                float(topology.link_count),
+            )
         case HypercubeTopology():
-            lines = [_line(2, False)] * topology.dimension
-            kinds, arriving, direct = _kinds(lines, hosts, doors), _arriving(lines, hosts), float(topology.link_count)
+            lines = [line_ways(2, False)] * topology.dimension
+            kinds, arriving, direct = (
+                kinds_of_links(lines, hosts, doors),
+                arriving_at_hosts(lines, hosts),
+                float(topology.link_count),
+            )
         case BusTopology():
-            kinds, direct = _Kinds.alike(hosts * (hosts - 1.0), 1.0, doors / hosts), hosts * (hosts - 1.0)
+            kinds, direct = Kinds.alike(hosts * (hosts - 1.0), 1.0, doors / hosts), hosts * (hosts - 1.0)
             arriving = 1.0  # all over one link
         case CrossbarTopology():
-            kinds, direct = _Kinds.alike(1.0, hosts * (hosts - 1.0), float(doors)), hosts * (hosts - 1.0)
+            kinds, direct = Kinds.alike(1.0, hosts * (hosts - 1.0), float(doors)), hosts * (hosts - 1.0)
             arriving = 1 / (hosts - 1.0)
         case _:
             kinds, arriving, direct = _counted(topology, doors)
@@ -113,109 +123,7 @@ def uniform_traffic(topology: Topology, doors: bool = False, by_group: bool = Fa
     )
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Ways along a line or ring, one coordinate to another, by direction (rows) and coordinate (columns).
-
-    ``over``: ways over the link that leaves the coordinate in that direction, of which ``begin`` begin there; ``end``:
-    ways that come to the coordinate in that direction. ``weight``: coordinates that each column stands for.
-    """
-
-    extent: int
-    weight: _Floats
-    over: _Floats
-    begin: _Floats
-    end: _Floats
-
-
-def _line(extent: int, is_ring: bool) -> _Line:
-    if not is_ring:
-        low = np.arange(extent, dtype=np.float64)
-        high = low[::-1]
-        return _Line(
-            extent,
-            np.ones(extent),
-            np.array([(low + 1) * high, (high + 1) * low]),
-            np.array([high, low]),
-            np.array([low, high]),
-        )
-    # From even coordinates the way to the opposite one is upward, from odd ones downward: two kinds of coordinates.
-    here, apart = np.arange(2 if extent % 2 == 0 else 1), np.arange(extent)
-    shortest, odd = (extent - 1) // 2, (extent % 2 == 0)
-    reach = np.array([[shortest + odd, shortest], [shortest, shortest + odd]])  # by direction and parity
-    parity = (here[:, None] + apart) % 2 if odd else np.zeros((1, extent), np.int64)
-    rest = reach[:, parity] - apart  # how far beyond the ways from so far behind lead
-    over, end = np.maximum(rest, 0).sum(axis=-1), (rest[..., 1:] >= 0).sum(axis=-1)
-    weight = np.full(len(here), extent / len(here))
-    return _Line(extent, weight, over.astype(float), reach[:, here].astype(float), end.astype(float))
-
-
-@dataclass(frozen=True)
-class _Kinds:
-    """Arrays of one length: pairs of hosts over each link, how many such links there are, means of m and m^2, and their
-    group."""
-
-    pairs: _Floats
-    links: _Floats
-    merged: _Floats
-    square: _Floats
-    group: _Ints
-
-    @classmethod
-    def alike(cls, pairs: float, links: float, merged: float) -> _Kinds:
-        """All links with the same load and the same m."""
-        zero = np.zeros(1, np.int64)
-        return cls(np.array([pairs]), np.array([links]), np.array([merged]), np.array([merged**2]), zero)
-
-    def together(self, by_group: bool) -> tuple[_Floats, _Floats, _Floats, _Floats, _Ints]:
-        """Links of the same load as one kind; of the same load and group, if ``by_group``."""
-        group = self.group if by_group else np.zeros_like(self.group)
-        (pairs, groups), kind = np.unique([np.round(self.pairs), group], axis=1, return_inverse=True)
-        kind = kind.reshape(-1)
-        links = np.bincount(kind, weights=self.links)
-        merged, square = (np.bincount(kind, weights=self.links * value) / links for value in (self.merged, self.square))
-        return pairs, links.astype(np.float64), merged, square, groups.astype(np.int64)
-
-
-def _kinds(lines: list[_Line], hosts: int, doors: bool) -> _Kinds:
-    """Links of a grid, dimension after dimension.
-
-    Ways over a link of a dimension have any coordinates of the earlier ones when they begin, and any of the later ones
-    when they end. They come over the link before it on the same line, begin at this host, or turn into the line: from
-    an earlier dimension, in either direction, if they have not moved in those between.
-    """
-    parts: list[tuple[_Floats, ...]] = []
-    group: list[_Ints] = []
-    # Hosts in the earlier dimensions; the squares of what turns in from them, and through the door.
-    before, mean, variance = 1.0, float(doors), 0.0
-    for dimension, line in enumerate(lines):
-        others, after = hosts / line.extent, hosts / line.extent / before
-        pairs, straight = line.over * others, (line.over - line.begin) * others
-        with np.errstate(all="ignore"):
-            turns = (line.begin * after / pairs) ** 2
-            merged = (straight / pairs) ** 2 + turns * mean
-        links = np.broadcast_to(line.weight * others, pairs.shape)
-        there = pairs > 0
-        parts.append(tuple(part[there] for part in (pairs, links, merged, merged**2 + turns**2 * variance)))
-        group.append(np.full(len(parts[-1][0]), dimension))
-        turned = (line.end**2).sum(axis=0) * before**2
-        share = line.weight / line.extent
-        mean, variance = mean + share @ turned, variance + share @ (turned - share @ turned) ** 2
-        before *= line.extent
-    pairs, links, merged, square = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Kinds(pairs, links, merged, square, np.concatenate(group))
-
-
-def _arriving(lines: list[_Line], hosts: int) -> float:
-    """Mean over hosts of the squared shares of their messages by the link that they come over."""
-    before, total = 1.0, 0.0
-    for line in lines:
-        total += float(line.weight / line.extent @ (line.end**2).sum(axis=0)) * before**2
-        before *= line.extent
-    return total / (hosts - 1) ** 2
-
-
-def _counted(topology: Topology, doors: bool) -> tuple[_Kinds, float, float]:
+def _counted(topology: Topology, doors: bool) -> tuple[Kinds, float, float]:
     """By all routes."""
     hosts, links = topology.node_count, topology.link_count
     if hosts > MOST_COUNTED_HOSTS:
@@ -238,7 +146,7 @@ def _counted(topology: Topology, doors: bool) -> tuple[_Kinds, float, float]:
     turn, count = np.unique(np.concatenate(turns), return_counts=True)
     used = passed > 0
     merged = np.bincount(turn % links, weights=count.astype(float) ** 2, minlength=links)[used] / passed[used] ** 2
-    kinds = _Kinds(passed[used], np.ones(len(merged)), merged, merged**2, topology.group_of(np.flatnonzero(used)))
+    kinds = Kinds(passed[used], np.ones(len(merged)), merged, merged**2, topology.group_of(np.flatnonzero(used)))
     return kinds, arriving / hosts / (hosts - 1) ** 2, direct
 
 
@@ -247,10 +155,15 @@ def saturation_per_s(
 ) -> FloatOrArray:
     """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is. Links
     may differ."""
-    traffic = uniform_traffic(network.topology, by_group=network.links_differ)
+    law = None if network.links_differ else busiest_link(network.topology)
     service = _Service.of(network, size_bytes, links, interfaces)
+    if law is None:
+        traffic = uniform_traffic(network.topology, by_group=network.links_differ)
+        busy = service.busy(traffic.load, traffic.group)
+    else:
+        busy = service.busy(np.array([law.uniform]), np.zeros(1, np.int64))
     with np.errstate(divide="ignore"):
-        return _plain(1 / service.busy(traffic))
+        return _plain(1 / busy)
 
 
 def uniform_latency(
@@ -279,7 +192,7 @@ def uniform_latency(
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
-    busy = service.busy(traffic)
+    busy = service.busy(traffic.load, traffic.group)
     merging = not independent and not np.any(spread)
     waits = _link_waits_s(traffic, rate, service, spread, merging) + _interface_waits_s(
         traffic, rate, service, spread, merging
@@ -360,10 +273,10 @@ class _Service:
             group = size[..., None] * group_table(network.links_s_per_byte)
         return cls(link, interface, group, network.interfaces.is_full_duplex, network.interfaces.count)
 
-    def busy(self, traffic: UniformTraffic) -> _Floats:
-        """Utilisation of the busiest station, per message per second of every host."""
+    def busy(self, load: _Floats, group: _Ints) -> _Floats:
+        """Utilisation of the busiest station, per message per second of every host, of which links have ``load``."""
         passed = (1 if self.full_duplex else 2) / self.interfaces
-        links = np.max(traffic.load * self.group_s[..., traffic.group], axis=-1, initial=0.0)
+        links = np.max(load * self.group_s[..., group], axis=-1, initial=0.0)
         return np.asarray(np.maximum(links, passed * self.interface_s))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
@@ -157,6 +158,12 @@ def _topology_rows(topology: Topology) -> Rows:
     yield "diameter (hops)", f"{topology.diameter:,}"
     yield "mean distance (hops)", f"{topology.mean_hops():.4g}"
     yield "bisection width (links)", f"{'' if topology.bisection_exact else 'at most '}{topology.bisection_width:,}"
+    law = busiest_link(topology)
+    if law is not None:
+        yield (
+            "busiest link, of one message a host",
+            f"{law.uniform:.4g} to any other, {law.one_way:.4g} {law.part} to {law.part}",
+        )
 
 
 def _message_rows(network: Network) -> Rows:

@@ -1,0 +1,117 @@
+"""How many messages pass the busiest link of networks of few hops, in closed form: under uniform traffic, and when all
+hosts of a group, or of a router, send to the same other one.
+
+With dimension-ordered and minimal routes these are matters of counting. With p hosts on a router:
+
+* Dragonfly, one cable between any two groups of a routers: all (a p)^2 pairs of two groups take their cable. A link
+  within a group, from router x to y, has the p^2 pairs of these two, a p^2 for each group that y leads to, and a p^2
+  for each that x leads to. When all of a group send to the next one, a p messages meet on one cable, so that minimal
+  routes have a throughput of 1 / (a p) (Kim et al., ISCA 2008, Sec. 4: 1 / (a h), where p = h).
+* Dragonfly+: the same, over several cables by the destination; links within groups have what goes to other leaves of
+  the group, spread over the spines, and what passes the cables at their spine.
+* HyperX: over a link of dimension k go messages from routers that differ in the dimensions before it to those that
+  differ in the dimensions behind it. When all of a router send to a neighbour, p meet on their K cables: a throughput
+  of K / p, or 1 / k for the k-ary n-flat of Kim et al., ISCA 2007.
+* Slim Fly: a link between groups has its own pair of routers, 2 (q - 1) of two hops over it and another link between
+  groups, and q - 1 over it and a link within a group: 3 q - 2. Links within groups have fewer.
+
+Routes by the destination share parallel ways evenly only where the hosts divide evenly; where they do not, or where
+routes depend on where cables are plugged, there is no closed form here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.low_diameter.dragonfly import DragonflyTopology
+from simcodesign.describe.topology.low_diameter.dragonfly_plus import DragonflyPlusTopology
+from simcodesign.describe.topology.low_diameter.hyperx import HyperXTopology
+from simcodesign.describe.topology.low_diameter.slim_fly import SlimFlyTopology
+
+
+@dataclass(frozen=True)
+class BusiestLink:
+    """Messages over the busiest link when every host sends one.
+
+    ``uniform``: in the mean, to any of the other hosts alike; ``one_way``: when all hosts of a ``part``, a group or a
+    router, send to the hosts of the same place in the next one, or in one that it is joined with.
+    """
+
+    uniform: float
+    one_way: float
+    part: str
+
+
+def busiest_link(topology: Topology) -> BusiestLink | None:
+    """Of a network of few hops, where there is a closed form; None otherwise, and where there is one part alone."""
+    match topology:
+        case DragonflyTopology():
+            return _dragonfly(topology)
+        case DragonflyPlusTopology():
+            return _dragonfly_plus(topology)
+        case HyperXTopology():
+            return _hyperx(topology)
+        case SlimFlyTopology():
+            return _slim_fly(topology)
+    return None
+
+
+def _busiest(topology: Topology, pairs: list[float], one_way: list[float], part: str) -> BusiestLink:
+    """Of pairs of hosts over links between routers, and messages; a link of a host has one message each way."""
+    others = topology.node_count - 1
+    return BusiestLink(max(others, *pairs) / others, max(1.0, *one_way), part)
+
+
+def _dragonfly(network: DragonflyTopology) -> BusiestLink | None:
+    if network.groups < 2 or network.between_groups.cables_per_pair > 1:
+        return None
+    p, a, others = network.terminals, network.routers, network.groups - 1
+    # Ports fill router after router: the first two have the most.
+    first = min(network.global_links, others)
+    second = min(network.global_links, others - first)
+    inside = p**2 * (1 + a * (first + second)) if a > 1 else 0
+    return _busiest(network, [inside, (a * p) ** 2], [a * p], "group")
+
+
+def _dragonfly_plus(network: DragonflyPlusTopology) -> BusiestLink | None:
+    cables, p, spines = network.between_groups.cables_per_pair, network.terminals, network.spines
+    if network.groups < 2 or p % spines or p % cables:
+        return None
+    hosts = p * network.leaves
+    ports = min(network.global_links, (network.groups - 1) * cables)  # in use at the first spine
+    inside = p * (hosts - p) / spines + ports * p * hosts / cables
+    most = p * _cables_at_one_spine(network) / cables
+    return _busiest(network, [inside, hosts**2 / cables], [most, hosts / cables], "group")
+
+
+def _cables_at_one_spine(network: DragonflyPlusTopology) -> int:
+    """The most of the cables between a group and the next one, or the one before, that are at one of its spines."""
+    links, group = network.between_groups, np.arange(network.groups)
+    cable = np.arange(links.cables_per_pair)[:, None]
+    spines = [links.router(group, (group + step) % network.groups, cable) for step in (1, -1)]
+    return max(int(np.bincount((network.spines * group + spine).ravel()).max()) for spine in spines)
+
+
+def _hyperx(network: HyperXTopology) -> BusiestLink | None:
+    if network.router_count == 1:
+        return None
+    pairs, one_way = [], []
+    before, behind = network.terminals, network.node_count
+    for extent, cables in zip(network.shape, network.cables, strict=True):
+        behind //= extent
+        if extent > 1:
+            # Destinations are hosts in a row, which parallel cables take in turn.
+            pairs.append(before * -(-behind // cables))
+            one_way.append(-(-network.terminals // cables))
+        before *= extent
+    return _busiest(network, [*pairs], [*one_way], "router")
+
+
+def _slim_fly(network: SlimFlyTopology) -> BusiestLink | None:
+    p, q = network.terminals, network.q
+    if p % 2 and q % 4 != 1:
+        return None  # two ways between some routers take the destinations in turn, and so unevenly
+    return _busiest(network, [(3 * q - 2) * p**2], [p], "router")
