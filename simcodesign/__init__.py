@@ -22,6 +22,9 @@ each of them explains::
     many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
+    trust = sc.sweep("broadcast", "mesh-256", ["P=2:64:x2", "m=64B:64KiB:x4"], reading="both", within=0.1).trust
+    print(trust.formulas[0].within.text)                      # where the textbook's formula is within 10 %
+
     models = sc.fit(sc.read_measurements("runs.csv"))         # requirement models from measurements
     print(models[0].model.text, models[0].predict({"p": 65536}))
 
@@ -72,6 +75,7 @@ __all__ = [
     "send",
     "simulate",
     "start",
+    "sweep",
     "timings_of",
     "wait",
     "world",
@@ -119,6 +123,7 @@ _HOMES = {
     "send": "describe.python_programs.operations",
     "simulate": "engine.simulate",
     "start": "describe.python_programs.operations",
+    "sweep": "studies.trust.sweep_in_memory",
     "timings_of": "calibration.calibrate",
     "wait": "describe.python_programs.operations",
     "world": "describe.python_programs.operations",

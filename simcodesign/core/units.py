@@ -165,6 +165,18 @@ def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
     return f"{float(rounded.scaleb(-exponent)):.{max(digits, 10)}g} {by_exponent[exponent]}{base}"
 
 
+def shortest_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
+    """As ``format_quantity``, but a size in KiB, MiB, GiB or TiB where it is a whole number of these and the text is
+    shorter so, or the other one is rounded: ``"32 KiB"``, ``"512 kB"``."""
+    text = format_quantity(value_si, dimension, digits)
+    if dimension != "size" or not float(value_si).is_integer():
+        return text
+    prefix, multiple = next((one for one in reversed(_BINARY.items()) if value_si % one[1] == 0), ("", 1))
+    binary = f"{value_si / multiple:.0f} {prefix}B"
+    rounded = parse_quantity(text, dimension) != value_si
+    return binary if prefix and value_si and (rounded or len(binary) < len(text)) else text
+
+
 def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fraction]:
     if dimension not in _TABLE:
         raise InputError("unknown dimension", place, value=dimension, allowed=nearest(str(dimension), _TABLE))

@@ -46,6 +46,23 @@ class SweepOptions:
     ] = None
     reading: Annotated[str, Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
     simulation: SimulationOptions
+    formula: Annotated[
+        list[str],
+        Option(
+            metavar="FILE|EXPRESSION",
+            help="A formula to evaluate at every point, as for compare: its time, and its error where there is a "
+            "simulation, are columns of the table; with simulations, also where it can be trusted. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    within: Annotated[
+        str | None,
+        Option(
+            metavar="SHARE",
+            help="With simulations: where formulas, the workload's own and our forecast are within this share of the "
+            "simulation, which to use where, and the condition in words if a simple one fits; --plot is then a map "
+            "of it. By default 10% with --formula.",
+        ),
+    ] = None
     store: Annotated[
         Path | None,
         Option(
@@ -66,7 +83,11 @@ class SweepOptions:
     output: Annotated[Path | None, Option(metavar="FILE", help="Write the table (.csv or .parquet).")] = None
     plot: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Plot over one or two axes (.png, .svg or .pdf)."),
+        Option(
+            metavar="FILE",
+            help="Plot over one or two axes (.png, .svg or .pdf): with --formula or --within and simulations a trust "
+            "map, unless --of or --form is given.",
+        ),
     ] = None
     of: Annotated[
         list[str],
@@ -88,6 +109,16 @@ class SweepOptions:
         arguments: Sequence[str] = self.context.meta.get(_ARGUMENTS, ())
         return arguments
 
+    @property
+    def asks_trust(self) -> bool:
+        """Whether formulas are compared with simulations."""
+        return self.within is not None or (bool(self.formula) and self.reading != FORECAST)
+
+    @property
+    def plots_trust(self) -> bool:
+        """Whether the plot is a trust map."""
+        return self.asks_trust and not self.of and self.form is None
+
     def check(self) -> None:
         """InputError for options that exclude each other and plots that cannot be written, before any work."""
         if self.scheduler and self.jobs:
@@ -97,6 +128,7 @@ class SweepOptions:
             ("--form", self.form, "--plot", self.plot),
             ("--retry", self.retry, "--resume", self.resume),
             ("--scheduler", self.scheduler, "--reading simulate or both", self.reading != FORECAST),
+            ("--within", self.within, "--reading simulate or both", self.reading != FORECAST),
         ):
             if given and not there:
                 raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")

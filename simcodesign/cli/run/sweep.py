@@ -11,14 +11,18 @@ from click.exceptions import Exit
 
 from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
 from simcodesign.cli.options import usable_cpus
-from simcodesign.cli.run.scenario import parsed_settings, run_keywords
-from simcodesign.core.errors import SimcodesignError
+from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
+from simcodesign.comparison.formulas.values import given_formulas
+from simcodesign.core.errors import Place, SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
+from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.report.common.terminal import complain, print_all
-from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress
+from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
 from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
+from simcodesign.report.trust.plot import check_trust_plot, trust_plot
+from simcodesign.report.trust.tables import trust_tables
 from simcodesign.studies.sweep.evaluate import forecast_frame
 from simcodesign.studies.sweep.executors import sweep_executor
 from simcodesign.studies.sweep.points import PointResult
@@ -26,8 +30,11 @@ from simcodesign.studies.sweep.run import SweepOutcome, outcome_of, run, run_for
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import check_table_file, write_table
+from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
+from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
 
 ALL_FAILED = 1
+_WITHIN = Place("--within")
 
 
 def run_sweep(options: SweepOptions) -> None:
@@ -35,13 +42,20 @@ def run_sweep(options: SweepOptions) -> None:
     if options.output:
         check_table_file(options.output)
     sweep = _sweep(options)
+    share = WITHIN if options.within is None else check_share(parsed_share(options.within, "--within"), _WITHIN)
+    given = given_formulas(options.formula)
+    check_formulas(sweep, given)
     for note in _notes(sweep):
         complain(f"note: {note}")
-    if options.plot:
+    if options.plot and options.plots_trust:
+        check_trust_plot(sweep.design.axes, len(given.formulas) + len(sweep.workload.formulas) + 1)
+    elif options.plot:
         check_plot([*QUANTITIES.values()], sweep.design.axes, (), options.form)
     file = _store_file(options, sweep)
     table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
-    _show(options, sweep, table)
+    times = formula_times(sweep, table, given, own=options.asks_trust)
+    trust = trust_map(sweep, table, times, share) if options.asks_trust else None
+    _show(options, sweep, with_formula_columns(table, times), [one.column for one in times], trust)
     if file is not None:
         complain(outcome_line(outcome, str(file)))
     if outcome.failed == outcome.count:  # a script must see that there is nothing
@@ -80,17 +94,24 @@ def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     return usual
 
 
-def _show(options: SweepOptions, sweep: Sweep, table: pd.DataFrame) -> None:
-    """Write, draw and print the table."""
+def _show(
+    options: SweepOptions, sweep: Sweep, table: pd.DataFrame, formulas: Sequence[str], trust: TrustMap | None
+) -> None:
+    """Write, draw and print the table and what is to be trusted where."""
     many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
     title = f"{sweep.workload.name} on {sweep.source.machine.name}: {many}"
     axes = sweep.design.axes
     if options.output:
         write_table(table, options.output)
-    if options.plot:
+    if options.plot and trust is not None and options.plots_trust:
+        trust_plot(trust, options.plot)
+    elif options.plot:
         sweep_plot(table, axes, options.plot, options.of, options.form, title=title, zipped=sweep.design.zipped)
     if not options.json_lines:
-        print_all(sweep_tables(title, table, axes))
+        print_all(sweep_tables(title, table, axes, formulas))
+        print_all([] if trust is None else trust_tables(trust))
+    elif trust is not None:
+        write_event("trust", **to_plain(trust))
 
 
 def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepOutcome]:

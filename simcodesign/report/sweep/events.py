@@ -83,14 +83,14 @@ class SweepEvents:
 
     def __enter__(self) -> Self:
         progress = self._progress
-        self._event("start", stored=progress.stored, count=progress.count, failed=progress.failed, **self._fields)
+        write_event("start", stored=progress.stored, count=progress.count, failed=progress.failed, **self._fields)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not isinstance(error, BrokenPipeError):
-            self._event("error", what=str(error) or type(error).__name__, stored=self._progress.stored)
+            write_event("error", what=str(error) or type(error).__name__, stored=self._progress.stored)
 
     def update(self, rows: Sequence[PointResult]) -> None:
         """Events of rows that are stored."""
@@ -98,17 +98,19 @@ class SweepEvents:
         progress.add(rows)
         for row in rows:
             if row.failed:
-                self._event("failed", point=row.number, axes=row.axes, reason=row.reason)
+                write_event("failed", point=row.number, axes=row.axes, reason=row.reason)
         shown = attributes_of(progress, "stored", "count", "failed", "rate_per_s", "left_s", "elapsed_s")
-        self._event("progress", **shown)
+        write_event("progress", **shown)
 
     def end(self, outcome: SweepOutcome, **fields: object) -> None:
         """The event of the end."""
         what = "stopped" if outcome.stopped else "done"
-        self._event(what, **fields_of(outcome), elapsed_s=self._progress.elapsed_s, **fields)
+        write_event(what, **fields_of(outcome), elapsed_s=self._progress.elapsed_s, **fields)
 
-    def _event(self, event: str, **fields: Any) -> None:
-        write(json.dumps(to_json({"event": event, **fields}), allow_nan=False) + "\n")
+
+def write_event(event: str, **fields: Any) -> None:
+    """One event as a JSON line to standard output."""
+    write(json.dumps(to_json({"event": event, **fields}), allow_nan=False) + "\n")
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot_axes import (
+    cell_edges,
     dimension_of,
     label_axis,
     places,
@@ -282,7 +283,12 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
             panel.clabel(lines, fontsize=6, fmt=dict(zip(levels, quantity_texts(levels, column), strict=True)))
         else:
             artist = panel.pcolormesh(
-                _edges(x, first.log), _edges(y, second.log), grid, norm=norm, cmap=colours, rasterized=grid.size > 4000
+                cell_edges(x, first.log),
+                cell_edges(y, second.log),
+                grid,
+                norm=norm,
+                cmap=colours,
+                rasterized=grid.size > 4000,
             )
     bar = figure.colorbar(artist, ax=panel, pad=0.02)
     bar.ax.tick_params(labelsize=7)
@@ -329,16 +335,6 @@ def _gridded(shown: _Shown, column: str) -> tuple[NDArray[np.float64], NDArray[n
     grid = np.full((len(down), len(across)), np.nan)
     grid[np.searchsorted(down, y), np.searchsorted(across, x)] = shown.table[column].to_numpy(dtype=np.float64)
     return across, down, grid
-
-
-def _edges(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
-    """Edges of cells around these places: midway between neighbours, in the logarithm if the axis is."""
-    if len(places) == 1:
-        return np.array([places[0] / 1.5, places[0] * 1.5]) if log else places[0] + np.array([-0.5, 0.5])
-    at = np.log(places) if log else places
-    middle = (at[1:] + at[:-1]) / 2
-    edges = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
-    return np.asarray(np.exp(edges) if log else edges, dtype=np.float64)
 
 
 def _colours(mpl: Any, shown: _Shown, column: str) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.core.units import DIMENSIONS, format_quantity, shortest_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.studies.sweep.grid import SweepAxis
 
@@ -33,6 +33,16 @@ def places(axis: SweepAxis, values: Sequence[Any]) -> NDArray[np.float64]:
         return np.asarray(values, dtype=np.float64)
     order = {str(value): at for at, value in enumerate(dict.fromkeys(axis.values))}
     return np.array([order[str(value)] for value in values], dtype=np.float64)
+
+
+def cell_edges(places: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
+    """Edges of cells around these places: midway between neighbours, in the logarithm if the axis is."""
+    if len(places) == 1:
+        return np.array([places[0] / 1.5, places[0] * 1.5]) if log else places[0] + np.array([-0.5, 0.5])
+    at = np.log(places) if log else places
+    middle = (at[1:] + at[:-1]) / 2
+    edges = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+    return np.asarray(np.exp(edges) if log else edges, dtype=np.float64)
 
 
 def label_axis(mpl: Any, panel: Any, which: str, axis: SweepAxis) -> None:
@@ -108,7 +118,13 @@ def value_texts(axis: SweepAxis, values: Sequence[Any]) -> list[str]:
     """Values of an axis in words, with as many digits as it takes to distinguish them."""
     numbers = [float(value) for value in values if not isinstance(value, str)]
     dimension = _DIMENSION_OF.get(axis.unit, "count")
-    texts = iter(plot_style.distinct_texts(numbers, lambda value, digits: short_text(value, dimension, digits), DIGITS))
+
+    def text(value: float, digits: int) -> str:
+        if dimension == "size":
+            return shortest_quantity(value, dimension, max(digits, 4))
+        return short_text(value, dimension, digits)
+
+    texts = iter(plot_style.distinct_texts(numbers, text, DIGITS))
     return [value if isinstance(value, str) else next(texts) for value in values]
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simcodesign.report.common.numbers import shared_unit
+from simcodesign.report.common.numbers import shared_unit, signed_percent
 from simcodesign.report.common.tables import new_table
 from simcodesign.studies.sweep.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
@@ -24,15 +24,22 @@ _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
 _DIGITS = 4
 
 
-def sweep_tables(title: str, table: pd.DataFrame, axes: Sequence[SweepAxis]) -> list[RenderableType]:
-    """The table in short, and the reasons why points have no results."""
+def sweep_tables(
+    title: str, table: pd.DataFrame, axes: Sequence[SweepAxis], formulas: Sequence[str] = ()
+) -> list[RenderableType]:
+    """The table in short, with the columns of formulas (``formulas``: how their names begin), and the reasons why
+    points have no results."""
     shown = pd.concat([table.head(MOST_ROWS // 2), table.tail(MOST_ROWS // 2)]) if len(table) > MOST_ROWS else table
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
     if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
         names = [name for name in names if not name.endswith("makespan_s")]
+    errors = {f"{one}_error" for one in formulas}
+    names += [name for one in formulas for name in (f"{one}_s", f"{one}_error") if name in table.columns]
     columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
     columns += [
-        _column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
+        _percents(name, shown[name])
+        if name in errors
+        else _column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
         for name in names
     ]
     printed: Table = new_table("", "point", *(head for head, _ in columns))
@@ -57,6 +64,11 @@ def _column(name: str, unit: str, values: pd.Series) -> tuple[str, list[str]]:
     factor, unit = shared_unit(numbers.tolist(), unit)
     texts = ["-" if np.isnan(value) else _text(value * factor) for value in numbers.tolist()]
     return (f"{name} ({unit})" if unit else name), texts
+
+
+def _percents(name: str, errors: pd.Series) -> tuple[str, list[str]]:
+    """The head and the texts of a column of signed errors."""
+    return name.replace("_", " "), [signed_percent(error) for error in errors.tolist()]
 
 
 def _text(value: float) -> str:

@@ -164,24 +164,45 @@ def forecast_frame(sweep: Sweep, point_numbers: NDArray[np.int64] | None = None)
     return table.frame()
 
 
+def parameter_columns(sweep: Sweep, point_numbers: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """What the axes set of parameters at these points, by the paths that ``forecast`` takes: (points,) each."""
+    return {
+        axis.known.path: np.array(axis.given, dtype=np.float64)[at]
+        for axis, at in zip(sweep.design.axes, sweep.design.places(point_numbers), strict=True)
+        if axis.known.kind == PARAMETER
+    }
+
+
+def structures(sweep: Sweep, point_numbers: NDArray[np.int64]) -> Iterator[tuple[dict[str, Value], NDArray[np.int64]]]:
+    """Each distinct set of changes in the machine file, and the indices of the points that have it."""
+    pairs = zip(sweep.design.axes, sweep.design.places(point_numbers), strict=True)
+    varied = [(axis, at) for axis, at in pairs if axis.known.kind == CHANGE]
+    rows = np.arange(len(point_numbers), dtype=np.int64)
+    if not varied or not len(rows):
+        yield {}, rows
+        return
+    # Equal values of a sample are one structure, whatever their places.
+    codes = np.stack([_codes(axis.given)[at] for axis, at in varied])
+    _, first, group = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    starts = np.searchsorted(group.ravel()[order], np.arange(len(first)))
+    for row, members in zip(first, np.split(order, starts[1:]), strict=True):
+        yield {axis.known.path: axis.given[at[row]] for axis, at in varied}, members
+
+
 class _Vectorised:
     """The columns of a table while they are filled; ``rows`` are row indices of the table."""
 
     def __init__(self, sweep: Sweep, point_numbers: NDArray[np.int64]) -> None:
         self.sweep, self.point_numbers = sweep, point_numbers
-        self.value_indices = sweep.design.places(point_numbers)
         self.results: dict[str, NDArray[np.float64]] = {}
         self.error = np.full(len(point_numbers), "", dtype=object)
         self.by_rank = False
-        self.parameters = {
-            axis.known.path: np.array(axis.given, dtype=np.float64)[at]
-            for axis, at in zip(sweep.design.axes, self.value_indices, strict=True)
-            if axis.known.kind == PARAMETER
-        }
+        self.parameters = parameter_columns(sweep, point_numbers)
 
     def read(self) -> None:
         evaluator = SweepEvaluator(self.sweep)
-        for changes, rows in self._structures():
+        for changes, rows in structures(self.sweep, self.point_numbers):
             try:
                 machine = evaluator.machine(changes)
             except InputError as error:
@@ -199,22 +220,6 @@ class _Vectorised:
         return pd.DataFrame(
             {NUMBER: self.point_numbers, **columns, **self.results, ERROR: pd.Series(self.error, dtype="str")}
         )
-
-    def _structures(self) -> Iterator[tuple[dict[str, Value], NDArray[np.int64]]]:
-        """Each distinct set of changes in the machine file, and the rows that have it."""
-        pairs = zip(self.sweep.design.axes, self.value_indices, strict=True)
-        varied = [(axis, at) for axis, at in pairs if axis.known.kind == CHANGE]
-        rows = np.arange(len(self.point_numbers), dtype=np.int64)
-        if not varied or not len(rows):
-            yield {}, rows
-            return
-        # Equal values of a sample are one structure, whatever their places.
-        codes = np.stack([_codes(axis.given)[at] for axis, at in varied])
-        _, first, group = np.unique(codes, axis=1, return_index=True, return_inverse=True)
-        order = np.argsort(group.ravel(), kind="stable")
-        starts = np.searchsorted(group.ravel()[order], np.arange(len(first)))
-        for row, members in zip(first, np.split(order, starts[1:]), strict=True):
-            yield {axis.known.path: axis.given[at[row]] for axis, at in varied}, members
 
     def _within_limits(self, machine: Machine, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows whose parameters are each within their limits, and whose constants make a machine; the others get

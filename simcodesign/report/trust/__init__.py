@@ -1,0 +1,1 @@
+"""Trust maps for people: tables, sentences and plots."""

@@ -1,0 +1,144 @@
+"""What formulas say at every point of a sweep: columns of its table, evaluated over arrays, never simulated anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simcodesign.comparison.formulas.values import FormulaValues, GivenFormulas, PythonFormula, formula_values
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.formulas.formula import Formula
+from simcodesign.studies.sweep.evaluate import PREFIXES, SweepEvaluator, parameter_columns, structures
+from simcodesign.studies.sweep.sweep import SIMULATE, Sweep
+from simcodesign.studies.sweep.table import ERROR, NUMBER
+
+#: So many points are looked at for one at which formulas can be checked before the sweep begins.
+_TRIED = 100
+_NO_TOTAL = "it gives no total, nor times of all phases"
+
+
+@dataclass(frozen=True)
+class FormulaTimes:
+    """The total that a formula says at each row of a table: seconds, (rows,), nan where it says nothing. ``given``:
+    whether it is not the workload's own. ``notes``: units that bare numbers took, and why there are nans."""
+
+    formula: Formula | PythonFormula
+    given: bool
+    time_s: NDArray[np.float64]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """That of the formula."""
+        return self.formula.name
+
+    @property
+    def column(self) -> str:
+        """How its columns begin: ``formula_NAME``, and ``formula`` or ``formula_1`` for one without a name."""
+        return column_of_formula(self.name)
+
+
+def column_of_formula(name: str) -> str:
+    """How the columns of a formula of this name begin."""
+    plain = re.sub(r"\W+", "_", name)
+    return plain if re.fullmatch(r"formula(_\d+)?", plain) else f"formula_{plain}"
+
+
+def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
+    """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
+    where nothing was simulated."""
+    for name in ("response_s", "makespan_s"):
+        if (column := f"{PREFIXES[SIMULATE]}_{name}") in table.columns:
+            return table[column].to_numpy(dtype=np.float64)
+    return None
+
+
+def signed_errors(time_s: NDArray[np.float64], of_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(time - simulated) / simulated; 0 where both are 0, nan where only the simulated time is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(of_s != 0, (time_s - of_s) / of_s, np.where(time_s == 0, 0.0, np.nan))
+    return np.asarray(errors, dtype=np.float64)
+
+
+def check_formulas(sweep: Sweep, given: GivenFormulas) -> None:
+    """InputError for formulas that cannot be used, before any point is simulated: unknown names, terms that are not
+    seconds, no total, two columns of one name. They are evaluated at the first point that there can be."""
+    columns: dict[str, str] = {}
+    for name in (formula.name for formula in given.formulas):
+        column = column_of_formula(name)
+        if column in columns or f"{column}_s" in sweep.names:
+            other = f"formula {columns[column]}" if column in columns else "an axis"
+            what = f"formula {name!r} has the column of {other}"
+            raise InputError(what, Place("--formula"), value=f"{column}_s", allowed="NAME = EXPRESSION, another name")
+        columns[column] = name
+    if given.formulas and (point := _first_point(sweep)) is not None:
+        for formula in given.formulas:
+            values = _values(formula, point, sweep)
+            if values.total_s is None:
+                what = f"formula {formula.name!r} cannot be compared at each point: {values.reason or _NO_TOTAL}"
+                raise InputError(what, getattr(formula, "place", None), allowed="a total, or times of all phases")
+
+
+def formula_times(
+    sweep: Sweep, table: pd.DataFrame, given: GivenFormulas, *, own: bool = False
+) -> tuple[FormulaTimes, ...]:
+    """Each given formula, then (``own``) those of the workload that have other names, at every row of the table of a
+    sweep: one pass over arrays, or one for each structure of the machine. Points without results have no times."""
+    names = {formula.name for formula in given.formulas}
+    every: list[tuple[Formula | PythonFormula, bool]] = [(formula, True) for formula in given.formulas]
+    if own:
+        every += [(one, False) for name, one in sweep.workload.formulas.items() if name not in names]
+    rows = np.flatnonzero((table[ERROR] == "").to_numpy())
+    times = [np.full(len(table), np.nan) for _ in every]
+    notes: list[dict[str, None]] = [{} for _ in every]
+    numbers = table[NUMBER].to_numpy(dtype=np.int64)[rows]
+    evaluator, parameters = SweepEvaluator(sweep), parameter_columns(sweep, numbers)
+    for changes, members in structures(sweep, numbers) if every and len(rows) else ():
+        here = {**sweep.given, **{name: column[members] for name, column in parameters.items()}}
+        point = sweep.experiment.scenario.on(evaluator.machine(changes)).at(here).bind()
+        for at, (formula, _) in enumerate(every):
+            try:
+                values = _values(formula, point, sweep)
+            except InputError as error:
+                notes[at][f"no value at {len(members):,} point{'s' * (len(members) > 1)}: {error}"] = None
+                continue
+            times[at][rows[members]] = np.nan if values.total_s is None else values.total_s
+            reason = _NO_TOTAL if values.total_s is None and not values.reason else values.reason
+            notes[at] |= dict.fromkeys([*values.notes, *([reason] if reason else [])])
+    return tuple(
+        FormulaTimes(formula, is_given, seconds, tuple(noted))
+        for (formula, is_given), seconds, noted in zip(every, times, notes, strict=True)
+    )
+
+
+def with_formula_columns(table: pd.DataFrame, times: Sequence[FormulaTimes]) -> pd.DataFrame:
+    """The table of a sweep with ``formula_NAME_s`` (seconds) and, where there are simulations, ``formula_NAME_error``
+    (signed, of the simulated time) of each formula, before the column of reasons."""
+    of_s = simulated_s(table)
+    columns = {str(name): table[name] for name in table.columns if name != ERROR}
+    for one in times:
+        columns[f"{one.column}_s"] = pd.Series(one.time_s, index=table.index)
+        if of_s is not None:
+            columns[f"{one.column}_error"] = pd.Series(signed_errors(one.time_s, of_s), index=table.index)
+    return pd.DataFrame({**columns, ERROR: table[ERROR]})
+
+
+def _values(formula: Formula | PythonFormula, point: DesignPoint, sweep: Sweep) -> FormulaValues:
+    return formula_values(formula, point, whole_program=sweep.experiment.scenario.phases is None)
+
+
+def _first_point(sweep: Sweep) -> DesignPoint | None:
+    """The first of some points that has a machine and values within limits."""
+    evaluator = SweepEvaluator(sweep)
+    for point in sweep.points(range(min(sweep.count, _TRIED))):
+        try:
+            return sweep.experiment.scenario.on(evaluator.machine(point.changes)).at(point.parameters).bind()
+        except InputError:
+            continue
+    return None

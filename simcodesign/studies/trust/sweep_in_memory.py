@@ -1,0 +1,94 @@
+"""A whole sweep in one call, for Python: its table, and where formulas can be trusted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack
+
+import pandas as pd
+
+from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
+from simcodesign.core.errors import InputError
+from simcodesign.core.processes.ordered_map import map_in_order
+from simcodesign.core.shown_keywords import shows_keywords
+from simcodesign.core.to_json import PlainResult
+from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource
+from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
+from simcodesign.studies.sweep.points import PointResult, Value
+from simcodesign.studies.sweep.sweep import FORECAST, Sweep, sweep_of
+from simcodesign.studies.sweep.table import table_of
+from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
+from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
+
+
+@dataclass(frozen=True)
+class SweepTable(PlainResult):
+    """``table``: a row for every point, its axes first, then results, formulas and, where there are none, the reason.
+    ``trust``: where formulas are within a share of the simulation; None where that was not asked."""
+
+    table: pd.DataFrame
+    trust: TrustMap | None
+
+    def json_fields(self) -> dict[str, Any]:
+        """The columns of the table, and the trust map."""
+        return {"table": self.table.to_dict("list"), "trust": self.trust}
+
+
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
+def sweep(
+    workload: WorkloadSource,
+    machine: MachineSource,
+    over: Sequence[str] | Mapping[str, Sequence[Value]],
+    *,
+    formulas: FormulaSources = None,
+    within: float | None = None,
+    settings: Mapping[str, str] | None = None,
+    sample: tuple[int, str] | None = None,
+    reading: str = FORECAST,
+    jobs: int = 1,
+    **options: Unpack[SimulationKeywords],
+) -> SweepTable:
+    """Read a workload on a machine at every point of a grid or sample, and keep the results in memory.
+
+    ``over``: axes as ``simcodesign sweep --over`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
+    ``reading``: ``forecast`` (one vectorised call), ``simulate`` or ``both``. ``settings`` and ``sample``: as for
+    ``--set`` and ``--sample``. ``jobs``: the most processes. ``formulas``: as for ``compare``; each gives the table the
+    columns ``formula_NAME_s`` and, with simulations, ``formula_NAME_error``. ``within``: the share of the simulation
+    within which formulas, those of the workload among them, and our forecast are trusted; 0.1 where formulas are given
+    and points are simulated.
+
+    Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
+    """
+    axes = over if not isinstance(over, Mapping) else [f"{name}={_texts(values)}" for name, values in over.items()]
+    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, reading=reading, **options)
+    given = given_formulas(formulas)
+    asks_trust = within is not None or (bool(given.formulas) and reading != FORECAST)
+    if within is not None and reading == FORECAST:
+        raise InputError("within needs simulations to compare with", value=within, allowed="reading 'both', 'simulate'")
+    share = check_share(WITHIN if within is None else within)
+    check_formulas(whole, given)
+    table = forecast_frame(whole) if reading == FORECAST else table_of(_rows(whole, jobs))
+    times = formula_times(whole, table, given, own=asks_trust)
+    trust = trust_map(whole, table, times, share) if asks_trust else None
+    return SweepTable(with_formula_columns(table, times), trust)
+
+
+def _texts(values: Sequence[Value]) -> str:
+    return ",".join(value if isinstance(value, str) else repr(float(value)) for value in values)
+
+
+def _rows(sweep: Sweep, jobs: int) -> list[PointResult]:
+    """The rows of all points, by so many processes at most."""
+    task = partial(_row, sweep, pack(sweep))
+    began = time.monotonic()
+    first = task(0)
+    return [first, *map_in_order(task, sweep.count, jobs, time.monotonic() - began)]
+
+
+def _row(sweep: Sweep, packed: PackedSweep, number: int) -> PointResult:
+    (row,) = evaluate(PointTask(packed, (sweep.point(number),)))
+    return row

@@ -1,0 +1,226 @@
+"""At which points of a sweep each formula is within a share of the simulation, and which one to use where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.studies.sweep.evaluate import PREFIXES
+from simcodesign.studies.sweep.grid import SEED, SweepAxis
+from simcodesign.studies.sweep.sweep import FORECAST, Sweep
+from simcodesign.studies.sweep.table import ERROR
+from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors, simulated_s
+from simcodesign.studies.trust.regions import Condition, Coordinate, condition_of
+
+#: Share of the simulation within which a formula is trusted if nothing else is asked.
+WITHIN = 0.1
+#: Errors that differ by no more are equal, as a share of the simulated time.
+_SAME = 1e-10
+#: So many combinations of words have regions of their own.
+_MOST_WORDS = 12
+Truth = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where something holds: at ``points`` of ``of`` points. ``condition``: true at exactly those, None where it holds
+    everywhere or nowhere, or where no simple condition fits; then ``by_words`` has a region for each value of the axes
+    that are words (``network.topology.kind = mesh``), if there are any."""
+
+    points: int
+    of: int
+    condition: Condition | None = None
+    by_words: Mapping[str, Region] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """``while m <= 32 KiB and P <= 64``, ``at all 40 points``, ``at 32 of 40 points`` where no condition fits."""
+        if not self.points:
+            return f"at none of {self.of:,} points"
+        if self.points == self.of:
+            return f"at all {self.of:,} points"
+        counts = f"at {self.points:,} of {self.of:,} points"
+        return counts if self.condition is None else f"while {self.condition.text} ({counts})"
+
+    def json_fields(self) -> dict[str, Any]:
+        """Its counts, its condition, and the regions of words where there are any."""
+        shown = attributes_of(self, "points", "of", "condition")
+        return shown | ({"by_words": self.by_words} if self.by_words else {})
+
+
+@dataclass(frozen=True)
+class Trust:
+    """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
+    share of the simulated time, (points,), nan where it says nothing. ``within``: where it is within the share of the
+    map; ``best``: where it is the one to use."""
+
+    name: str
+    formula: FormulaTimes | None
+    error: NDArray[np.float64]
+    within: Region
+    best: Region
+    too_low: int
+    too_high: int
+
+    @property
+    def no_value(self) -> int:
+        """Points at which it says nothing."""
+        return int(np.count_nonzero(np.isnan(self.error)))
+
+    @property
+    def largest_error(self) -> float:
+        """The signed error that is furthest from 0; nan where it says nothing anywhere."""
+        known = self.error[~np.isnan(self.error)]
+        return float(known[np.abs(known).argmax()]) if len(known) else float("nan")
+
+    def json_fields(self) -> dict[str, Any]:
+        """Its formula, counts and regions; errors at each point stand in the table."""
+        shown: dict[str, Any] = {"name": self.name}
+        if self.formula is not None:
+            shown |= attributes_of(self.formula, "formula", "given", "column", "notes")
+        return shown | attributes_of(self, "within", "too_low", "too_high", "no_value", "largest_error", "best")
+
+
+@dataclass(frozen=True)
+class TrustMap(PlainResult):
+    """Which formulas are within ``share`` of the simulation where, of a sweep over ``axes``.
+
+    ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
+    forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
+    points, the first of equal ones, -1 where none says anything. ``nothing``: where none is within the share.
+    """
+
+    workload: str
+    machine: str
+    share: float
+    axes: tuple[SweepAxis, ...]
+    zipped: bool
+    values: Mapping[str, NDArray[Any]]
+    formulas: tuple[Trust, ...]
+    best: NDArray[np.int64]
+    nothing: Region
+
+    @property
+    def points(self) -> int:
+        """Number of points that were simulated."""
+        return len(self.best)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The share, the axes as far as simulated, and the formulas."""
+        axes = []
+        for axis in self.axes:
+            at = self.values[axis.name]
+            ends = [at.min(), at.max()] if axis.numeric and len(at) else list(dict.fromkeys(at.tolist()))
+            axes.append({"name": axis.name, "unit": axis.unit, "simulated": ends, "values": len(set(at.tolist()))})
+        shown = attributes_of(self, "workload", "machine", "share", "points")
+        return shown | {"axes": axes, "formulas": self.formulas, "nothing": self.nothing}
+
+
+def check_share(share: float, place: Place | None = None) -> float:
+    """The share within which formulas are trusted. InputError unless it is finite and above 0."""
+    if not 0 < share < float("inf"):
+        raise InputError("a share of the simulated time", place, value=share, allowed="above 0, e.g. 10% or 0.1")
+    return share
+
+
+def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], share: float = WITHIN) -> TrustMap:
+    """The trust map of formulas over the table of a sweep with simulations, our forecast beside them if it is there.
+
+    Conditions are searched over all axes but seeds: they are exact at the points that were simulated, with every seed.
+    InputError where nothing was simulated, and where there is nothing to compare with the simulation.
+    """
+    of_s = simulated_s(table)
+    if of_s is None:
+        raise InputError("nothing was simulated to compare formulas with", Place("--reading"), allowed="both, simulate")
+    rows = np.flatnonzero((table[ERROR] == "").to_numpy() & (of_s > 0))
+    compared: list[tuple[str, FormulaTimes | None, NDArray[np.float64]]] = [
+        (one.name, one, one.time_s[rows]) for one in times
+    ]
+    if (forecast_s := _forecast_s(table)) is not None:
+        compared.append((FORECAST, None, forecast_s[rows]))
+    if not compared:
+        what = f"{sweep.workload.name} has no formulas to trust"
+        raise InputError(what, Place("--within"), allowed="--formula, or --reading both for our forecast")
+    errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
+    values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
+    coordinates = _coordinates(sweep.design.axes, values)
+    best = _best(np.array(errors))
+    within = [np.abs(error) <= share for error in errors]  # False where it says nothing
+    formulas = tuple(
+        Trust(
+            name,
+            formula,
+            error,
+            _region(coordinates, is_within),
+            _region(coordinates, (best == at) & is_within, split=False),
+            int(np.count_nonzero(error < -share)),
+            int(np.count_nonzero(error > share)),
+        )
+        for at, ((name, formula, _), error, is_within) in enumerate(zip(compared, errors, within, strict=True))
+    )
+    nothing = _region(coordinates, ~np.any(within, axis=0), split=False)
+    names = sweep.workload.name, sweep.source.machine.name
+    return TrustMap(*names, share, sweep.design.axes, sweep.design.zipped, values, formulas, best, nothing)
+
+
+def _forecast_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
+    """Our forecast at each row: of an open stream the response time."""
+    for name in ("response_s", "makespan_s"):
+        if (column := f"{PREFIXES[FORECAST]}_{name}") in table.columns:
+            return table[column].to_numpy(dtype=np.float64)
+    return None
+
+
+def _column(axis: SweepAxis, table: pd.DataFrame, rows: NDArray[np.int64]) -> NDArray[Any]:
+    column = table[axis.name].to_numpy()[rows]
+    return column.astype(np.float64) if axis.numeric else column.astype(object)
+
+
+def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) -> list[Coordinate]:
+    """The axes of several values as coordinates of points. A seed is none: nobody chooses it to be within the share."""
+    return [
+        Coordinate(axis.name, values[axis.name], axis.unit)
+        for axis in axes
+        if axis.known.kind != SEED and len(set(values[axis.name].tolist())) > 1
+    ]
+
+
+def _best(errors: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, -1 where all are
+    nan."""
+    sizes = np.where(np.isnan(errors), np.inf, np.abs(errors))
+    best = np.argmax(sizes <= sizes.min(axis=0) * (1 + _SAME) + _SAME, axis=0)
+    return np.where(np.isinf(sizes.min(axis=0)), -1, best).astype(np.int64)
+
+
+def _region(coordinates: Sequence[Coordinate], holds: Truth, *, split: bool = True) -> Region:
+    """Where something holds; ``split``: also for each value of coordinates that are words, where no condition fits."""
+    count, of = int(np.count_nonzero(holds)), len(holds)
+    if count in (0, of):
+        return Region(count, of)
+    condition = condition_of(coordinates, holds)
+    by_words = _by_words(coordinates, holds) if split and condition is None else {}
+    return Region(count, of, condition, by_words)
+
+
+def _by_words(coordinates: Sequence[Coordinate], holds: Truth) -> dict[str, Region]:
+    """A region for each combination of words, of the other coordinates."""
+    words = [one for one in coordinates if not one.is_numeric]
+    combinations = list(product(*(dict.fromkeys(one.values.tolist()) for one in words)))
+    if not words or len(combinations) > _MOST_WORDS:
+        return {}
+    regions = {}
+    for chosen in combinations:
+        here = np.all([one.values == word for one, word in zip(words, chosen, strict=True)], axis=0)
+        rest = [Coordinate(one.name, one.values[here], one.unit) for one in coordinates if one.is_numeric]
+        names = ", ".join(f"{one.name} = {word}" for one, word in zip(words, chosen, strict=True))
+        regions[names] = _region(rest, holds[here], split=False)
+    return regions
