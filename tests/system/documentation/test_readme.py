@@ -57,15 +57,17 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def before(arguments: list[str]) -> list[list[str]]:
-    """The commands that write the schedule or the counters that this one reads."""
+    """The commands that write the schedule, counters, sweep or formulas that this one reads, in their order."""
     every = [shlex.split(command)[1:] for command, _ in commands()]
-    return [one for one in every if one != arguments and written_by(one) & {*arguments}]
+    needed = [one for one in every if one != arguments and written_by(one) & {*arguments}]
+    return [earlier for one in needed for earlier in [*before(one), one]]
 
 
 def written_by(arguments: list[str]) -> set[str]:
     if arguments[0] == "export":
         return {arguments[3]}
-    return {file for option, file in pairwise(arguments) if option == "--counters" and arguments[0] == "simulate"}
+    writing = {"simulate": "--counters", "sweep": "--output", "fit": "--write-formulas"}.get(arguments[0])
+    return {file for option, file in pairwise(arguments) if option == writing}
 
 
 def parameters() -> list[ParameterSet]:
