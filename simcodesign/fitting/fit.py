@@ -81,7 +81,7 @@ def fit(
     chosen = chosen.with_negative() if negative_exponents else chosen
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
-    _check_sizes(measurements)
+    check_sizes(measurements)
     for point in measurements.points:
         as_point(measurements.parameters, point)
     blocks = []
@@ -105,7 +105,8 @@ def fit(
     return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact, again)
 
 
-def _check_sizes(measurements: Measurements) -> None:
+def check_sizes(measurements: Measurements) -> None:
+    """InputError for a series whose largest value is so large or small that squares have no room in a float."""
     low, high = _SIZES
     largest = np.nanmax(np.abs(measurements.means), axis=1)
     wrong = (largest > high) | (largest > 0) & (largest < low)

@@ -10,6 +10,7 @@ from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.formulas import load_formulas
+from simcodesign.fitting.fit import check_sizes
 from simcodesign.fitting.fits import checked_level
 from simcodesign.fitting.formulas.form import Form, form_of
 from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
@@ -49,7 +50,8 @@ def fit_formula(
     formula's condition does not hold are left out.
 
     Raises InputError for a formula that cannot be fitted, as ``form_of`` says, two of one name, one that is undefined
-    at measured points for all coefficients tried, and an unknown weighting.
+    at measured points for all coefficients tried, an unknown weighting, and values that
+    ``fit`` refuses for their size.
     """
     checked_level(level)
     given = (
@@ -60,6 +62,7 @@ def fit_formula(
         if name in names.given:
             raise InputError("a value for a parameter of the measurements", value=name, allowed="other names")
     forms = tuple(form_of(formula, measurements.parameters, names) for formula in _given(formulas))
+    check_sizes(measurements)
     block = block_of(measurements.means, measurements.counts, weighting, True)
     fits = []
     for row in range(len(measurements.regions)):

@@ -79,6 +79,7 @@ class FormulaFit(PlainResult):
         return self.solution.coefficients
 
     @cached_property
+    @np.errstate(all="ignore")
     def coefficients(self) -> tuple[Coefficient, ...]:
         """With their intervals, in the order of ``Form.coefficients``."""
         widths = self.uncertainty.half_widths(self.level)
@@ -127,9 +128,10 @@ class FormulaFit(PlainResult):
         return symmetric_error(self.measured, self.measured - self.residuals / spare)
 
     @cached_property
+    @np.errstate(all="ignore")
     def uncertainty(self) -> Uncertainty:
         """How well the points determine the coefficients."""
-        tangents = self.problem.tangents(self.values)
+        tangents = np.nan_to_num(self.problem.tangents(self.values), posinf=0.0, neginf=0.0)
         sizes = np.array(
             [1.0 if name in self.form.exponents else abs(self.values[name]) for name in self.form.nonlinear]
         )
@@ -165,6 +167,7 @@ class FormulaFit(PlainResult):
             where = "" if condition is None else f" ({condition.text})"
             yield OUTSIDE, f"{self.left_out} points are outside its range{where} and were not used."
 
+    @np.errstate(all="ignore")  # far from the points a form may overflow
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float | None = None) -> Prediction:
         """The formula's value at a point, with the interval in which a further measurement lies with probability
         ``level`` (that of the fit if None), as ``Fit.predict`` says it; nan outside its range.

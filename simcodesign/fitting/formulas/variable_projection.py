@@ -71,7 +71,7 @@ class Problem:
         without = self._weighted(form, given, None)
         columns = [self._weighted(form, given, name) for name in form.linear]
         matrix = np.stack(columns, 1) if columns else np.empty((len(self.root), 0))
-        if not (np.isfinite(without).all() and np.isfinite(matrix).all()):
+        if not (np.isfinite(without).all() and np.isfinite((matrix**2).sum())):
             none = np.zeros(len(columns))
             return Inner(none, np.full(len(self.root), np.inf), matrix, np.zeros(len(columns), dtype=np.bool_))
         coefficients = linear_coefficients(matrix, self.scaled - without, self.nonnegative)
@@ -112,15 +112,13 @@ class Solution:
     inner: Inner
 
 
+@np.errstate(all="ignore")  # far from the values a form may overflow
 def solve(problem: Problem) -> Solution | None:
     """The coefficients with the smallest sum of squares; None where the form is defined for no start."""
     form = problem.form
-    with np.errstate(all="ignore"):  # far from the values a form may overflow
-        best = np.empty(0) if not form.nonlinear else _searched(problem)
-    if best is None:
-        return None
-    inner = problem.inner(best)
-    if inner.cost == np.inf:
+    best = np.empty(0) if not form.nonlinear else _searched(problem)
+    inner = None if best is None else problem.inner(best)
+    if best is None or inner is None or inner.cost == np.inf:
         return None
     pairs = zip(form.coefficients, (*inner.coefficients.tolist(), *best.tolist()), strict=True)
     return Solution(dict(pairs), best, inner)

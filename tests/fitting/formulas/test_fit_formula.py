@@ -146,6 +146,18 @@ def test_no_coefficients() -> None:
     assert fitted.predict({"P": 64, "m": 1e6}).value == 64.0
 
 
+@pytest.mark.filterwarnings("error")
+def test_forms_that_overflow_far_from_the_values() -> None:
+    fitted = one(measured(lambda P, m: 1e-3 * P), "a*exp(k*m) + b*P")
+    assert fitted.smape == pytest.approx(0.0, abs=1e-6)
+    assert one(measured(lambda P, m: 1e-3 * P), "exp(exp(exp(a*P)))").predict({"P": 1e20, "m": 1}).value > 0
+
+
+def test_values_beyond_floats_are_refused() -> None:
+    with pytest.raises(InputError, match="1e-140"):
+        one(measured(lambda P, m: 1e200 * P), "a*P")
+
+
 @pytest.mark.parametrize(
     ("formula", "kinds", "words"),
     [
@@ -273,6 +285,7 @@ def test_json() -> None:
         ("a*P", {"level": 1.0}, "level"),
         ("a*P", {"weighting": "none"}, "weighting"),
         ("a*", {}, "syntax error"),
+        ("a*1e200*P", {}, "not finite at measured points"),
         ([], {}, "no formula"),
         ([3], {}, "not a formula"),
         ("a*P", {"machine": "no-such-machine"}, "no-such-machine"),
