@@ -1,0 +1,1 @@
+"""Plots of how the problem has to grow with the machine."""
