@@ -1,4 +1,5 @@
-# Everything runs in .venv, which is made anew when pyproject.toml changes. Needs Python 3.11 or newer and make.
+# Everything runs in .venv, which is made anew when pyproject.toml changes; other simulators in .peers. Needs Python 3.11 or newer
+# and make.
 
 PYTHON ?= python3
 EXTRAS ?= dev,fast,plot,sym,report,dist,opt,parquet
@@ -14,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint types benchmark clean
+.PHONY: help venv demo test test-all lint types benchmark peers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -53,6 +54,14 @@ types: venv  ## check the types (mypy)
 benchmark: venv  ## measure the speed
 	@$(BIN)/python -m pytest -m benchmark -s $(ARGS)
 
+peers: .peers/.installed  ## run SimGrid and Ciw anew and compare them with what is recorded of them; some 10 minutes
+	@.peers/bin/python -m tests.peers .peers $(ARGS)
+
+.peers/.installed: pyproject.toml
+	@$(PYTHON) -m venv --clear .peers
+	@.peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'ciw>=3'
+	@touch $@
+
 clean:  ## remove .venv and everything that was generated
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
+	rm -rf .venv .peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
 	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

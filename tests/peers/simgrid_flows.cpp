@@ -1,7 +1,8 @@
-// All messages of a file, begun at once on a torus, by SimGrid's flow model with links in proportion to 1 / latency.
+// All messages of a file, begun at once, by the flow model that the settings choose.
 // usage: simgrid_flows FILE [--cfg=...]
-// FILE: the number of dimensions, the extents (that of the first changes fastest), the latency of a link in seconds;
-// then source, target and bytes of every message. Links have 1 GB/s in each direction.
+// FILE: the number of dimensions of a torus and its extents (that of the first changes fastest), or 0 and the hosts of a
+// star, each with a link up and one down; the latency of a link in seconds; then source, target and bytes of every
+// message. Links have 1 GB/s in each direction.
 // It prints the simulated time in us and the CPU seconds of the simulation, without reading and making the platform.
 #include <cstdint>
 #include <cstdio>
@@ -27,17 +28,24 @@ static std::pair<NetPoint*, NetPoint*> host(sg::NetZone* zone, const std::vector
   return {made->get_netpoint(), nullptr};
 }
 
+static void star(unsigned long hosts, double latency_s)
+{
+  auto* zone = sg::create_star_zone("star");
+  for (unsigned long number = 0; number < hosts; number++) {
+    auto* leaf = zone->create_host("host-" + std::to_string(number), 1e9)->seal();
+    auto* link = zone->create_split_duplex_link("link-" + std::to_string(number), 1e9)->set_latency(latency_s)->seal();
+    zone->add_route(leaf->get_netpoint(), nullptr, nullptr, nullptr, {{link, sg::LinkInRoute::Direction::UP}}, true);
+  }
+  zone->seal();
+}
+
 int main(int argc, char** argv)
 {
   sg::Engine engine(&argc, argv);
-  for (const char* setting : {"network/model:CM02", "cpu/model:Cas01", "network/weight-S:0", "network/TCP-gamma:0",
-                              "network/crosstraffic:0"})
-    sg::Engine::set_config(setting);
-
   std::ifstream file(argv[1]);
   unsigned dimensions;
   file >> dimensions;
-  std::vector<unsigned long> extents(dimensions);
+  std::vector<unsigned long> extents(dimensions > 0 ? dimensions : 1);
   unsigned long hosts = 1;
   for (auto& extent : extents) {
     file >> extent;
@@ -45,9 +53,12 @@ int main(int argc, char** argv)
   }
   double latency_s;
   file >> latency_s;
-  sg::create_torus_zone("torus", nullptr, extents, {host, {}, {}}, 1e9, latency_s,
-                        sg::Link::SharingPolicy::SPLITDUPLEX)
-      ->seal();
+  if (dimensions > 0)
+    sg::create_torus_zone("torus", nullptr, extents, {host, {}, {}}, 1e9, latency_s,
+                          sg::Link::SharingPolicy::SPLITDUPLEX)
+        ->seal();
+  else
+    star(hosts, latency_s);
   std::vector<sg::Host*> host_of(hosts);
   for (unsigned long number = 0; number < hosts; number++)
     host_of[number] = engine.host_by_name("host-" + std::to_string(number));

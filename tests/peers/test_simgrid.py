@@ -5,8 +5,6 @@ Needs a C++ compiler and SimGrid (Debian: g++, libsimgrid-dev). Tori have odd ex
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import time
 from pathlib import Path
 from random import Random
@@ -20,6 +18,9 @@ from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run
 from simcodesign.generate.lower import make_plan
 from tests.builders import read_machine
+from tests.peers.simgrid_runs import NotThereError, compile_program
+from tests.peers.simgrid_runs import run as run_simgrid
+from validation.peers.simgrid import PLAIN, Flows
 
 pytestmark = pytest.mark.benchmark
 
@@ -50,21 +51,10 @@ PATTERNS: dict[str, tuple[tuple[int, ...], Messages]] = {
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """SimGrid's side, compiled."""
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    made = tmp_path_factory.mktemp("simgrid") / "flows"
-    source = Path(__file__).with_name("simgrid_flows.cpp")
-    done = subprocess.run(["g++", "-O2", "-std=c++17", source, "-o", made, "-lsimgrid"], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"needs SimGrid's headers and library: {done.stderr.splitlines()[0]}")
-    return made
-
-
-def as_text(shape: tuple[int, ...], messages: Messages) -> str:
-    """For SimGrid, whose first dimension is the one in which neighbours have consecutive numbers; ours is the last."""
-    ranks = np.arange(np.prod(shape)).reshape(shape[::-1]).transpose().ravel()
-    rows = [f"{ranks[source]} {ranks[target]} {size_bytes}" for source, target, size_bytes in messages]
-    return "\n".join([f"{len(shape)} {' '.join(map(str, shape))} 1e-6", *rows])
+    try:
+        return compile_program(tmp_path_factory.mktemp("simgrid"))
+    except NotThereError as error:
+        pytest.skip(str(error))
 
 
 def as_schedule(ranks: int, messages: Messages) -> str:
@@ -83,11 +73,8 @@ def as_schedule(ranks: int, messages: Messages) -> str:
 def test_flows(name: str, program: Path, tmp_path: Path) -> None:
     shape, messages = PATTERNS[name]
     ranks = int(np.prod(shape))
-    (tmp_path / "flows.txt").write_text(as_text(shape, messages))
     (tmp_path / "flows.goal").write_text(as_schedule(ranks, messages))
-    command = [program, tmp_path / "flows.txt", "--cfg=network/optim:Full", "--log=root.thres:error"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    makespan_us, theirs_s = map(float, printed.split())
+    makespan_us, theirs_s = run_simgrid(program, Flows(tuple(messages), shape), PLAIN, tmp_path)
 
     torus = read_machine(
         f"simcodesign: 1\nname: torus\nnodes: {ranks}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n  sends: one_by_one\n  startup: 0 s\n"
