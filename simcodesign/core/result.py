@@ -63,7 +63,8 @@ class Result(PlainResult):
     the whole machine, idle parts too): None where the machine states no power. A forecast's peak is P_max, all
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
     ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
-    share that is blocked; ``requests``: each of them, in a simulation. None where there is no such stream.
+    share that is blocked; ``link_load``: the share of the time that the busiest link is busy, 0 where links are not
+    looked at; ``requests``: each of them, in a simulation. None where there is no such stream.
     ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``basis``: what a forecast
     consists of where it is not the sum over the program (of programs in Python). ``pipelined``: of a forecast
     of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
@@ -114,6 +115,7 @@ class Result(PlainResult):
     power_profile: PowerProfile | None = field(default=None, repr=False)
     response_s: FloatOrArray | None = None
     blocked: FloatOrArray | None = None
+    link_load: FloatOrArray | None = None
     requests: Requests | None = field(default=None, repr=False)
     formulas: tuple[str, ...] = ()
     basis: tuple[str, ...] = ()
@@ -180,7 +182,7 @@ class Result(PlainResult):
         if self.power_profile is not None and len(self.power_profile.watts) <= MOST_LISTED:
             shown["power_profile"] = self.power_profile
         if self.response_s is not None:
-            shown |= attributes_of(self, "response_s", "blocked")
+            shown |= attributes_of(self, "response_s", "blocked", "link_load")
         if self.algorithms:
             shown["algorithms"] = self.algorithms
         if self.formulas:

@@ -198,6 +198,12 @@ def check_model(network: Network, place: Place) -> None:
             raise InputError(what, place, value=getattr(network, key))
 
 
+def check_saturation(network: Network, place: Place) -> None:
+    """InputError unless links may be busy for some share of the time."""
+    if not 0 < network.saturation <= 1:
+        raise InputError("network.saturation", place, value=network.saturation, allowed="above 0, up to 1")
+
+
 def check_sharing(network: Network, place: Place) -> None:
     """InputError for fair shares of links that store whole messages; for packets in LogGOPS, of no size, or stored by
     links that are not all as fast as messages."""

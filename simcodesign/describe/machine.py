@@ -30,6 +30,7 @@ from simcodesign.describe.constants import (
     check_model,
     check_occupancy,
     check_own_links,
+    check_saturation,
     check_sharing,
     clocked,
     only_of,
@@ -87,6 +88,7 @@ class Machine:
         check_interfaces(self.network, self.place)
         check_local(self.network, self.processors_per_node, self.place)
         check_sharing(self.network, self.place)
+        check_saturation(self.network, self.place)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
             check_memory(self.memory, self.place)

@@ -147,6 +147,9 @@ class Network:
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
     ``m reduction_per_byte_s``; by default it takes no time.
 
+    ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
+    let through was measured on the network, or by a simulator that has them (docs/buffers.md).
+
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
     """
@@ -178,6 +181,7 @@ class Network:
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
     reduction_per_byte_s: FloatOrArray | None = None
+    saturation: float = 1.0
 
     @property
     def bytes_hold_sender(self) -> bool:

@@ -87,7 +87,7 @@ def measured(
         demands=_demand_times(point, plan, log),
         algorithms=algorithms_taken(Evaluation.at_ranks(point).program),
         **powers,
-        **_open_stream(plan, log),
+        **_open_stream(plan, log, makespan),
     )
 
 
@@ -120,7 +120,7 @@ def _as_done(plan: Plan, log: Log) -> Plan:
     return replace(plan, duration_s=duration_s, size_bytes=size_bytes)
 
 
-def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
+def _open_stream(plan: Plan, log: Log, makespan_s: float) -> dict[str, Any]:
     """What became of the requests of a program of arrivals."""
     if plan.requests is None:
         return {}
@@ -131,7 +131,9 @@ def _open_stream(plan: Plan, log: Log) -> dict[str, Any]:
     order = np.argsort(arrived, kind="stable")
     requests = Requests(arrived[order], left[order], plan.requests.source[order])
     served = requests.response_s
+    links_busy_s = log.busy_s[plan.stations.kind == LINK]
     return {
+        "link_load": float(links_busy_s.max(initial=0.0)) / (makespan_s or 1.0),
         "requests": requests,
         "response_s": float(served.mean()) if len(served) else 0.0,
         "blocked": requests.blocked / len(requests),

@@ -59,6 +59,15 @@ class OpenEvaluation:
         most = float(rate.max()) / highest
         raise InputError(what, place, allowed=f"a load below 1: a rate of a rank below {most:.6g} per second")
 
+    def check_links(self, load: FloatOrArray, rate: Floats, place: Place) -> None:
+        """InputError at a single design point where the busiest link has a load of ``network.saturation`` or more."""
+        most = self.design_point.machine.network.saturation
+        if self.design_point.shape or load < most:
+            return
+        what = f"the busiest link has a load of {float(load):.4g}, and saturates at {most:g} (network.saturation)"
+        below = float(rate.max()) * most / float(load)
+        raise InputError(what, place, allowed=f"a rate of a rank below {below:.6g} per second")
+
     def at_every_point(self, value: FloatOrArray) -> FloatOrArray:
         """One number for a single design point, else an array of their shape."""
         shape = self.design_point.shape
@@ -74,6 +83,7 @@ class StreamForecast:
     blocked: FloatOrArray
     response_s: FloatOrArray  # mean of those served
     last_s: FloatOrArray  # the last arrival, in the mean
+    link_load: FloatOrArray = 0.0
     messages: FloatOrArray = 0.0
     message_bytes: FloatOrArray = 0.0
     disk_bytes: FloatOrArray = 0.0

@@ -33,12 +33,14 @@ MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True)
 class Crowd:
-    """Messages under way: their mean latency (...), the load of every station (..., S) and the stations' names."""
+    """Messages under way: their mean latency (...), the load of every station (..., S) and the stations' names, and the
+    load of the busiest link (...)."""
 
     latency_s: FloatOrArray
     load: _Floats
     names: Sequence[str]
     formula: str
+    link_load: FloatOrArray
 
 
 def crowd(
@@ -62,7 +64,7 @@ def crowd(
         uniform = uniform_latency(design_point.machine.network, rate[..., 0], size[..., 0], spread)
         load = np.asarray(uniform.utilisation)[..., None]
         name = f"{kind} at every link and interface ({uniform.formula})"
-        return Crowd(uniform.latency_s, load, ["the busiest link or interface"], name)
+        return Crowd(uniform.latency_s, load, ["the busiest link or interface"], name, uniform.link_load)
     return _counted(step, machine, design_point, count, rate, size, spread, formula)
 
 
@@ -120,7 +122,10 @@ def _counted(
     weight = count[..., source] * share
     mean_latency = np.sum(np.where(weight > 0, weight * latency, 0.0), axis=-1) / weight.sum(axis=-1)
     names = _Names(design_point.machine, stations)
-    return Crowd(mean_latency, np.asarray(passing * mean), names, formula)
+    load = np.asarray(passing * mean)
+    link_load = np.max(load[..., is_link], axis=-1, initial=0.0)
+    mean_latency = np.where(link_load >= network.saturation, np.inf, mean_latency)
+    return Crowd(mean_latency, load, names, formula, link_load)
 
 
 def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, float]:

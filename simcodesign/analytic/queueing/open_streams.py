@@ -84,6 +84,7 @@ def _together(parts: Sequence[StreamForecast], evaluation: OpenEvaluation) -> Re
         disk_bytes=total("disk_bytes"),
         response_s=every(response),
         blocked=every(blocked / (served + blocked)),
+        link_load=every(np.max(np.broadcast_arrays(*(np.asarray(part.link_load) for part in parts)), axis=0)),
         formulas=tuple(evaluation.formulas),
     )
     return _with_power(result, total("busy_j"), evaluation)
@@ -123,12 +124,14 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     total = count.sum(axis=-1)
     message, weight = _message(step, evaluation, count, size)
     every, response = total, np.sum(weight * np.asarray(message.arrival_s), axis=-1) / total
+    link_load: FloatOrArray = 0.0
     if evaluation.queueing:
         spread = product_variation(visit_factors(machine, "network", step.varies))
         crowded = crowd(step, machine, evaluation.design_point, count, rate, size, spread)
         evaluation.note(crowded.formula)
         evaluation.check_load(crowded.load, crowded.names, rate, step.place)
-        response = np.asarray(crowded.latency_s)
+        evaluation.check_links(crowded.link_load, rate, step.place)
+        response, link_load = np.asarray(crowded.latency_s), crowded.link_load
     busy = np.sum(weight * (np.asarray(message.send_s) + message.receive_s), axis=-1)
     watts, per_byte = machine.network.dynamic_power_w or 0.0, machine.network.energy_per_byte_j or 0.0
     sent = np.sum(count * size, axis=-1)
@@ -138,6 +141,7 @@ def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
         blocked=np.zeros(()),
         response_s=response,
         last_s=last_s(count, rate),
+        link_load=link_load,
         messages=total,
         message_bytes=sent,
         busy_j=busy * _of_points(watts) + sent * _of_points(per_byte),

@@ -73,7 +73,8 @@ class Latency:
     """Means over all messages, from the beginning of the send to the arrival of the last byte.
 
     ``empty_s``: on an empty network; ``waiting_s``: at links and interfaces; ``utilisation``: of the busiest station;
-    ``saturation_per_s``: the rate of every host at which that is 1. From there on waits are ``inf``.
+    ``link_load``: of the busiest link; ``saturation_per_s``: the rate of every host at which the first station is busy
+    all the time, or the first link for the share ``Network.saturation``. From there on waits are ``inf``.
     """
 
     formula: str
@@ -81,6 +82,7 @@ class Latency:
     empty_s: FloatOrArray
     waiting_s: FloatOrArray
     utilisation: FloatOrArray
+    link_load: FloatOrArray
     saturation_per_s: FloatOrArray
 
 
@@ -153,17 +155,16 @@ def _counted(topology: Topology, doors: bool) -> tuple[Kinds, float, float]:
 def saturation_per_s(
     network: Network, size_bytes: ArrayLike, *, links: bool = True, interfaces: bool = True
 ) -> FloatOrArray:
-    """The rate of every host at which the first link or interface is busy all the time; ``inf`` if none ever is. Links
-    may differ."""
+    """The rate of every host at which the first interface is busy all the time, or the first link for the share
+    ``network.saturation``; ``inf`` if none ever is. Links may differ."""
     law = None if network.links_differ else busiest_link(network.topology)
     service = _Service.of(network, size_bytes, links, interfaces)
     if law is None:
         traffic = uniform_traffic(network.topology, by_group=network.links_differ)
-        busy = service.busy(traffic.load, traffic.group)
+        busy = service.links_busy(traffic.load, traffic.group)
     else:
-        busy = service.busy(np.array([law.uniform]), np.zeros(1, np.int64))
-    with np.errstate(divide="ignore"):
-        return _plain(1 / busy)
+        busy = service.links_busy(np.array([law.uniform]), np.zeros(1, np.int64))
+    return _plain(service.saturation_per_s(busy))
 
 
 def uniform_latency(
@@ -192,21 +193,22 @@ def uniform_latency(
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
-    busy = service.busy(traffic.load, traffic.group)
+    links_busy = service.links_busy(traffic.load, traffic.group)
     merging = not independent and not np.any(spread)
     waits = _link_waits_s(traffic, rate, service, spread, merging) + _interface_waits_s(
         traffic, rate, service, spread, merging
     )
+    waits = np.where(rate * links_busy >= network.saturation, np.inf, waits)
     empty = np.broadcast_to(_empty_s(network, traffic, size_bytes, service, links), waits.shape)
-    with np.errstate(divide="ignore"):
-        saturation = np.broadcast_to(1 / busy, waits.shape)
+    busy = np.maximum(links_busy, service.interface_busy)
     return Latency(
         formula="Kruskal-Snir-Weiss" if merging else "Kleinrock's independence",
         latency_s=_plain(empty + waits),
         empty_s=_plain(empty),
         waiting_s=_plain(waits),
         utilisation=_plain(np.broadcast_to(rate * busy, waits.shape)),
-        saturation_per_s=_plain(saturation),
+        link_load=_plain(np.broadcast_to(rate * links_busy, waits.shape)),
+        saturation_per_s=_plain(np.broadcast_to(service.saturation_per_s(links_busy), waits.shape)),
     )
 
 
@@ -254,13 +256,15 @@ def check_one_interface(network: Network, place: Place | None = None) -> None:
 @dataclass(frozen=True)
 class _Service:
     """How long a message occupies each link and each interface; 0 where they are not shared. ``link_s``: the slowest
-    link, ``group_s`` (..., G): one of each group of the topology, or of the only kind where links are alike."""
+    link, ``group_s`` (..., G): one of each group of the topology, or of the only kind where links are alike. Links
+    carry no more than the share ``saturation`` of what they could."""
 
     link_s: _Floats
     interface_s: _Floats
     group_s: _Floats
     full_duplex: bool = True
     interfaces: int = 1  # of a node
+    saturation: float = 1.0
 
     @classmethod
     def of(cls, network: Network, size_bytes: ArrayLike, links: bool, interfaces: bool) -> _Service:
@@ -271,13 +275,22 @@ class _Service:
         group = link[..., None]
         if links and network.links_differ:
             group = size[..., None] * group_table(network.links_s_per_byte)
-        return cls(link, interface, group, network.interfaces.is_full_duplex, network.interfaces.count)
+        duplex, count = network.interfaces.is_full_duplex, network.interfaces.count
+        return cls(link, interface, group, duplex, count, network.saturation)
 
-    def busy(self, load: _Floats, group: _Ints) -> _Floats:
-        """Utilisation of the busiest station, per message per second of every host, of which links have ``load``."""
-        passed = (1 if self.full_duplex else 2) / self.interfaces
-        links = np.max(load * self.group_s[..., group], axis=-1, initial=0.0)
-        return np.asarray(np.maximum(links, passed * self.interface_s))
+    def links_busy(self, load: _Floats, group: _Ints) -> _Floats:
+        """Utilisation of the busiest link, per message per second of every host, of which links have ``load``."""
+        return np.asarray(np.max(load * self.group_s[..., group], axis=-1, initial=0.0))
+
+    @property
+    def interface_busy(self) -> _Floats:
+        """Utilisation of the interfaces, per message per second of every host."""
+        return np.asarray((1 if self.full_duplex else 2) / self.interfaces * self.interface_s)
+
+    def saturation_per_s(self, links_busy: _Floats) -> _Floats:
+        """The rate of every host at which an interface is busy all the time, or a link as long as it can be."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / np.maximum(links_busy / self.saturation, self.interface_busy))
 
 
 def _empty_s(

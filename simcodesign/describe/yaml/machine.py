@@ -22,6 +22,7 @@ from simcodesign.describe.constants import (
     check_not_former,
     check_occupancy,
     check_own_links,
+    check_saturation,
     check_sharing,
     dimension_at,
 )
@@ -175,7 +176,7 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    others = ("topology", "hops_hold_sender", "interfaces", "node", "socket", *CHOICES)
+    others = ("topology", "hops_hold_sender", "interfaces", "node", "socket", "saturation", *CHOICES)
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
     values = _constants(entry, "network", others, {"bandwidth": per_byte})
@@ -187,12 +188,15 @@ def _network(entry: Entry, nodes: int, folder: Path) -> Network:
     topology = _topology(items["topology"], nodes, folder)
     interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
     own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
+    if "saturation" in items:
+        own["saturation"] = items["saturation"].number()
     network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, **own)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
     check_occupancy(network, "link", stated.place)
     stated = items.get("interfaces", entry)
     check_occupancy(network, "interface", stated.place)
     check_interfaces(network, stated.place)
+    check_saturation(network, items.get("saturation", entry).place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
     check_sharing(network, items.get("sharing", entry).place)

@@ -21,6 +21,7 @@ from simcodesign.report.results.tables import (
     case_title,
     footprint_facts,
     iteration_facts,
+    link_facts,
     longest_path_line,
     pipelined_lines,
     shared_links_line,
@@ -43,6 +44,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *iteration_facts(simulation),
         *footprint_facts(simulation),
         *use_facts(simulation),
+        *link_facts(simulation),
     ]
     return [
         case_title(simulation, "forecast against simulation"),

@@ -173,6 +173,8 @@ def _message_rows(network: Network) -> Rows:
     yield "links are shared", _sharing_text(network)
     per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
     yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
+    if network.saturation < 1:
+        yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
     yield "interfaces of a node", _interfaces_text(network)
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.model == "hockney" and network.per_byte_s:

@@ -265,6 +265,11 @@ def station_table(stations: StationUses, most: int) -> RenderableType:
     return table
 
 
+#: Networks whose routers have buffers for few packets may carry no more than this on their busiest link.
+MOST_LINK_LOAD = 0.6
+BUFFERS = "; with the finite buffers of routers, which are not modelled, a network may saturate here (docs/buffers.md)"
+
+
 def _requests(result: Result) -> list[tuple[str, str]]:
     """What became of the requests of an open stream."""
     if result.response_s is None:
@@ -272,7 +277,14 @@ def _requests(result: Result) -> list[tuple[str, str]]:
     rows = [] if result.requests is None else [("requests", f"{len(result.requests):,}")]
     rows += [("response time", time_text(result.response_s))]
     blocked = float(result.blocked or 0.0)
-    return [*rows, ("blocked", f"{blocked:.3%}")] if blocked else rows
+    rows += [("blocked", f"{blocked:.3%}")] if blocked else []
+    return [*rows, *link_facts(result)]
+
+
+def link_facts(result: Result) -> list[tuple[str, str]]:
+    """How busy the busiest link of an open stream is, and what that means for networks with finite buffers."""
+    load = float(result.link_load or 0.0)
+    return [("busiest link", f"{load:.1%} of the time{BUFFERS if load > MOST_LINK_LOAD else ''}")] if load else []
 
 
 def _headline(result: Result) -> RenderableType:

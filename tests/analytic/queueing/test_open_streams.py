@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import phase_formula
 from simcodesign.analytic.requirements_per_process import requirements_of
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
+from simcodesign.core.result import Result
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
@@ -250,3 +254,55 @@ WRONG = {
 def test_what_cannot_be_forecast(step: str) -> None:
     with pytest.raises(InputError, match=WRONG[step]):
         forecast(workload(step), machine(), {"P": 2})
+
+
+# Links that saturate early.
+
+
+ONE_WAY = "to: network, rate: r, requests: 500, bytes: 1e6, destination: 1, when: rank == 0"
+
+
+@pytest.mark.parametrize("stream", ["to: network, rate: r, requests: 50, bytes: 1e6", ONE_WAY])
+def test_a_ceiling_of_the_load_of_links(stream: str) -> None:
+    """On a ring of 4 hosts a message takes 1 ms on a link; every host sends a third of its messages to either
+    neighbour, and those to the opposite host over two links: 2/3 of a message a link."""
+    share = 1.0 if stream == ONE_WAY else 2 / 3
+    free = machine()
+    early = replace(free, network=replace(free.network, saturation=0.6))
+    rates = np.array([0.2, 0.5, 0.65]) / share * 1e3
+    result = forecast(workload(stream), early, {"P": 4, "r": rates})
+    assert result.link_load == pytest.approx([0.2, 0.5, 0.65])
+    assert list(np.isfinite(result.response_s)) == [True, True, False]
+    same = forecast(workload(stream), free, {"P": 4, "r": rates}).response_s
+    assert np.asarray(result.response_s)[:2].tolist() == np.asarray(same)[:2].tolist()
+    with pytest.raises(InputError, match=r"load of 0\.65.*saturates at 0\.6"):
+        forecast(workload(stream), early, {"P": 4, "r": float(rates[2])})
+    assert np.isfinite(forecast(workload(stream), free, {"P": 4, "r": float(rates[2])}).response_s)
+
+
+def test_the_busiest_link_of_a_simulation() -> None:
+    """That of its table of stations; above 60 % the answer warns of buffers."""
+    for rate, warns in ((100.0, False), (900.0, True)):
+        result = simulate(workload(ONE_WAY), machine(), {"P": 4, "r": rate}, effects="links")
+        table = result.station_table()
+        assert result.link_load == pytest.approx(table[table["kind"] == "link"]["utilisation"].max())
+        assert result.link_load == pytest.approx(rate * 1e-3, rel=0.1)
+        assert ("docs/buffers.md" in shown(result)) == warns
+
+
+def shown(result: Result) -> str:
+    console = Console(width=200, record=True, file=StringIO())
+    for part in simulation_tables(result):
+        console.print(part)
+    return console.export_text()
+
+
+@pytest.mark.parametrize("saturation", ["0", "1.1", "-1", "x"])
+def test_bad_saturation(saturation: str) -> None:
+    text = (
+        "simcodesign: 1\nname: m\nnodes: 4\nprocessor: {rate: 1 GFLOP/s}\n"
+        "network: {startup: 1 us, bandwidth: 1 GB/s, topology: {kind: torus}, saturation: %s}\n"
+    )
+    assert builders.read_machine(text % 0.5).network.saturation == 0.5
+    with pytest.raises(InputError, match=r"m\.yaml:5: network\.saturation"):
+        builders.read_machine(text % saturation)

@@ -292,6 +292,22 @@ def test_saturation_and_beyond() -> None:
     assert saturation_per_s(doors, 4.0, links=False, interfaces=False) == math.inf
 
 
+def test_links_that_saturate_early() -> None:
+    """A link is busy 8/15 of a message's 4 s for each message per second of every host, on 16 hosts of a hypercube."""
+    early = replace(plain(HypercubeTopology(16)), saturation=0.7)
+    most = float(saturation_per_s(early, 4.0, interfaces=False))
+    assert most == pytest.approx(0.7 * 15 / 8 / 4)
+    rates = np.array([0.5, 0.999, 1.001, 1.2]) * most
+    latency = uniform_latency(early, rates, 4.0, interfaces=False)
+    free = uniform_latency(replace(early, saturation=1.0), rates, 4.0, interfaces=False)
+    assert list(np.isfinite(latency.latency_s)) == [True, True, False, False]
+    assert np.asarray(latency.latency_s)[:2].tolist() == np.asarray(free.latency_s)[:2].tolist()
+    assert latency.link_load == pytest.approx(rates * 4 * 8 / 15)
+    assert latency.saturation_per_s == pytest.approx([most] * 4)
+    doors = replace(plain(HypercubeTopology(16), 1.0, 1.0), saturation=0.7)
+    assert saturation_per_s(doors, 4.0) == pytest.approx(1 / 4)  # interfaces have no such limit
+
+
 def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() -> None:
     several = plain(CrossbarTopology(4), 0.0, 1.0, count=2)
     assert saturation_per_s(several, 4.0) == pytest.approx(2 / 4)
