@@ -20,6 +20,7 @@ from simcodesign.fitting import diagnostics
 from simcodesign.fitting.fit import Fit, Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Factor, Model, Term
+from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.selection.candidate_fits import Block, grown, pairs, product, singles, solve
 from simcodesign.fitting.selection.candidates import Limits, candidates
 from simcodesign.fitting.selection.exponent_sets import EXTRAP, exponent_set
@@ -606,3 +607,18 @@ def test_terms_that_overflow_are_left_out() -> None:
     points = np.array([[2.0, 1e20], [4.0, 1e21], [8.0, 1e22], [16.0, 1e23], [32.0, 1e24]])
     (one,) = fit(Measurements(("p", "n"), points, ("main",), ("time",), 3.0 * points[None, :, :1]))
     assert one.predict((64.0, 1e24)).value == pytest.approx(192.0, rel=1e-6)
+
+
+def test_a_series_of_zeros_beside_others_is_predicted_after_a_pickle(tmp_path: Path) -> None:
+    """It has constants alone, so that no term of the others is left in its table."""
+    rows = [
+        f"{p},{m},{name},{value}"
+        for p in (2, 4, 8, 16, 32)
+        for m in (2, 4, 8, 16, 32)
+        for name, value in (("a", 0), ("b", p * m))
+    ]
+    file = tmp_path / "runs.csv"
+    file.write_text("\n".join(["p,m,metric,value", *rows]), encoding="utf-8")
+    zero, product = (pickle.loads(pickle.dumps(one)) for one in fit(read_measurements(file)))
+    assert (zero.metric, zero.predict({"p": 64, "m": 64}).value) == ("a", 0.0)
+    assert product.predict({"p": 64, "m": 64}).value == pytest.approx(4096)

@@ -57,6 +57,14 @@ def test_csv(file: Path) -> None:
     check(read_measurements(file, "sweep"))
 
 
+def test_columns_of_formulas_are_neither_axes_nor_measurements(file: Path) -> None:
+    table = pd.read_csv(file)
+    table.insert(len(table.columns) - 1, "formula_mine_s", 1.0)
+    table.insert(len(table.columns) - 1, "formula_mine_error", 0.5)
+    table.to_csv(file, index=False)
+    check(read_measurements(file))
+
+
 def test_parquet(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     pd.read_csv(file).to_parquet(tmp_path / "sweep.parquet")

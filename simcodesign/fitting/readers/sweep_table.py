@@ -2,13 +2,15 @@
 
 Axes with numbers are parameters; one with texts (``network.topology.kind``) makes a region of each of its texts; the
 axis ``seed`` numbers repetitions. Every column of results is a metric (``simulated_makespan_s``). An empty result, as
-points that failed have, is a missing measurement; results of which there are none at all are left out.
+points that failed have, is a missing measurement; results of which there are none at all are left out, and so are times
+and errors of formulas (``formula_NAME_s``), which nobody measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +59,10 @@ class SweepTable:
 
     @property
     def axes(self) -> list[str]:
-        """The columns of what is varied."""
-        return [name for name in self.columns if name not in (POINT, ERROR, *self.results)]
+        """The columns of what is varied, which come before all results; those of formulas come after them."""
+        results = self.results
+        before = takewhile(lambda name: name not in results, self.columns)
+        return [name for name in before if name not in (POINT, ERROR)]
 
     def values(self, name: str) -> list[float]:
         """A column of results, nan where there is none. InputError for what is no number."""

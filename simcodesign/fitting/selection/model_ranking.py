@@ -91,6 +91,9 @@ class Ranked:
 
 def _taken(table: Shapes, chosen: NDArray[np.integer[Any]]) -> Shapes:
     there = (chosen >= 0)[..., None]
+    if not len(table.exponents):  # all models are constants
+        none = np.zeros((1, table.exponents.shape[-1]))
+        table = Shapes(none, none, none.astype(np.int64))
     taken = table.take(np.maximum(chosen, 0))
     return Shapes(taken.exponents * there, taken.logs * there, taken.collectives * there)
 
