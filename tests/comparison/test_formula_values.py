@@ -83,6 +83,8 @@ def test_loggop() -> None:
 def test_symbols_of_another_network_model() -> None:
     with pytest.raises(InputError, match=r"network\.startup, which logp has not"):
         values_of("t_s*P", bind(WORK, LOGGOPS))
+    with pytest.raises(InputError, match=r"hockney has no failures\.mtbf"):
+        values_of("failures.mtbf")
     with pytest.raises(InputError, match=r"network\.L, which hockney has not"):
         values_of("L*P")
     assert values_of(Formula("f", total=parse_text("L*P"), symbols={"L": parse_text("1 us")})).total_s == 1.6e-5

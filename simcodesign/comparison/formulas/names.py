@@ -19,6 +19,7 @@ from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, d
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.unit_check import dimension_of
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.design_point import DesignPoint, phases_with_constants, replaced_constants
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
@@ -79,6 +80,9 @@ class FormulaNames:
             if "." in name
             else self.known()
         )
+        if name in CONSTANTS and name not in self.point.machine.constants():
+            what = f"{self.point.machine.name} has no {name}"
+            raise InputError(what, place, value=text, allowed=f"a machine with {name}")
         raise InputError(f"unknown name {name!r}", place, value=text, allowed=nearest(name, known))
 
     def known(self) -> set[str]:
