@@ -332,7 +332,8 @@ class Memory:
 
     ``transfers``: whether what moves between the levels does so at all of them at once (``overlap``, so that the
     slowest counts), or at one after another (``in_turn``, so that the times add up: the Execution-Cache-Memory model of
-    Stengel, Treibig, Hager, Wellein, ICS 2015).
+    Stengel, Treibig, Hager, Wellein, ICS 2015). ``writebacks``: whether the stack model counts the lines that go back,
+    of kernels, whose stores are known; with ``sets`` they always count.
     """
 
     latency_s: FloatOrArray
@@ -343,6 +344,7 @@ class Memory:
     dynamic_power_w: FloatOrArray | None = None
     outstanding: FloatOrArray = 1.0
     transfers: str = OVERLAP
+    writebacks: bool = False
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""

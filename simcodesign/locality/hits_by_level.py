@@ -44,10 +44,23 @@ class Served(NamedTuple):
         return tuple(lines + written for lines, written in zip(missed, back, strict=False))
 
 
-def served_by_profile(profile: StackDistanceProfile, levels: Sequence[CacheGeometry], method: str) -> Served:
-    """By the stack model (``associativity``). Nothing is written back in it: a miss moves one line."""
+def served_by_profile(
+    profile: StackDistanceProfile,
+    levels: Sequence[CacheGeometry],
+    method: str,
+    intervals: StackDistanceProfile | None = None,
+) -> Served:
+    """By the stack model (``associativity``): a miss moves one line. ``intervals``: the largest distances of dirty
+    intervals (``stack.writebacks``), of which a cache writes back those that it misses; None: nothing is written back.
+    """
     hits = level_hits(profile, levels, method)
-    return Served(hits.fractions, hits.fractions[-1] * profile.line_bytes, hits.methods)
+    served = Served(hits.fractions, hits.fractions[-1] * profile.line_bytes, hits.methods)
+    if intervals is None or not levels:
+        return served
+    kept = np.cumsum(level_hits(intervals, levels, method).hits)
+    written_back = tuple(((intervals.accesses - kept) / profile.accesses).tolist())
+    traffic_bytes = served.traffic_bytes + written_back[-1] * profile.line_bytes
+    return served._replace(traffic_bytes=traffic_bytes, written_back=written_back)
 
 
 def served_by_distances(

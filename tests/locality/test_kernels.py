@@ -67,13 +67,14 @@ def blocked_matmul(n: int, b: int, count_c: str) -> Iterator[Touch]:
                         yield "C", i * n + j, STORE
 
 
-def stencil(n: int, sweeps: int) -> Iterator[Touch]:
+def stencil(n: int, sweeps: int, rows: int = 0, centre: bool = True) -> Iterator[Touch]:
     for sweep in range(sweeps):
         source, target = ("u", "v") if sweep % 2 == 0 else ("v", "u")
-        for i in range(1, n - 1):
+        for i in range(1, (rows or n) - 1):
             for j in range(1, n - 1):
                 for row, column in ((i - 1, j), (i, j - 1), (i, j), (i, j + 1), (i + 1, j)):
-                    yield source, row * n + column, LOAD
+                    if centre or (row, column) != (i, j):
+                        yield source, row * n + column, LOAD
                 yield target, i * n + j, STORE
 
 
@@ -115,7 +116,12 @@ def sizes(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     given_sizes: dict[str, Any] = {
         "matmul": {"n": draw(small), "count_c": draw(st.booleans())},
         "blocked_matmul": {"n": b * draw(st.integers(1, 3)), "b": b, "count_c": draw(st.sampled_from(C_COUNTED))},
-        "stencil": {"n": draw(st.integers(3, 8)), "sweeps": draw(small)},
+        "stencil": {
+            "n": draw(st.integers(3, 8)),
+            "sweeps": draw(small),
+            "rows": draw(st.sampled_from([0, 3, 9])),
+            "centre": draw(st.booleans()),
+        },
         "triad": {"n": draw(st.integers(1, 60)), "repeats": draw(small)},
         "fft": {"n": 2 ** draw(small), "twiddles": draw(st.booleans())},
         "random_access": {"n": draw(small), "updates": draw(st.integers(1, 400)), "seed": draw(seed)},
@@ -295,6 +301,7 @@ def test_sizes_that_are_whole_numbers_of_another_type() -> None:
         ("blocked_matmul", {"n": 4, "b": 2, "count_c": True}, "got True"),
         ("stencil", {"n": 2}, "from 3 up"),
         ("stencil", {"n": 5, "sweeps": 0}, "sweeps, got 0"),
+        ("stencil", {"n": 5, "rows": 2}, "rows, got 2 .*3 or more"),
         ("triad", {"n": 5, "repeats": -1}, "repeats, got -1"),
         ("fft", {"n": 12}, "fft: n, got 12 .*power of two"),
         ("fft", {"n": 1}, "from 2 up"),

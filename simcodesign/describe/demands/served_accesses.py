@@ -109,12 +109,12 @@ class _Lookup:
         """The kernel once: its own accesses, at every size of the design points."""
         words = {name: size for name, size in self.demand.sizes if isinstance(size, str)}
         numbers = {name: value(size, name) for name, size in self.demand.sizes if not isinstance(size, str)}
-        levels = self.levels(self.memory.line_bytes)
+        levels, writebacks = self.levels(self.memory.line_bytes), self.memory.writebacks
 
         def one(*sizes: float) -> tuple[float, Served]:
             key = tuple(sorted({**words, **dict(zip(numbers, sizes, strict=True))}.items()))
             try:
-                return _of_kernel(self.demand.kernel, key, self.memory.line_bytes, levels, self.method)
+                return _of_kernel(self.demand.kernel, key, self.memory.line_bytes, levels, self.method, writebacks)
             except InputError as error:
                 raise type(error)(str(error), self.demand.place) from None
 
@@ -185,6 +185,7 @@ def _of_kernel(
     line_bytes: int,
     levels: tuple[CacheGeometry, ...],
     method: str,
+    writebacks: bool,
 ) -> tuple[float, Served]:
     """Accesses of a kernel, and where they are served, from its own stream."""
     from simcodesign.locality.streams.kernels import kernel_trace
@@ -196,20 +197,26 @@ def _of_kernel(
         raise CapacityError(what, allowed=allowed)
     if method == SETS and levels:
         return float(trace.accesses), served_in_sets(trace, levels)
-    profile, loads = _profile_of_kernel(name, sizes, line_bytes)
-    served = served_by_profile(profile, levels, "auto" if method == SETS else method)
+    profile, intervals, loads = _profiles_of_kernel(name, sizes, line_bytes, writebacks)
+    served = served_by_profile(profile, levels, "auto" if method == SETS else method, intervals)
     return float(trace.accesses), served._replace(loads=loads)
 
 
 @lru_cache(maxsize=64)
-def _profile_of_kernel(
-    name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int
-) -> tuple[StackDistanceProfile, float]:
-    """The stack distances of a kernel, which are the same for all caches, and the share of loads."""
+def _profiles_of_kernel(
+    name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int, writebacks: bool
+) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
+    """The stack distances of a kernel, which are the same for all caches, those of its dirty intervals if
+    ``writebacks``, and the share of loads."""
     from simcodesign.locality.streams.kernels import kernel_trace
 
     trace = kernel_trace(name, **dict(sizes))
-    return stack_profile(trace, line_bytes), 1 - trace.stores / trace.accesses
+    loads = 1 - trace.stores / trace.accesses
+    if not writebacks:
+        return stack_profile(trace, line_bytes), None, loads
+    from simcodesign.locality.stack.writebacks import profiles_with_writebacks
+
+    return *profiles_with_writebacks(trace, line_bytes), loads
 
 
 def _near(profile: StackDistanceProfile, lines: int) -> StackDistanceProfile:

@@ -296,7 +296,7 @@ def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
     entry = items["memory"]
     if "caches" not in items and {*entry.mapping()} == {"capacity"}:
         return None
-    values = _constants(entry, "memory", ("line", "hits", "capacity", "transfers"))
+    values = _constants(entry, "memory", ("line", "hits", "capacity", "transfers", "writebacks"))
     for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
         if name not in values:
             raise InputError(f"{keys} is missing", entry.place)
@@ -306,7 +306,8 @@ def _memory(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
     caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
     hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
     transfers = given["transfers"].text(TRANSFERS) if "transfers" in given else Memory.transfers
-    return Memory(**values, caches=caches, line_bytes=line, hits=hits, transfers=transfers)
+    writebacks = given["writebacks"].flag() if "writebacks" in given else Memory.writebacks
+    return Memory(**values, caches=caches, line_bytes=line, hits=hits, transfers=transfers, writebacks=writebacks)
 
 
 def _capacity(items: Mapping[str, Entry]) -> float | None:

@@ -218,16 +218,19 @@ def _blocked_accesses(n: int, b: int, count_c: str, element_bytes: int) -> int:
 # --- Stencil, STREAM ------------------------------------------------------------------------------------------
 
 
-def _stencil(n: int, sweeps: int, element_bytes: int) -> Program:
+def _stencil(n: int, sweeps: int, rows: int, centre: bool, element_bytes: int) -> Program:
     """Jacobi: every sweep loads north, west, centre, east and south of one array and stores to the other."""
-    e, row = element_bytes, n * element_bytes
-    arrays = {"u": n * row, "v": n * row}
+    e, row, rows = element_bytes, n * element_bytes, rows or n
+    if rows < 3:
+        raise InputError("kernel stencil: rows", value=rows, allowed="3 or more; 0 for as many as n")
+    arrays = {"u": rows * row, "v": rows * row}
     u, v = _bases(arrays)
 
     def sweep(array: int, source: int, target: int) -> Loop:
-        points = tuple(Access(array, source + shift) for shift in (e, row, row + e, row + 2 * e, 2 * row + e))
+        shifts = (e, row, *((row + e,) if centre else ()), row + 2 * e, 2 * row + e)
+        points = tuple(Access(array, source + shift) for shift in shifts)
         point = (*points, Access(1 - array, target + row + e, STORE))
-        return Loop(n - 2, (row, row), (Loop(n - 2, (e, e), point),))
+        return Loop(rows - 2, (row, row), (Loop(n - 2, (e, e), point),))
 
     there, back = sweep(0, u, v), sweep(1, v, u)
     twice = (Loop(sweeps // 2, (0, 0), (there, back)),) if sweeps > 1 else ()
@@ -315,11 +318,13 @@ KERNELS: dict[str, Kernel] = {
             "stencil",
             "Jacobi sweeps of the 5-point stencil over a grid of n x n points, from one array into another",
             {
-                "n": Size("points of a side, with the border", least=3),
+                "n": Size("points of a side, or of a row, with the border", least=3),
                 "sweeps": Size("sweeps", default=1),
+                "rows": Size("rows of the grid, with the border; 0: n", least=0, default=0),
+                "centre": Size("whether the point itself is loaded, beside its four neighbours", default=True),
                 "element_bytes": _DOUBLE,
             },
-            lambda n, sweeps, element_bytes: 6 * (n - 2) ** 2 * sweeps,
+            lambda n, sweeps, rows, centre, element_bytes: (5 + centre) * (n - 2) * ((rows or n) - 2) * sweeps,
             _stencil,
         ),
         Kernel(
