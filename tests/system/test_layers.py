@@ -58,6 +58,7 @@ SLOW = {
     "simcodesign.locality.profile_files",
     "simcodesign.locality.stack.engine",
     "simcodesign.locality.stack.reuse",
+    "simcodesign.locality.stack.writebacks",
     "simcodesign.locality.streams.kernels",
     "simcodesign.locality.streams.lru_stack",
     "simcodesign.locality.traces.text_parser",
