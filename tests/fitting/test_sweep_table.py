@@ -13,7 +13,7 @@ from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.weights import block_of
 
-HEAD = "point,P,network.topology.kind,seed,forecast_makespan_s,simulated_makespan_s,simulated_disk_s,ratio,error\n"
+HEAD = "point,P,network.topology.kind,seed,forecast_makespan_s,simulated_makespan_s,simulated_disk_s,ratio,formula_x_s,error\n"
 ROWS = [
     (0, 2.0, "mesh", 1, 0.5, 1.0),
     (1, 2.0, "mesh", 2, 0.5, 1.5),
@@ -29,7 +29,7 @@ ROWS = [
 def text() -> str:
     rows = [
         ",".join("" if cell is None else str(cell) for cell in row)
-        + f",,{row[4] / (row[5] or 1)},{'' if row[5] else 'x'}"
+        + f",,{row[4] / (row[5] or 1)},0.125,{'' if row[5] else 'x'}"
         for row in ROWS
     ]
     return HEAD + "\n".join(rows) + "\n"
@@ -44,7 +44,12 @@ def file(tmp_path: Path) -> Path:
 
 def check(measurements: Measurements) -> None:
     assert measurements.parameters == ("P",)
-    assert {*measurements.metrics} == {"forecast_makespan_s", "simulated_makespan_s", "ratio"}  # no time at disks
+    assert {*measurements.metrics} == {
+        "forecast_makespan_s",
+        "simulated_makespan_s",
+        "ratio",
+        "formula_x_s",
+    }  # no time at disks
     mesh = measurements.select(["network.topology.kind=mesh"], ["simulated_makespan_s"])
     assert mesh.points.tolist() == [[2.0], [4.0]]
     assert np.array_equal(mesh.values, [[[1.0, 1.5], [0.75, np.nan]]], equal_nan=True)
@@ -109,7 +114,7 @@ def test_damaged(tmp_path: Path, old: str, new: str, place: str, word: str) -> N
     assert place in str(raised.value)
 
 
-@pytest.mark.parametrize("content", [HEAD, HEAD + "0,2,mesh,1,,,,,failed\n"])
+@pytest.mark.parametrize("content", [HEAD, HEAD + "0,2,mesh,1,,,,,,failed\n"])
 def test_without_results(tmp_path: Path, content: str) -> None:
     path = tmp_path / "sweep.csv"
     path.write_text(content, encoding="utf-8")

@@ -13,7 +13,7 @@ from simcodesign.fitting.fit import fit
 from simcodesign.fitting.formulas.fit_formula import fit_formula
 from simcodesign.fitting.formulas.write_formulas import write_formulas
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.readers.sweep_table import READINGS, TOTALS
+from simcodesign.fitting.readers.sweep_table import TOTALS
 from simcodesign.report.common.progress import fit_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.fits.formula_tables import FittedBeside, formula_tables, formulas_dict
@@ -57,9 +57,7 @@ def run_fit_formula(options: FitOptions) -> None:
 def _totals(options: FitOptions, measurements: Measurements) -> Measurements:
     """Of a sweep only the times of the whole program, unless --metric chooses: those of the simulation where there are
     any, else of the forecast."""
-    if options.model.metric or not all(name.startswith(READINGS) for name in measurements.metrics if name != "ratio"):
-        return measurements
-    for total in TOTALS:
+    for total in () if options.model.metric else TOTALS:
         if total in measurements.metrics:
             complain(f"note: fitted is {total} of the sweep (--metric for another column)")
             return measurements.select(metrics=[total])

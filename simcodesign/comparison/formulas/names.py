@@ -23,7 +23,7 @@ from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.design_point import DesignPoint, phases_with_constants, replaced_constants
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension
+from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension, hierarchy_values
 from simcodesign.describe.resources import COUNTS, PREFIX
 from simcodesign.describe.yaml.machine import OTHER_NAMES
 
@@ -161,13 +161,7 @@ class FormulaNames:
 
     @cached_property
     def _hierarchy(self) -> Mapping[str, tuple[FloatOrArray, Dimension]]:
-        """What is no constant of the cost models: sizes and latencies of caches, and the size of their lines."""
-        memory = self.point.machine.memory
-        if memory is None:
-            return {}
-        sizes = {f"caches.{level.name}.size": (float(level.size_bytes), SIZE) for level in memory.caches}
-        latencies = {f"caches.{level.name}.latency": (level.latency_s, TIME) for level in memory.caches}
-        return {"memory.line": (float(memory.line_bytes), SIZE)} | sizes | latencies
+        return hierarchy_values(self.point.machine)
 
     def _of_symbol(self, name: str, place: Place | None, text: str) -> NamedValue:
         symbol = SYMBOLS[name]

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODEL_OF, dimension_at
+from simcodesign.describe.machine import Machine
 
 #: The parameter of a workload that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"
@@ -80,3 +81,15 @@ PER_VALUE = f"seconds per value of a message, {VALUE} x network.per_byte"
 def constant_dimension(path: str) -> Dimension:
     """The dimension of a constant of a machine, by its path."""
     return dimension_named(dimension_at(path) or "count")
+
+
+def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimension]]:
+    """What formulas know of the memory of a machine beside the constants of cost models, with their dimensions: sizes
+    and latencies of caches, and the size of their lines."""
+    memory = machine.memory
+    if memory is None:
+        return {}
+    size, time = dimension_named("size"), dimension_named("time")
+    sizes = {f"caches.{level.name}.size": (float(level.size_bytes), size) for level in memory.caches}
+    latencies = {f"caches.{level.name}.latency": (level.latency_s, time) for level in memory.caches}
+    return {"memory.line": (float(memory.line_bytes), size)} | sizes | latencies

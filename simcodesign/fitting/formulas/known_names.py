@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.formulas.symbols import SYMBOLS
+from simcodesign.describe.formulas.symbols import SYMBOLS, hierarchy_values
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.yaml.machine import OTHER_NAMES
 
 
 @dataclass(frozen=True)
 class KnownNames:
     """``given``: values in SI units by name. ``of_machine``: the same of a machine, under all names that formulas have
-    for its constants (``t_s``, ``network.startup``, ``nodes``, ``machine.NAME``); what is given wins."""
+    for its constants (``t_s``, ``network.startup``, ``caches.L2.size``, ``nodes``, ``machine.NAME``); what is given
+    wins."""
 
     given: Mapping[str, float] = field(default_factory=dict)
     of_machine: Mapping[str, float] = field(default_factory=dict)
@@ -37,6 +39,13 @@ def names_of_machine(machine: Machine) -> dict[str, float]:
     values is left out."""
     constants, defined = machine.constants(), machine.names()
     symbols = {name: one.value(constants) for name, one in SYMBOLS.items() if one.path in constants}
+    memory = {name: value for name, (value, _) in hierarchy_values(machine).items()}
+    bandwidths = {
+        f"{path.removesuffix(key)}{other}": 1 / value
+        for path, value in constants.items()
+        for other, key in OTHER_NAMES.items()
+        if other.endswith("bandwidth") and path.rpartition(".")[2] == key and np.all(np.asarray(value) > 0)
+    }
     own = {f"{PREFIX}{name}": value for name, value in defined.items()}
-    every = {**symbols, **constants, **own, **defined}
+    every = {**symbols, **memory, **bandwidths, **constants, **own, **defined}
     return {name: float(value) for name, value in every.items() if np.ndim(value) == 0}

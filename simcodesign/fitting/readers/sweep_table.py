@@ -35,8 +35,9 @@ from simcodesign.fitting.readers.tidy_table import (
     is_finite,
 )
 
-#: The first and the last column of a sweep; how columns of results begin, and one that is called otherwise.
-POINT, ERROR, READINGS, RATIO = "point", "error", ("forecast_", "simulated_"), "ratio"
+#: The first and the last column of a sweep, how the columns of readings begin, and those of other results.
+POINT, ERROR, READINGS = "point", "error", ("forecast_", "simulated_")
+RATIO, OF_FORMULA = "ratio", "formula_"
 SEED = "seed"
 #: The times of the whole program, those of the simulation first.
 TOTALS = ("simulated_makespan_s", "forecast_makespan_s")
@@ -54,8 +55,10 @@ class SweepTable:
 
     @property
     def results(self) -> list[str]:
-        """The columns of results."""
-        return [name for name in self.columns if name.startswith(READINGS) or name == RATIO]
+        """The columns of results: from the first of a reading on."""
+        names = [*self.columns]
+        first = next(place for place, name in enumerate(names) if name.startswith(READINGS))
+        return [name for name in names[first:] if name != ERROR]
 
     @property
     def axes(self) -> list[str]:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from simcodesign.comparison.formulas.names import FormulaNames
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.derivative import names_in
 from simcodesign.core.expressions.expression import parse
-from simcodesign.describe.yaml.files import load_machine
+from simcodesign.describe.design_point import bind
+from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.describe.yaml.formulas import load_formulas
 from simcodesign.fitting.formulas.form import Form, form_of, linear_names
 from simcodesign.fitting.formulas.known_names import KnownNames, names_of_machine
@@ -84,6 +86,15 @@ def test_constants_of_a_machine() -> None:
     assert made.coefficients == ("c", "L")  # its network is Hockney's, which has no L
     # crossbar-16: a startup of 10 us, 100 MB/s, 16 nodes
     assert made.values(np.array([[4.0, 100.0]]), {"c": 3.0, "L": 1.0}) == pytest.approx(2e-5 + 3e-6 + 17)
+
+
+def test_names_of_a_machine_are_those_that_compare_knows() -> None:
+    machine = load_machine("xeon-cluster")
+    point = bind(load_workload("burst"), machine, {"P": 4})
+    known = FormulaNames(point)
+    values = names_of_machine(machine)
+    assert {"t_s", "network.bandwidth", "memory.line", "caches.L2.size", "nodes"} <= values.keys()
+    assert {name: known.one(name, None, name).value for name in values} == pytest.approx(values)
 
 
 def test_word_and_symbols(tmp_path: object) -> None:
