@@ -103,6 +103,27 @@ def test_round_trip(
     assert values == pytest.approx(simulated, rel=1e-9)
 
 
+@pytest.mark.thorough
+def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What compare says of the written formula at a point of the sweep is what the fit said there."""
+    table, written = tmp_path / "swept.csv", tmp_path / "fitted.yaml"
+    axes = "--over", "P=4,16,64", "--over", "n=128,256,512", "--reading", "simulate", "--effects", "none"
+    ran = command(capfd, "sweep")(
+        *("jacobi", "torus-cluster", *axes, "--set", "sweeps=2", "--store", tmp_path / "s.sqlite", "--output", table)
+    )
+    assert ran.status == 0, ran.err
+    forms = "--formula", "a + b*n**2/P + c*n/sqrt(P) + d*log2(P)", "--formula", "grown = a*exp(b*P) - c*(1 + k*n)**x"
+    answer = run(table, *forms, "--write-formulas", written, "--json").json
+    at = ("-P", 16, "--set", "n=256", "--set", "sweeps=2", "--effects", "none")
+    compared = command(capfd, "compare")("jacobi", "torus-cluster", *at, "--formula", written, "--json").json
+    fitted = answer["fits"][0]["formulas"]
+    for own, other in zip(fitted, compared["formulas"], strict=True):
+        here = next(one for one in own["residuals"] if one["point"] == {"P": 16.0, "n": 256.0})
+        assert other["total_s"] == pytest.approx(here["fitted"], rel=1e-12)
+        assert compared["simulation"]["makespan_s"] == pytest.approx(here["measured"], rel=1e-12)
+    assert fitted[0]["smape_percent"] < 0.1  # all that is in it: start-ups, edges, blocks and rounds of the allreduce
+
+
 def test_columns_of_a_sweep(run: Any, swept: Path) -> None:
     ran = run(swept, "--formula", "a*P", "--json")
     assert [one["metric"] for one in ran.json["fits"]] == ["simulated_makespan_s"]
