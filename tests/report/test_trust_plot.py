@@ -74,6 +74,11 @@ def test_a_panel_for_each_formula_and_one_of_which_to_use(figures: list[Any], tm
     assert (tmp_path / "trust.png").stat().st_size > 1000
 
 
+def test_an_error_just_beyond_the_share_has_a_decimal(figures: list[Any], tmp_path: Path) -> None:
+    trust_plot(made("P=2,4", "m=1,4KiB", errors=(0.098, 0.102, 0.2)), tmp_path / "trust.png")
+    assert [text.get_text() for text in figures[0].axes[0].texts] == ["+9.8", "+20", "+10.2", "+9.8"]
+
+
 def test_points_that_were_not_simulated_stay_empty(figures: list[Any], tmp_path: Path) -> None:
     trust_plot(made("P=2,4,8", "m=1,4KiB", failed=2), tmp_path / "trust.png")
     assert len(figures[0].axes[0].texts) == 5
@@ -82,7 +87,7 @@ def test_points_that_were_not_simulated_stay_empty(figures: list[Any], tmp_path:
 def test_a_third_axis_has_a_row_of_panels_for_each_value(figures: list[Any], tmp_path: Path) -> None:
     trust_plot(made("order=far,near", "P=2,4,8", "m=1,4KiB"), tmp_path / "trust.png")
     assert len(figures[0].axes) == 6
-    assert titles(figures[0])[3] == "order = near: formula mine, error in %"
+    assert titles(figures[0])[3] == "order = near"
 
 
 def test_seeds_share_a_cell_with_the_largest_error(figures: list[Any], tmp_path: Path) -> None:

@@ -29,18 +29,21 @@ _USE = ("#009E73", "#CC79A7", "#7B3FA0", "#B8A500", "#666666")
 _LARGE = "large markers: the formula to use"
 _NOTHING = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
 _OUTSIDE = {"facecolor": "none", "edgecolor": plot_style.DARK, "hatch": "////", "linewidth": 0}
+#: Errors that are as near as this to the share have a decimal; those beyond the largest are powers of ten.
+_NEAR, _LARGEST = 0.005, 9.995
 #: Up to so many cells of a row, and rows, each cell has its number.
 _FEW_ACROSS, _FEW_DOWN = 12, 16
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """What stands in a panel: the errors of a formula, or (``one`` is None) which formula to use, where the axes that
-    are not drawn have some values."""
+    """What stands in a panel: the errors of a formula, or (``one`` is None) which formula to use, at some points
+    (``rows``). ``share``: that of the map."""
 
     title: str
     one: Trust | None
     rows: NDArray[np.int64]
+    share: float
 
 
 def check_trust_plot(axes: Sequence[SweepAxis], formulas: int) -> None:
@@ -76,7 +79,7 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
         figure.suptitle(plot_style.wrapped(head, width - 0.5, 10), x=0.01, ha="left", fontsize=10)
         grid = figure.subplots(down, across, squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=False):
-            axes.set_title(plot_style.wrapped(panel.title, width / across - 0.4))
+            axes.set_title(plot_style.wrapped(panel.title, width / across - 0.9))
             (_lines if len(drawn) == 1 else _map)(mpl, axes, trust, panel, drawn)
         for axes in grid.flat[len(panels) :]:
             axes.remove()
@@ -104,14 +107,14 @@ def _panels(trust: TrustMap, facet: SweepAxis | None) -> Iterator[_Panel]:
         values = list(dict.fromkeys(facet.values))
         at = places(facet, trust.values[facet.name].tolist())
         facets = [
-            (f"{facet.name} = {text}: ", np.flatnonzero(at == place))
+            (f"{facet.name} = {text}\n", np.flatnonzero(at == place))
             for text, place in zip(value_texts(facet, values), places(facet, values), strict=True)
         ]
     for text, rows in facets:
         for one in trust.formulas:
             words = "" if facet is not None else f"\nwithin {100 * trust.share:.4g} % {one.within.text}"
-            yield _Panel(f"{text}{label(one)}, error in %{words}", one, rows)
-        yield _Panel(f"{text}which to use", None, rows)
+            yield _Panel(f"{text}{label(one)}, error in %{words}", one, rows, trust.share)
+        yield _Panel(f"{text}which to use", None, rows, trust.share)
 
 
 def _map(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
@@ -158,13 +161,12 @@ def _cells(
         simulated[rows[point], columns[point]] = True
     axes.add_patch(mpl.patches.Rectangle((x[0], y[0]), x[-1] - x[0], y[-1] - y[0], zorder=0, **_NOTHING))
     axes.pcolormesh(x, y, image, rasterized=numbers.size > 4000)
-    hatched = simulated & (np.isnan(numbers) if panel.one is not None else ~np.isnan(numbers))
-    for row, column in np.argwhere(hatched) if panel.one is None else ():
+    for row, column in np.argwhere(simulated & ~np.isnan(numbers)) if panel.one is None else ():
         corner, size = (x[column], y[row]), (x[column + 1] - x[column], y[row + 1] - y[row])
         axes.add_patch(mpl.patches.Rectangle(corner, *size, **_OUTSIDE))
     if panel.one is not None and len(across) <= _FEW_ACROSS and len(down) <= _FEW_DOWN:
         for row, column in np.argwhere(simulated & np.isfinite(numbers)):
-            _number(mpl, axes, drawn, (x, y), (row, column), numbers[row, column], image[row, column])
+            _number(mpl, axes, drawn, (x, y), (row, column), numbers[row, column], image[row, column], panel.share)
 
 
 def _number(
@@ -175,14 +177,16 @@ def _number(
     cell: tuple[int, int],
     error: float,
     colour: NDArray[np.float64],
+    share: float,
 ) -> None:
-    """The signed error in percent in the middle of its cell."""
+    """The signed error in percent in the middle of its cell, with a decimal where it would look like the share."""
     x, y = (
         np.sqrt(each[at] * each[at + 1]) if axis.log else (each[at] + each[at + 1]) / 2
         for each, at, axis in zip(edges, cell[::-1], drawn, strict=True)
     )
     dark = np.dot(colour[:3], (0.3, 0.59, 0.11)) < 0.5
-    text = f"{100 * error:+.0f}" if abs(error) < 9.995 else f"{100 * error:+.1e}"
+    near = abs(abs(error) - share) < _NEAR
+    text = f"{100 * error:+.{1 if near else 0}f}" if abs(error) < _LARGEST else f"{100 * error:+.1e}"
     text = "0" if text in ("+0", "-0") else text.replace("-", "\N{MINUS SIGN}")
     axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color="white" if dark else "black")
 
@@ -194,7 +198,7 @@ def _coloured(mpl: Any, trust: TrustMap, panel: _Panel) -> tuple[list[Any], NDAr
         return [_error_colour(error, trust.share) for error in errors.tolist()], errors
     best = trust.best[panel.rows]
     every = np.array([one.error for one in trust.formulas])[:, panel.rows]
-    errors = np.where(best < 0, np.nan, every[best, np.arange(len(best))])
+    errors = np.where(best < 0, np.inf, every[best, np.arange(len(best))])
     palette = _palette(mpl, trust)
     colours = [palette[at] if at >= 0 else "white" for at in best.tolist()]
     return [plot_style.paler(mpl, one) for one in colours], np.where(np.abs(errors) <= trust.share, np.nan, errors)

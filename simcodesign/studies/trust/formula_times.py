@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,6 +98,7 @@ def formula_times(
     rows = np.flatnonzero((table[ERROR] == "").to_numpy())
     times = [np.full(len(table), np.nan) for _ in every]
     notes: list[dict[str, None]] = [{} for _ in every]
+    missing: list[Counter[str]] = [Counter() for _ in every]
     numbers = table[NUMBER].to_numpy(dtype=np.int64)[rows]
     evaluator, parameters = SweepEvaluator(sweep), parameter_columns(sweep, numbers)
     for changes, members in structures(sweep, numbers) if every and len(rows) else ():
@@ -106,15 +108,23 @@ def formula_times(
             try:
                 values = _values(formula, point, sweep)
             except InputError as error:
-                notes[at][f"no value at {len(members):,} point{'s' * (len(members) > 1)}: {error}"] = None
+                missing[at][str(error)] += len(members)
                 continue
-            times[at][rows[members]] = np.nan if values.total_s is None else values.total_s
-            reason = _NO_TOTAL if values.total_s is None and not values.reason else values.reason
-            notes[at] |= dict.fromkeys([*values.notes, *([reason] if reason else [])])
+            seconds = np.broadcast_to(np.nan if values.total_s is None else values.total_s, members.shape)
+            times[at][rows[members]] = seconds
+            notes[at] |= dict.fromkeys(values.notes)
+            if count := int(np.count_nonzero(np.isnan(seconds))):
+                missing[at][values.reason or _NO_TOTAL] += count
     return tuple(
-        FormulaTimes(formula, is_given, seconds, tuple(noted))
-        for (formula, is_given), seconds, noted in zip(every, times, notes, strict=True)
+        FormulaTimes(formula, is_given, seconds, (*noted, *map(_missing_text, reasons.items())))
+        for (formula, is_given), seconds, noted, reasons in zip(every, times, notes, missing, strict=True)
     )
+
+
+def _missing_text(reason_and_count: tuple[str, int]) -> str:
+    """At how many points a formula says nothing, and why."""
+    reason, count = reason_and_count
+    return f"no value at {count:,} point{'s' if count > 1 else ''}: {reason}"
 
 
 def with_formula_columns(table: pd.DataFrame, times: Sequence[FormulaTimes]) -> pd.DataFrame:

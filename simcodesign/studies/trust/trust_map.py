@@ -152,8 +152,8 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
     values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
     coordinates = _coordinates(sweep.design.axes, values)
-    best = _best(np.array(errors))
-    within = [np.abs(error) <= share for error in errors]  # False where it says nothing
+    within = np.abs(np.array(errors)) <= share  # False where it says nothing
+    best = _best(np.array(errors), within)
     formulas = tuple(
         Trust(
             name,
@@ -193,12 +193,13 @@ def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) 
     ]
 
 
-def _best(errors: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, -1 where all are
-    nan."""
-    sizes = np.where(np.isnan(errors), np.inf, np.abs(errors))
-    best = np.argmax(sizes <= sizes.min(axis=0) * (1 + _SAME) + _SAME, axis=0)
-    return np.where(np.isinf(sizes.min(axis=0)), -1, best).astype(np.int64)
+def _best(errors: NDArray[np.float64], within: Truth) -> NDArray[np.int64]:
+    """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, one within the
+    share where any is, -1 where all are nan."""
+    sizes = np.where(np.isnan(errors) | (within.any(axis=0) & ~within), np.inf, np.abs(errors))
+    least = sizes.min(axis=0)
+    best = np.argmax((sizes <= least * (1 + _SAME) + _SAME) & ~np.isnan(errors), axis=0)
+    return np.where(np.isnan(errors).all(axis=0), -1, best).astype(np.int64)
 
 
 def _region(coordinates: Sequence[Coordinate], holds: Truth, *, split: bool = True) -> Region:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,15 @@ def test_points_out_of_range_and_failed_ones_have_no_values() -> None:
     assert np.isnan(table["formula_narrow_s"][[0, 2]]).all()
     assert table["formula_narrow_s"][1] == pytest.approx(4 * STARTUP_S)
     assert np.isnan(table["formula_narrow_error"][0])
+
+
+def test_a_note_says_at_how_many_points_there_is_no_value_and_why(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("formulas: {narrow: {total: P*t_s, valid: P >= 8}}\n", encoding="utf-8")
+    sweep = sweep_of("burst", "mesh-256", ["P=2:16:x2", "size=1,2"])
+    (narrow,) = formula_times(sweep, forecast_frame(sweep), given_formulas(file))
+    assert narrow.notes == ("no value at 4 points: outside its range: valid for P >= 8",)
+    assert np.isnan(narrow.time_s).tolist() == [True] * 4 + [False] * 4
 
 
 def test_each_structure_of_the_machine_has_its_own_counts() -> None:

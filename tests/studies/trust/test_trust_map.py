@@ -55,7 +55,16 @@ def test_counts_and_the_best_as_plain_python_has_them(rows: list[tuple[float, ..
     for row in simulated:
         errors = [abs(row[at] - row[0]) / row[0] for at in (2, 3, 1)]
         known = [error for error in errors if not math.isnan(error)]
-        best.append(next((at for at, error in enumerate(errors) if error <= min(known) + 1e-9), -1) if known else -1)
+        trusted = [error <= share for error in errors]
+        best.append(
+            next(
+                at
+                for at, error in enumerate(errors)
+                if error <= min(known) + 1e-9 and (trusted[at] or not any(trusted))
+            )
+            if known
+            else -1
+        )
     assert trust.best.tolist() == best
     for number, column in enumerate((2, 3, 1)):
         errors = [(row[column] - row[0]) / row[0] for row in simulated]
