@@ -233,3 +233,56 @@ def test_studies_vary_it() -> None:
     assert constants["caches.L2.bandwidth"] == pytest.approx(16e9, rel=1e-15)
     assert constant_parameter("caches.L2.bandwidth", 16e9, described)[1] == "bandwidth"
     assert without_bandwidths({"caches.L2.bandwidth": 4e9}, described) == pytest.approx({"caches.L2.per_byte": 0.25e-9})
+
+
+# --- Lines written back by the stack model ------------------------------------------------------------------------
+
+
+def associative(writebacks: bool, transfers: str = "in_turn") -> Machine:
+    """Caches without sets, in which the stack model is the hierarchy itself."""
+    caches = (
+        CacheLevel("L1", 4096, NANO, per_byte_s=1 / 32e9),
+        CacheLevel("L2", 65536, 8 * NANO, per_byte_s=1 / 16e9),
+    )
+    memory = Memory(64 * NANO, 1 / 4e9, caches, transfers=transfers, writebacks=writebacks)
+    return builders.machine(network(2), 1e9, memory=memory)
+
+
+@pytest.mark.parametrize("transfers", TRANSFERS)
+@pytest.mark.parametrize(
+    "kernel",
+    ["stencil, sizes: {n: 200, sweeps: 2}", "fft, sizes: {n: 4096}", "blocked_matmul, sizes: {n: 96, b: 16}"],
+)
+def test_counted_by_distances_lines_go_back_as_they_do_in_the_hierarchy(kernel: str, transfers: str) -> None:
+    """The second level of the simulated hierarchy sees only what the first one misses, so that it may keep others of
+    the lines that it would keep by itself: hence a tolerance, of a few lines in a thousand."""
+    work = builders.workload(f"- memory: {{kernel: {kernel}, blocking: 0}}")
+    forecasted = forecast(work, associative(True, transfers), {"P": 1}).makespan_s
+    simulated = simulate(work, associative(True, transfers), {"P": 1}, effects="caches").makespan_s
+    assert forecasted == pytest.approx(simulated, rel=5e-3)
+    if transfers == "in_turn":
+        assert forecast(work, associative(False, transfers), {"P": 1}).makespan_s < 0.99 * simulated
+
+
+def test_a_triad_in_a_cache_writes_nothing_to_memory() -> None:
+    """By hand: 16 lines of each array, over and over; all 48 fit in L1, so that they come once and stay."""
+    work = builders.workload("- memory: {kernel: triad, sizes: {n: 128, repeats: 10}, blocking: 0}")
+    expected = 10 * 128 * 16 / 32 + 48 * 64 / 16 + 48 * 64 / 4
+    assert forecast(work, associative(True), {"P": 1}).makespan_s == pytest.approx(expected * NANO, rel=ROUNDING)
+
+
+def test_a_map_over_sizes_counts_them_at_each() -> None:
+    work = builders.workload("- memory: {kernel: triad, sizes: {n: n}, blocking: 0}", "parameters: {n: 4096}\n")
+    sizes = np.array([128.0, 4096.0, 20_000.0])
+    every = forecast(work, associative(True), {"P": 1, "n": sizes}).makespan_s
+    assert every == pytest.approx(
+        [forecast(work, associative(True), {"P": 1, "n": n}).makespan_s for n in sizes], rel=ROUNDING
+    )
+
+
+def test_write_backs_are_asked_for_by_yes_or_no() -> None:
+    described = read_machine(machine_file(", writebacks: true"))
+    assert described.memory is not None
+    assert described.memory.writebacks
+    with pytest.raises(InputError, match=r"m\.yaml:.*false, true"):
+        read_machine(machine_file(", writebacks: often"))

@@ -103,6 +103,9 @@ sweep small.yaml little.yaml --over network.bandwidth=10,100MB/s --over n=10:100
 sweep small.yaml little.yaml --over seed=1,2 -P 2 --reading both --store out.sqlite -j 1
 sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + 8*t_w)" --within 10% --json-lines -j 1
 sweep small.yaml little.yaml --over P=1:4:x2 --formula "n*2.5e-6" --output out.csv
+compare loads.yaml cached.yaml -P 3 --json
+forecast loads.yaml cached.yaml -P 2 --set caches.L2.bandwidth="16 B/cycle" --bounds --json
+show cached.yaml
 sweep-store check stored.sqlite
 sweep-store export stored.sqlite out.csv
 sweep-store recover stored.sqlite recovered.sqlite
