@@ -1,0 +1,57 @@
+"""The examples of docs/coming-from.md: files are written, commands are run, and print what stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simcodesign.cli import app
+from tests import ROOT
+
+TEXT = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
+#: The heading of each section with examples, and the section.
+SECTIONS = {
+    part.partition("\n")[0]: part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:] if "```console" in part
+}
+FILE = re.compile(r"^```(?:yaml|text|python)\n((?:#|//) (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_every_program_has_a_table_and_an_example() -> None:
+    named = re.findall(r"^\| \[([^],]+)", TEXT.partition("\n## ")[0], re.MULTILINE)
+    assert [*SECTIONS] == named
+    for section in SECTIONS.values():
+        assert "| there | here |" in section
+        assert "Not here: " in section or "Besides what you know: " in section
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for text, file in FILE.findall(SECTIONS[name]):
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    blocks = CONSOLE.findall(SECTIONS[name])
+    assert blocks
+    for block in blocks:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            program, *arguments = shlex.split(command)
+            assert program == "simcodesign"
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == 0, result.output
+            rest = result.output
+            for lines in filter(None, (one.strip("\n") for one in re.split(r"^\.\.\.$", expected, flags=re.MULTILINE))):
+                assert lines in rest, f"{command} does not print:\n{lines}\nbut:\n{result.output}"
+                rest = rest.partition(lines)[2]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", TEXT):
+        assert (ROOT / "docs" / target).exists(), target
+    anchors = {re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-") for name in SECTIONS}
+    assert {*re.findall(r"\]\(#([^)]+)\)", TEXT)} == anchors
