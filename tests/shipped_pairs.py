@@ -115,11 +115,12 @@ CUBES = ("dns-matmul",)
 POWERS_OF_TWO = ("cg", "fft-binary-exchange", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
 BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
-RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "serial-fraction")
+RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "serial-fraction")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
-#: Workloads whose phases stand each for itself, without waiting between them: tests/system/test_collective_costs.py takes these.
-PHASES_APART = ("collective-costs",)
+#: Workloads that do not take the sum of their closed forms: phases without waiting between them, and messages to and fro
+#: (tests/system/test_collective_costs.py, tests/system/test_ping_pong.py).
+NOT_THE_SUM = ("collective-costs", "ping-pong")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 
@@ -138,7 +139,7 @@ def pairs() -> list[tuple[str, str]]:
     return [
         (workload, machine)
         for workload, machine in every
-        if workload not in (*ELSEWHERE, *GRIDS, *PHASES_APART)
+        if workload not in (*ELSEWHERE, *GRIDS, *NOT_THE_SUM)
         and fits(workload, machine)
         and (machine not in ALIKE or load_workload(workload).footprint is not None)
     ]

@@ -17,7 +17,8 @@ def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
     least_s = ROUNDING * times_s[0]
     changes = [0.0 if abs(after - before) <= least_s else after - before for before, after in pairwise(times_s)]
     gap = sum(changes)
-    return [(change, change / gap if gap else float("nan")) for change in changes]
+    is_gap = abs(gap) > least_s  # changes may cancel but for rounding
+    return [(change, change / gap if is_gap else float("nan")) for change in changes]
 
 
 @dataclass(frozen=True)

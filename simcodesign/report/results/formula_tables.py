@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -146,6 +147,9 @@ def _verdict(one: FormulaComparison) -> str:
         return f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding."
     error = one.error if one.measured_error is None else one.measured_error
     cause = f"{largest.step} ({time_text(abs(largest.change_s))} {'more' if largest.change_s > 0 else 'less'})"
+    if math.isnan(largest.share):
+        agree = f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding"
+        return f"{agree}, since its steps cancel; the largest is {cause}."
     return (
         f"{name} ({time_text(one.total_s)}) is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'} "
         f"against the {_last(one)}; the largest step is {cause}."

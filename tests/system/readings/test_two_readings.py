@@ -23,7 +23,7 @@ from simcodesign.engine.simulate import simulate
 from tests import THOROUGH
 from tests.builders import algorithm_entry
 from tests.shipped_pairs import (
-    PHASES_APART,
+    NOT_THE_SUM,
     arrives,
     is_loggops,
     is_open,
@@ -247,7 +247,7 @@ def test_no_hops_at_all(workload: str, machine: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "workload",
-    [name for name in plain_workloads() if name not in ("seismic", *PHASES_APART) and not needs_memory(name)],
+    [name for name in plain_workloads() if name not in ("seismic", *NOT_THE_SUM) and not needs_memory(name)],
 )
 def test_programs_in_loggops_take_about_the_sum(workload: str) -> None:
     """Where no ranks fold in and out of a power of two. More where a rank goes on before another, whose next send then
