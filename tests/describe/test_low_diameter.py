@@ -13,10 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simcodesign.core.errors import Place
+from simcodesign.core.expressions.expression import parse
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.low_diameter.finite_field import FiniteField
 from simcodesign.describe.topology.low_diameter.hosts_on_routers import RouterTopology
+from simcodesign.engine.simulate import simulate
+from tests.builders import read_machine, workload_of_steps
 
 ARRANGEMENTS = ("consecutive", "palmtree")
 
@@ -162,6 +167,36 @@ def test_finite_fields(size: int) -> None:
     assert (field.product[field.quotient[a, b[:, 1:]], b[:, 1:]] == a).all()
 
 
+def test_links_of_each_kind_have_their_speed() -> None:
+    """A message over three hops between routers: five latencies, and its bytes at the slowest of the links."""
+    text = """
+simcodesign: 1
+name: m
+nodes: 20
+processor: {rate: 1 GFLOP/s}
+network:
+  sends: one_by_one
+  startup: 1 us
+  bandwidth: 1 GB/s
+  topology: {kind: %s, bandwidth: [2 GB/s, 1 GB/s, 500 MB/s], latency: [1 us, 10 us, 100 us]}
+"""
+    sizes = {
+        "dragonfly, terminals: 2, routers: 2, global_links: 2, arrangement: palmtree": 2 + 20 + 100,
+        "dragonfly_plus, terminals: 2, leaves: 2, spines: 2, global_links: 2": 2 + 20 + 100,
+    }
+    for kind, latency_us in sizes.items():
+        machine = read_machine(text % kind)
+        network = machine.network.topology
+        source, target = next(pair for pair in itertools.product(range(20), repeat=2) if network.hops(*pair) == 5)
+        steps = (
+            Send(parse(f"rank == {source}"), Place(), parse(target), parse(5000)),
+            Receive(parse(f"rank == {target}"), Place(), parse(source), None),
+        )
+        for effects in ("hops", "links"):
+            result = simulate(workload_of_steps(*steps), machine, {"P": 20}, effects=effects)
+            assert result.makespan_s == pytest.approx(1e-6 * (1 + latency_us + 5000 / 500), rel=1e-12)
+
+
 # --- published sizes ---------------------------------------------------------------------------------------
 
 
@@ -299,3 +334,24 @@ def test_parallel_cables_share_the_destinations() -> None:
     assert [network.link_name(link)[-2:] for link in links] == ["#0", "#1", "#2", "#3"]
     pair = dragonfly(4, 1, 4, 2)
     assert len({int(pair.route(0, target)[1]) for target in range(4, 8)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("network", "hosts", "sizes"),
+    [
+        (dragonfly(4, 8, 4, 33), 1056, {"terminals": 4, "routers": 8, "global_links": 4}),
+        (dragonfly(4, 8, 4, 33), 64, {"terminals": 4, "routers": 8, "global_links": 4}),
+        (dragonfly(4, 8, 4, 33), 4, {"terminals": 4, "routers": 1, "global_links": 4}),
+        (dragonfly(4, 8, 4, 33), 2112, {"terminals": 4, "routers": 8, "global_links": 9}),  # 65 other groups
+        (dragonfly(4, 8, 4, 33), 7, {"terminals": 1, "routers": 7, "global_links": 4}),
+        (dragonfly_plus(4, 4, 2, 2, 5), 96, {"terminals": 4, "leaves": 4, "spines": 2, "global_links": 3}),
+        (build_topology("hyperx", 48, (4, 4)), 96, {"shape": (8, 4), "terminals": 3}),
+        (build_topology("hyperx", 48, (4, 4)), 10, {"shape": (5, 1), "terminals": 2}),
+    ],
+)
+def test_networks_of_another_size(network: Topology, hosts: int, sizes: dict[str, object]) -> None:
+    options = network.options_for(hosts)
+    assert {name: options[name] for name in sizes} == sizes
+    other = build_topology(network.kind, hosts, **options)
+    assert (other.node_count, other.kind) == (hosts, network.kind)
+    assert other.hops(0, hosts - 1) <= other.diameter

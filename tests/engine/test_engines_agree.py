@@ -307,6 +307,18 @@ program:
 """
 
 
+#: Networks of nine hosts, or a few more.
+NINE = [
+    *(build_topology(kind, 9) for kind in ("torus", "mesh", "bus", "tree")),
+    build_topology("torus", 12, (3, 1, 2, 1, 1, 2), wrap=(True, False, False, True, True, False)),
+    build_topology("dragonfly", 9, terminals=1, routers=3, global_links=1),
+    build_topology("dragonfly", 12, terminals=3, routers=2, global_links=2, arrangement="palmtree"),
+    build_topology("dragonfly_plus", 9, terminals=1, leaves=3, spines=2, global_links=2),
+    build_topology("hyperx", 9, (3, 3), cables=(2, 1)),
+    build_topology("slim_fly", 18, q=3),
+]
+
+
 @st.composite
 def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     """Times with few digits, so that many events tie."""
@@ -317,7 +329,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     switching = draw(st.sampled_from(SWITCHINGS))
     sends = draw(st.sampled_from(SENDS))
     network = Network(
-        build_topology(draw(st.sampled_from(["torus", "mesh", "bus", "tree"])), 9),
+        draw(st.sampled_from(NINE)),
         startup_s=draw(times),
         per_byte_s=draw(times),
         interfaces=Interfaces(draw(st.integers(1, 3)), draw(st.sampled_from(DUPLEXES))),

@@ -33,6 +33,7 @@ simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
 simulate small.yaml graph.yaml -P 4 --json
 simulate small.yaml links.yaml -P 8 --effects hops,links --json
 forecast small.yaml links.yaml -P 8 --bounds --json
+simulate small.yaml dragonfly.yaml -P 20 --effects hops,links --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate shipped.yaml shipped-machine.yaml -P 4 --json
 forecast groups.yaml together.yaml -P 4 --json
@@ -55,6 +56,7 @@ export small.yaml little.yaml out.goal -P 3 --effects none
 show small.yaml --latex
 show little.yaml
 show links.yaml
+show dragonfly.yaml
 show shipped-machine.yaml --machine
 show ring.goal
 validate --list -k queueing

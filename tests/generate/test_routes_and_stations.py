@@ -53,7 +53,12 @@ def machine(
     duplex: str = "full",
     **more: object,
 ) -> Machine:
-    options = {"fat_tree": {"arity": 2}}.get(kind, {})
+    options = {
+        "fat_tree": {"arity": 2},
+        "dragonfly": {"terminals": 1, "routers": 2, "global_links": 4},
+        "dragonfly_plus": {"terminals": 2, "leaves": 1, "spines": 2, "global_links": 4},
+        "hyperx": {"shape": (2,), "cables": (2,)},
+    }.get(kind, {})
     network = Network(
         build_topology(kind, nodes, **options),
         sends="one_by_one",
@@ -70,7 +75,9 @@ def machine(
 
 MACHINES = st.builds(
     machine,
-    st.sampled_from(["bus", "crossbar", "fat_tree", "hypercube", "mesh", "torus", "tree"]),
+    st.sampled_from(
+        ["bus", "crossbar", "fat_tree", "hypercube", "mesh", "torus", "tree", "dragonfly", "dragonfly_plus", "hyperx"]
+    ),
     st.sampled_from([2, 4, 8, 16]),
     st.integers(1, 3),
     st.sampled_from(ANYWHERE),

@@ -114,7 +114,7 @@ def test_what_has_no_smaller_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hypercube-256", "mesh-256", "fat-tree-cluster", "torus-cluster", "power-challenge-tree"]
+    "name", ["hypercube-256", "mesh-256", "fat-tree-cluster", "torus-cluster", "power-challenge-tree", "dragonfly-1056"]
 )
 def test_every_kind_of_network_can_be_smaller(name: str) -> None:
     machine = sc.load_machine(name)

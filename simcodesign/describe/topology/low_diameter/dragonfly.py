@@ -25,6 +25,7 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     check_multiple,
     checked_numbers,
     checked_speeds,
+    largest_divisor,
 )
 from simcodesign.describe.topology.options import Option, whole
 
@@ -69,6 +70,15 @@ class DragonflyTopology(RouterTopology):
         check_global_links(node_count // (terminals * routers), routers * ports, arrangement, place)
         bandwidth, latency = checked_speeds(options, 2, place)
         return cls(node_count, terminals, routers, ports, arrangement, bandwidth, latency)
+
+    def options_for(self, node_count: int) -> dict[str, Any]:
+        """Groups of the same kind, or the largest smaller ones that so many hosts fill, with as many global links as
+        reach all of them, if these are more."""
+        terminals = largest_divisor(node_count, self.terminals)
+        routers = largest_divisor(node_count // terminals, self.routers)
+        ports = max(self.global_links, -(-(node_count // (terminals * routers) - 1) // routers))
+        sizes = {"terminals": terminals, "routers": routers, "global_links": ports}
+        return {**super().options_for(node_count), **sizes}
 
     @property
     def groups(self) -> int:

@@ -24,6 +24,7 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     check_multiple,
     checked_numbers,
     checked_speeds,
+    largest_divisor,
 )
 from simcodesign.describe.topology.options import Option, whole
 
@@ -75,6 +76,15 @@ class DragonflyPlusTopology(RouterTopology):
         check_global_links(node_count // (terminals * leaves), spines * ports, arrangement, place)
         bandwidth, latency = checked_speeds(options, 2, place)
         return cls(node_count, terminals, leaves, spines, ports, arrangement, bandwidth, latency)
+
+    def options_for(self, node_count: int) -> dict[str, Any]:
+        """Groups of the same kind, or the largest smaller ones that so many hosts fill, with as many global links as
+        reach all of them, if these are more."""
+        terminals = largest_divisor(node_count, self.terminals)
+        leaves = largest_divisor(node_count // terminals, self.leaves)
+        ports = max(self.global_links, -(-(node_count // (terminals * leaves) - 1) // self.spines))
+        sizes = {"terminals": terminals, "leaves": leaves, "global_links": ports}
+        return {**super().options_for(node_count), **sizes}
 
     @property
     def groups(self) -> int:

@@ -110,7 +110,7 @@ class RouterTopology(Topology):
         return np.cumsum([group.links for group in self.link_groups[:-1]], dtype=np.int64)
 
     def facts(self) -> list[tuple[str, str]]:
-        return [*super().facts(), ("routers", f"{self.router_count:,}")]
+        return [*super().facts(), ("routers in all", f"{self.router_count:,}")]
 
     @property
     def diameter(self) -> int:
@@ -202,6 +202,11 @@ def checked_numbers(kind: str, options: Mapping[str, Any], names: Mapping[str, s
     if missing:
         raise InputError(f"{kind} needs {', '.join(missing)}", place, allowed="whole numbers from 1 on")
     return [checked_whole(options[name], name, MAX_HOSTS, place) for name in names]
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is at most so large."""
+    return next(divisor for divisor in range(min(most, number), 0, -1) if number % divisor == 0)
 
 
 def check_multiple(node_count: int, of: int, what: str, place: Place | None) -> None:

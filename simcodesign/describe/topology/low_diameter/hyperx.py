@@ -20,6 +20,7 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     RouterTopology,
     check_multiple,
     checked_speeds,
+    largest_divisor,
 )
 from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole, whole, wholes
 
@@ -92,10 +93,12 @@ class HyperXTopology(RouterTopology):
         return cls(node_count, terminals, shape, cables, bandwidth, latency)
 
     def options_for(self, node_count: int) -> dict[str, Any]:
-        """As many hosts on each router, on a shape that is as near to this one as their number allows."""
-        same = node_count == self.node_count or node_count % self.terminals
-        shape = self.shape if same else similar_shape(self.shape, node_count // self.terminals)
-        return {**super().options_for(node_count), "shape": shape}
+        """As many hosts on each router, or the largest smaller number that divides them, on a shape that is as near to
+        this one as the number of routers allows."""
+        terminals = largest_divisor(node_count, self.terminals)
+        same = node_count == self.node_count
+        shape = self.shape if same else similar_shape(self.shape, node_count // terminals)
+        return {**super().options_for(node_count), "shape": shape, "terminals": terminals}
 
     @property
     def label(self) -> str:
