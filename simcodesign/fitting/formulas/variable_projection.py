@@ -9,12 +9,13 @@ coefficients can follow taken out. The search is a trust-region method from seve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import optimize
 
+from simcodesign.fitting.formulas.branches import forms_by_branch
 from simcodesign.fitting.formulas.form import Form
 from simcodesign.fitting.formulas.starts import EXPONENT_BOUND, starts_of
 from simcodesign.fitting.selection.candidate_fits import Flags
@@ -22,6 +23,8 @@ from simcodesign.fitting.selection.term_basis import Array
 
 #: Starts that are followed to the bottom of their valleys.
 _FOLLOWED = 12
+#: Of the starts so many give the values of coefficients to starts that are made of them.
+_SEEDS = 4
 #: As many of them that end in the lowest valley so far are enough; sums of squares that differ by less are the same.
 _AGREEING, _SAME = 4, 1e-9
 _MOST_STEPS = 300
@@ -127,6 +130,9 @@ def solve(problem: Problem) -> Solution | None:
 def _searched(problem: Problem) -> Array | None:
     starts = starts_of(problem.form, problem.points, problem.scaled / problem.root)
     costs = np.array([problem.inner(start).cost for start in starts])
+    more = _branch_starts(problem, starts[np.argsort(costs, kind="stable")[:_SEEDS]])
+    starts = np.concatenate([starts, more])
+    costs = np.concatenate([costs, [problem.inner(start).cost for start in more]])
     order = np.argsort(costs, kind="stable")
     order = order[np.isfinite(costs[order])]
     if not len(order):
@@ -154,6 +160,21 @@ def _searched(problem: Problem) -> Array | None:
         if cost < lowest:
             best, lowest = found.x, cost
     return np.asarray(best)
+
+
+def _branch_starts(problem: Problem, seeds: Array) -> Array:
+    """Starts (S, N) that follow where it is supposed which argument of ``min`` and ``max`` counts; coefficients that
+    are non-linear even so are those of the ``seeds``."""
+    form, found = problem.form, [np.empty((0, len(problem.form.nonlinear)))]
+    bound = np.array([EXPONENT_BOUND if name in form.exponents else np.inf for name in form.nonlinear])
+    for other in forms_by_branch(form, problem.points):
+        part = replace(problem, form=other, nonnegative=False)
+        for seed in seeds if other.nonlinear else seeds[:1]:
+            given = dict(zip(form.nonlinear, seed.tolist(), strict=True))
+            inner = part.inner(np.array([given.get(name, 1.0) for name in other.nonlinear]))
+            given |= dict(zip(other.linear, inner.coefficients.tolist(), strict=True))
+            found.append(np.clip([[given[name] for name in form.nonlinear]], -bound, bound))
+    return np.concatenate(found)
 
 
 def _spread(starts: Array) -> list[int]:

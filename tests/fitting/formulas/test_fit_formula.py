@@ -105,6 +105,35 @@ def test_nonlinear_against_curve_fit(formula: str, function: Function, start: tu
     assert 2 * 2.05 < ratios[0] < 2 * 2.1
 
 
+def between(rng: np.random.Generator, low: float, high: float) -> float:
+    """A size, evenly distributed by its logarithm."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+#: Forms, and the ranges of the sizes of their coefficients.
+SEARCHED: dict[str, dict[str, tuple[float, float]]] = {
+    "a*P**x + b*P**y + c*m": {"a": (1e-6, 1), "b": (1e-6, 1), "c": (1e-12, 1e-6), "x": (0.1, 2), "y": (0.1, 2)},
+    "a/(1 + P/k) + b*m": {"a": (1e-6, 1), "b": (1e-12, 1e-8), "k": (1, 100)},
+    "a*exp(-P/k) + b*m + c": {"a": (1e-6, 1), "b": (1e-12, 1e-8), "c": (1e-6, 1e-3), "k": (1, 50)},
+    "1/(a + b*P**x) + c*m": {"a": (1, 1e3), "b": (1, 1e3), "c": (1e-10, 1e-7), "x": (0.2, 2)},
+    "max(a + b*m, c*m) + d*P": {"a": (1e-6, 1e-3), "b": (1e-11, 1e-8), "c": (1e-10, 1e-7), "d": (1e-7, 1e-4)},
+    "min(a*m, b + c*m) + d*P": {"a": (1e-9, 1e-7), "b": (1e-6, 1e-3), "c": (1e-11, 1e-9), "d": (1e-7, 1e-4)},
+    "max(a*P**x, b*m) + c": {"a": (1e-6, 1e-3), "b": (1e-9, 1e-7), "c": (1e-7, 1e-4), "x": (0.1, 2)},
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("formula", SEARCHED)
+def test_the_search_meets_values_without_noise(formula: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = {name: between(rng, *ends) for name, ends in SEARCHED[formula].items()}
+    form = one(measured(lambda P, m: P), formula).form
+    values = form.values(GRID, truth)
+    fitted = one(Measurements(("P", "m"), GRID, ("r",), ("t",), values[None, :, None]), formula)
+    assert fitted.smape < 1e-6
+
+
 # --- Bounds, and what cannot be determined ----------------------------------------------------------------------
 
 
