@@ -57,6 +57,13 @@ def test_constants(run: Any, runs: Path) -> None:
     (own,) = answer["fits"][0]["formulas"]
     assert {one["name"]: one["value"] for one in own["coefficients"]} == pytest.approx({"c1": 0.5, "c2": 2.0})
     assert answer["options"]["known"] == {"x": 1.25, "c0": 3.0}
+    assert own["known"] == {"x": 1.25, "c0": 3.0}
+
+
+def test_what_is_known_is_said(run: Any, runs: Path) -> None:
+    ran = run(runs, "--metric", "time", "--formula", "g*t_s*p + k*n", "--machine", "crossbar-16", "--set", "k=2")
+    assert "Known: t_s = 1e-05, k = 2." in ran.out  # g is LogGOPS's, which crossbar-16 has not
+    assert ran.cells("formula", "g")[4] == "linearly"
 
 
 def test_nonnegative(run: Any, runs: Path) -> None:

@@ -32,8 +32,8 @@ _RANKS = "P"
 
 @dataclass(frozen=True)
 class Form:
-    """A formula over ``parameters``, some ``known`` values, and coefficients: ``linear`` and ``nonlinear`` ones, each
-    in the order in which they are written; ``exponents`` are those of the latter that stand in an exponent.
+    """A formula over ``parameters``, the ``known`` values that it uses, and coefficients: ``linear`` and ``nonlinear``
+    ones, each in the order in which they are written; ``exponents`` are those of the latter that stand in an exponent.
 
     ``tree``: the total, symbols of the formula's own put in.
     """
@@ -155,7 +155,8 @@ def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> F
     if len(nonlinear) > MOST_NONLINEAR:
         what = f"formula {formula.name!r} has {len(nonlinear)} coefficients that enter non-linearly"
         raise InputError(what, formula.place, value=", ".join(nonlinear), allowed=f"up to {MOST_NONLINEAR}")
-    needed = {name: value for name, value in values.items() if name not in parameters}
+    used = {*names_in(tree), *(() if formula.valid is None else formula.valid.names)} - {*parameters}
+    needed = {name: value for name, value in values.items() if name in used}
     return Form(formula, tree, tuple(parameters), needed, linear, nonlinear, frozenset(_exponents(tree)) & {*nonlinear})
 
 

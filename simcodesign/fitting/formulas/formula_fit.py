@@ -191,6 +191,7 @@ class FormulaFit(PlainResult):
     def json_fields(self) -> dict[str, Any]:
         """What stands in JSON."""
         shown = attributes_of(self, "name", "region", "metric", "formula", "text", "coefficients", "level", "r2")
+        shown["known"] = self.form.known
         errors = {"smape_percent": self.smape, "cross_validated_smape_percent": self.cross_validated_smape}
         rows = zip(self.points.tolist(), self.measured.tolist(), self.fitted.tolist(), strict=True)
         residuals = [

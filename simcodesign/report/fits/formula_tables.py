@@ -107,6 +107,9 @@ def _error(fitted: float, measured: float) -> float:
 
 def _remarks(own: tuple[FormulaFit, ...], normal: Fit) -> Iterator[str]:
     remarks = [f"{fit.name}: {text}" for fit in own for _, text in fit.warnings]
+    known = {name: value for fit in own for name, value in fit.form.known.items()}
+    if known:
+        yield f"Known: {', '.join(f'{name} = {value:.6g}' for name, value in known.items())}."
     remarks += [f"{NORMAL_FORM}: {text}" for _, text in normal.warnings]
     yield from remarks[:MOST_REMARKS]
     if (left := len(remarks) - MOST_REMARKS) > 0:
