@@ -10,6 +10,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource
+from simcodesign.describe.topology.base import TOPOLOGIES
 from simcodesign.describe.yaml.files import machine_tree
 from simcodesign.describe.yaml.machine import OTHER_NAMES, machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested
@@ -55,9 +56,12 @@ def reshaped(tree: Entry, changes: Mapping[str, Value]) -> bool:
 
 
 def _shape(tree: Entry) -> list[int]:
-    """The shape of the network in the file, empty if it has none."""
+    """The shape of the network in the file, empty if it has none, or one of routers."""
     topology = tree.mapping()["network"].mapping()["topology"].mapping()
-    return [item.whole(low=1) for item in topology["shape"].sequence()] if "shape" in topology else []
+    kind = TOPOLOGIES.get(topology["kind"].text())
+    if "shape" not in topology or kind is None or "dims" not in [option.key for option in kind.options]:
+        return []
+    return [item.whole(low=1) for item in topology["shape"].sequence()]
 
 
 def _without_shape(tree: Entry) -> Entry:

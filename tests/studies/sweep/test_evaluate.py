@@ -78,6 +78,24 @@ def test_a_machine_that_cannot_be_is_the_reason_of_its_points() -> None:
     assert "must be a whole number" in result[1].reason
 
 
+def test_nodes_of_networks_of_routers_are_more_groups_or_more_hosts_on_each_router(tmp_path: Path) -> None:
+    """A shape of routers is no shape of nodes: it stays."""
+    machine = """
+simcodesign: 1
+name: flat
+nodes: 32
+processor: {rate: 1 GFLOP/s}
+network: {startup: 1 us, bandwidth: 1 GB/s, distance: mean, topology: {kind: hyperx, shape: [4, 4]}}
+"""
+    file = tmp_path / "flat.yaml"
+    file.write_text(machine)
+    settings = {"P": "16", "mapping": "one_per_node"}
+    for described, nodes in ((str(file), "nodes=16,48,24"), ("dragonfly-1056", "nodes=32,1056,48")):
+        result = rows(sweep_of("burst", described, [nodes], reading="forecast", settings=settings))
+        assert [row.failed for row in result] == [False, False, True]
+        assert "does not fill" in result[2].reason
+
+
 def test_what_is_wrong_in_the_program_does_not_end_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a mistake")
