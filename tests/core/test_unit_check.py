@@ -139,6 +139,7 @@ def test_dimensions_of_the_table_of_units() -> None:
         "size": "B",
         "rate": "FLOP/s",
         "bandwidth": "B/s",
+        "bytes_per_cycle": "B/cycle",
         "per_byte": "s/B",
         "frequency": "cycle/s",
         "power": "J/s",

@@ -47,6 +47,7 @@ EXACT = [
     ("5 %", "count", 0.05),
     ("5%", "count", 0.05),
     ("4 cycles", "cycles", 4.0),
+    ("32 B/cycle", "bytes_per_cycle", 32.0),
     ("1 cycle", "cycles", 1.0),
     ("2.5cycles", "cycles", 2.5),
     ("4913", "count", 4913.0),
