@@ -132,7 +132,7 @@ def test_both_readings(folder: Path) -> None:
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")
     store = "cg-iteration-torus-cluster.sweep.sqlite"
     outcome = events(result.stdout)
-    assert result.stderr == f"4 of 4 points stored in {store}\n"
+    assert result.stderr.splitlines()[-1] == f"4 of 4 points stored in {store}"  # before it, a note about few ranks
     assert outcome[0] == {
         "event": "start",
         "stored": 0,
@@ -148,10 +148,9 @@ def test_both_readings(folder: Path) -> None:
         assert table["simulated_makespan_s"][at] == simulated
         assert table["ratio"][at] == pytest.approx(table["forecast_makespan_s"][at] / simulated, rel=1e-15)
     again = invoke(*arguments)
-    assert (again.exit_code, again.stderr) == (
-        2,
-        f"error: {store}: is there already (allowed: another name, or --resume to go on with it)\n",
-    )
+    assert again.exit_code == 2
+    there = f"error: {store}: is there already (allowed: another name, or --resume to go on with it)"
+    assert again.stderr.splitlines()[-1] == there
     other = invoke(*arguments, "--resume", "--set", "s_i=20")
     assert other.exit_code == 2
     assert "is the store of another sweep" in other.stderr
