@@ -1,5 +1,5 @@
-"""How many messages pass the busiest link of networks of few hops, in closed form: under uniform traffic, and when all
-hosts of a group, or of a router, send to the same other one.
+"""How many messages pass the busiest link of a network, in closed form: under uniform traffic, and when every host
+sends to one other, by a pattern against which deterministic routes are bad.
 
 With dimension-ordered and minimal routes these are matters of counting. With p hosts on a router:
 
@@ -12,6 +12,10 @@ With dimension-ordered and minimal routes these are matters of counting. With p 
 * HyperX: over a link of dimension k go messages from routers that differ in the dimensions before it to those that
   differ in the dimensions behind it. When all of a router send to a neighbour, p meet on their K cables: a throughput
   of K / p, or 1 / k for the k-ary n-flat of Kim et al., ISCA 2007.
+* Mesh and torus: uniform traffic as ``grid_traffic`` has it. Along a ring of k hosts, messages half way round, over
+  (k - 1) / 2 hops rounded down, all go the same way (the tornado); along a line, to the mirror image, k / 2 rounded
+  down meet in the middle. Hypercube: sqrt(P) / 2 of a bit reversal meet, 2^(d/2 - 1) with d / 2 rounded down (Dally and
+  Towles, Principles and Practices of Interconnection Networks, 2004; Leighton, 1992).
 * Slim Fly: a link between groups has its own pair of routers, 2 (q - 1) of two hops over it and another link between
   groups, and q - 1 over it and a link within a group: 3 q - 2. Links within groups have fewer.
 
@@ -25,7 +29,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcodesign.analytic.queueing.grid_traffic import line_ways
 from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.grid import GridTopology
+from simcodesign.describe.topology.hypercube import HypercubeTopology
 from simcodesign.describe.topology.low_diameter.dragonfly import DragonflyTopology
 from simcodesign.describe.topology.low_diameter.dragonfly_plus import DragonflyPlusTopology
 from simcodesign.describe.topology.low_diameter.hyperx import HyperXTopology
@@ -36,18 +43,23 @@ from simcodesign.describe.topology.low_diameter.slim_fly import SlimFlyTopology
 class BusiestLink:
     """Messages over the busiest link when every host sends one.
 
-    ``uniform``: in the mean, to any of the other hosts alike; ``one_way``: when all hosts of a ``part``, a group or a
-    router, send to the hosts of the same place in the next one, or in one that it is joined with.
+    ``uniform``: in the mean, to any of the other hosts alike; ``adverse``: when each sends to one other by a
+    ``pattern``. Group to group and router to router are all hosts of one to the same places of the next one, or of one
+    that it is joined with; the tornado, the mirror image and the bit reversal stand above.
     """
 
     uniform: float
-    one_way: float
-    part: str
+    adverse: float
+    pattern: str
 
 
 def busiest_link(topology: Topology) -> BusiestLink | None:
-    """Of a network of few hops, where there is a closed form; None otherwise, and where there is one part alone."""
+    """Where there is a closed form; None otherwise, and for a single host, router or group."""
     match topology:
+        case GridTopology():
+            return _grid(topology)
+        case HypercubeTopology():
+            return _hypercube(topology)
         case DragonflyTopology():
             return _dragonfly(topology)
         case DragonflyPlusTopology():
@@ -59,10 +71,28 @@ def busiest_link(topology: Topology) -> BusiestLink | None:
     return None
 
 
-def _busiest(topology: Topology, pairs: list[float], one_way: list[float], part: str) -> BusiestLink:
+def _grid(network: GridTopology) -> BusiestLink | None:
+    axes = [axis for axis in network.axes if axis.extent > 1]
+    if not axes:
+        return None
+    pairs = [line_ways(axis.extent, axis.is_ring).over.max() * network.node_count / axis.extent for axis in axes]
+    adverse = {(axis.extent - 1) // 2 if axis.is_ring else axis.extent // 2: axis.is_ring for axis in axes}
+    most = max(adverse)
+    pattern = "half way round a ring" if adverse[most] else "to the mirror image"
+    return BusiestLink(float(max(pairs)) / (network.node_count - 1), float(most), pattern)
+
+
+def _hypercube(network: HypercubeTopology) -> BusiestLink | None:
+    if network.dimension < 2:
+        return None
+    uniform = network.node_count / 2 / (network.node_count - 1)
+    return BusiestLink(uniform, 2.0 ** (network.dimension // 2 - 1), "with bits reversed")
+
+
+def _busiest(topology: Topology, pairs: list[float], adverse: list[float], part: str) -> BusiestLink:
     """Of pairs of hosts over links between routers, and messages; a link of a host has one message each way."""
     others = topology.node_count - 1
-    return BusiestLink(max(others, *pairs) / others, max(1.0, *one_way), part)
+    return BusiestLink(max(others, *pairs) / others, max(1.0, *adverse), f"{part} to {part}")
 
 
 def _dragonfly(network: DragonflyTopology) -> BusiestLink | None:
@@ -98,16 +128,16 @@ def _cables_at_one_spine(network: DragonflyPlusTopology) -> int:
 def _hyperx(network: HyperXTopology) -> BusiestLink | None:
     if network.router_count == 1:
         return None
-    pairs, one_way = [], []
+    pairs, adverse = [], []
     before, behind = network.terminals, network.node_count
     for extent, cables in zip(network.shape, network.cables, strict=True):
         behind //= extent
         if extent > 1:
             # Destinations are hosts in a row, which parallel cables take in turn.
             pairs.append(before * -(-behind // cables))
-            one_way.append(-(-network.terminals // cables))
+            adverse.append(-(-network.terminals // cables))
         before *= extent
-    return _busiest(network, [*pairs], [*one_way], "router")
+    return _busiest(network, [*pairs], [*adverse], "router")
 
 
 def _slim_fly(network: SlimFlyTopology) -> BusiestLink | None:

@@ -162,7 +162,7 @@ def _topology_rows(topology: Topology) -> Rows:
     if law is not None:
         yield (
             "busiest link, of one message a host",
-            f"{law.uniform:.4g} to any other, {law.one_way:.4g} {law.part} to {law.part}",
+            f"{law.uniform:.4g} to any other, {law.adverse:.4g} {law.pattern}",
         )
 
 

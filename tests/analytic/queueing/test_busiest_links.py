@@ -65,7 +65,7 @@ def test_groups(drawn: tuple[Topology, int]) -> None:
     law = busiest_link(topology)
     assert law is not None
     assert law.uniform == pytest.approx(counted(topology), rel=1e-12)
-    assert law.one_way == shifted(topology, next_group(hosts_of_group))
+    assert law.adverse == shifted(topology, next_group(hosts_of_group))
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -82,7 +82,38 @@ def test_hyperx(shape: list[int], p: int, data: st.DataObject) -> None:
         assert law.uniform == pytest.approx(counted(topology), rel=1e-12)
         grid = np.arange(topology.node_count).reshape(*shape, p)
         each = [shifted(topology, lambda _, axis=axis: np.roll(grid, -1, axis).ravel()) for axis in range(len(shape))]
-        assert law.one_way == max(each)
+        assert law.adverse == max(each)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 7), st.booleans()), min_size=1, max_size=4))
+def test_grids(dims: list[tuple[int, bool]]) -> None:
+    shape, wrap = zip(*dims, strict=True)
+    hosts = math.prod(shape)
+    topology = build_topology("torus", hosts, shape, wrap=wrap)
+    law = busiest_link(topology)
+    if hosts == 1:
+        assert law is None
+    elif hosts <= MOST_HOSTS:
+        assert law is not None
+        assert law.uniform == pytest.approx(counted(topology), rel=1e-12)
+        grid = np.arange(hosts).reshape(shape)
+        loads = []
+        for axis, (extent, closed) in enumerate(dims):
+            mirrored = grid.take(range(extent - 1, -1, -1), axis).ravel()
+            tornado = np.roll(grid, -((extent - 1) // 2), axis).ravel()
+            loads.append(shifted(topology, lambda _, to=tornado if closed and extent > 2 else mirrored: to))
+        assert law.adverse == max(loads)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 6, 7])
+def test_hypercubes(dimension: int) -> None:
+    topology = build_topology("hypercube", 2**dimension)
+    law = busiest_link(topology)
+    assert law is not None
+    assert law.uniform == pytest.approx(counted(topology), rel=1e-12)
+    reverse = np.array([int(f"{host:0{dimension}b}"[::-1], 2) for host in range(2**dimension)])
+    assert law.adverse == shifted(topology, lambda _: reverse)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +126,13 @@ def test_slim_fly(q: int, p: int) -> None:
     assert law.uniform == pytest.approx(counted(topology), rel=1e-12)
     # Group 0 of the first set, to the routers of the second one with which it is joined: y = 0 x + y.
     host = np.arange(topology.node_count).reshape(q, 2, q, p)
-    assert topology.link_loads(host[0, 0].ravel(), host[0, 1].ravel(), 1.0)[1].max() == law.one_way == p
+    assert topology.link_loads(host[0, 0].ravel(), host[0, 1].ravel(), 1.0)[1].max() == law.adverse == p
 
 
 def test_no_law() -> None:
     for topology in (
-        build_topology("torus", 16),
+        build_topology("torus", 1),
+        build_topology("tree", 16),
         build_topology("dragonfly", 16, terminals=2, routers=4, global_links=2),  # cables that are chosen by the hops
         build_topology("dragonfly", 8, terminals=2, routers=4, global_links=2),
         build_topology("dragonfly_plus", 9, terminals=3, leaves=1, spines=2, global_links=1),

@@ -211,7 +211,7 @@ def _one_way_s(net: Net) -> tuple[float, float]:
         own = f"(rank < {2 * net.part})"
         to = source = f"rank + {own}*({net.part} - 2*{net.part}*(rank >= {net.part}))"
     run = sc.simulate(permutation(to, source), machine, {"P": net.hosts}, effects="links")
-    return (law.one_way if law else 0.0) * M * TL, busiest_s(run)
+    return (law.adverse if law else 0.0) * M * TL, busiest_s(run)
 
 
 def _load_case(detail: str, claim: str, formulas: Mapping[str, str], of: Callable[[Net], tuple[float, float]]) -> Case:
