@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.input_files import DESCRIPTION_BYTES, check_confined, open_text
 from simcodesign.describe.placement import (
     MAPPINGS,
     PLACED_AT_RANDOM,
@@ -28,8 +29,8 @@ def mapping_from(entry: Entry, nodes: int, per_node: int, folder: Path) -> RankM
     if isinstance(entry.content, str):
         if Path(entry.content).suffix.lower() not in SUFFIXES:
             return entry.text(MAPPINGS)
-        path = folder / entry.content
-        listed = tuple(_nodes_in(path, entry))
+        path = check_confined(folder / entry.content, entry.place)
+        listed = tuple(_nodes_in(path))
         check_listed(listed, nodes, per_node, Place(str(path)))
         return listed
     if isinstance(entry.content, dict):
@@ -49,13 +50,13 @@ def _kind_from(entry: Entry) -> RankMapping:
     return RandomMapping(items["seed"].whole(0) if "seed" in items else 0, **given)
 
 
-def _nodes_in(path: Path, entry: Entry) -> list[int]:
+def _nodes_in(path: Path) -> list[int]:
     """The node of every rank, from lines with a node each, or with a rank and its node, in any order."""
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
+        with open_text(path, DESCRIPTION_BYTES) as lines:
             rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if _says_something(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"mapping cannot be read: {error}", entry.place, value=str(path)) from None
+    except csv.Error as error:
+        raise InputError(f"mapping cannot be read: {error}", Place(str(path))) from None
     if rows and [cell.strip().lower() for cell in rows[0][1]] == _HEAD:
         rows = rows[1:]
     node_of: dict[int, int] = {}

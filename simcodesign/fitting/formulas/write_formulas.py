@@ -17,7 +17,7 @@ from simcodesign.describe.yaml.formulas import formulas_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.fitting.as_workload.names import one_line, quoted
 from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
-from simcodesign.fitting.readers.sweep_table import OF_FORMULA, RATIO, READINGS, TOTALS
+from simcodesign.fitting.readers.sweep_table import RATIO, READINGS, TOTALS
 
 
 def formulas_text(fits: FormulaFits, source: str = "", given: Mapping[str, float] | None = None) -> str:
@@ -61,8 +61,7 @@ def _lines(fit: FormulaFit, source: str, given: Mapping[str, float]) -> Iterator
 
 def _component(metric: str) -> str | None:
     """The component of time that a column of a sweep is; None for a total. InputError for one that is no time."""
-    of_sweep = metric == RATIO or metric.startswith((*READINGS, OF_FORMULA))
-    if metric in TOTALS or not of_sweep:
+    if metric in TOTALS or not (metric.startswith(READINGS) or metric == RATIO):
         return None
     name = metric.partition("_")[2].removesuffix("_s")
     if not metric.endswith("_s") or name not in COMPONENTS:

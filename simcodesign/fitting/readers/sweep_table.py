@@ -8,6 +8,7 @@ and errors of formulas (``formula_NAME_s``), which nobody measured.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -37,7 +38,9 @@ from simcodesign.fitting.readers.tidy_table import (
 
 #: The first and the last column of a sweep, how the columns of readings begin, and those of other results.
 POINT, ERROR, READINGS = "point", "error", ("forecast_", "simulated_")
-RATIO, OF_FORMULA = "ratio", "formula_"
+RATIO = "ratio"
+#: Times and errors of formulas, which nobody measured.
+OF_FORMULA = re.compile(r"formula(_.+)?_(s|error)")
 SEED = "seed"
 #: The times of the whole program, those of the simulation first.
 TOTALS = ("simulated_makespan_s", "forecast_makespan_s")
@@ -55,10 +58,10 @@ class SweepTable:
 
     @property
     def results(self) -> list[str]:
-        """The columns of results: from the first of a reading on."""
+        """The columns of results: from the first of a reading on, but for formulas."""
         names = [*self.columns]
         first = next(place for place, name in enumerate(names) if name.startswith(READINGS))
-        return [name for name in names[first:] if name != ERROR]
+        return [name for name in names[first:] if name != ERROR and not OF_FORMULA.fullmatch(name)]
 
     @property
     def axes(self) -> list[str]:
