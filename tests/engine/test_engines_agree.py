@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
-from importlib import import_module
+from functools import partial
 from importlib.util import find_spec
 from random import Random
 
@@ -34,6 +34,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.engine import selection
 from simcodesign.engine.event_contract import Log
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import LINK, Plan
@@ -65,13 +66,13 @@ OTHERS = [name for name in ENGINES if name != "simpy"]
 
 
 def engine(name: str) -> Run:
-    """The engine's ``run``; skips the test where it cannot be had."""
+    """The engine's ``run``, by the rules of LogGOPSim where a Plan has them; skips the test where it cannot be had."""
     module, needs = ENGINES[name]
     if find_spec(module) is None:
         pytest.skip(f"there is no {module}")
     if needs is not None and find_spec(needs) is None:
         pytest.skip(f"the {name} engine needs {needs}")
-    return import_module(module).run
+    return partial(selection.run, engine=name)
 
 
 @pytest.fixture(params=OTHERS, scope="module")

@@ -65,8 +65,12 @@ def hockney(startup: float = 5e-6, per_byte: float = 1e-9, overhead: float = 1e-
     return Machine("hockney", Processor(1e9), network, DISK_OF_ALL)
 
 
+#: GOAL counts nanoseconds, 278 hours of them at most.
+SHORT = {"checkpointed": {"work": 3600.0}}
+
+
 def planned(workload: Workload, machine: Machine, ranks: int) -> Plan:
-    return make_plan(bind(workload, machine, {"P": ranks}))
+    return make_plan(bind(workload, machine, {"P": ranks, **SHORT.get(workload.name, {})}))
 
 
 def replayed_s(schedule: Schedule, machine: Machine) -> np.ndarray:
