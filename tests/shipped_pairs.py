@@ -119,7 +119,7 @@ RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "se
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, and messages to and fro
-#: (tests/system/test_collective_costs.py, tests/system/test_ping_pong.py).
+#: (tests/system/classics/test_collective_costs.py, tests/system/classics/test_ping_pong.py).
 NOT_THE_SUM = ("collective-costs", "ping-pong")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")

@@ -19,7 +19,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from tests import examples
 from tests.builders import machine, network, workload
-from tests.oracles.loggopsim import as_std_sort
+from tests.oracles.messages.loggopsim import as_std_sort
 
 #: Rounding of sums of a few hundred times.
 ROUNDING = 1e-12

@@ -25,7 +25,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from tests import examples
 from tests.builders import read_machine, workload
-from tests.oracles.packets import Message, arrivals_s
+from tests.oracles.messages.packets import Message, arrivals_s
 
 BOTH = pytest.mark.parametrize("engine", ENGINES)
 SWITCHINGS = pytest.mark.parametrize("switching", ["cut_through", "store_and_forward"])

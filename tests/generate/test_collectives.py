@@ -25,7 +25,7 @@ from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.programs.segment import woven
 from tests import THOROUGH, numbers_of_ranks
-from tests.oracles.collective_replay import Columns, Replay, paired
+from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 SIZE = 1000.0
 #: Algorithms whose number of columns grows with the logarithm of P.

@@ -7,7 +7,7 @@ import pytest
 
 from tests import THOROUGH, numbers_of_ranks
 from tests.generate.test_collectives import SIZE, written
-from tests.oracles.collective_replay import Replay
+from tests.oracles.messages.collective_replay import Replay
 
 #: Of algorithms whose messages grow with P log P, and with P^2.
 SHORT = [*numbers_of_ranks(40), 64, *((128, 1000) if THOROUGH else ())]

@@ -9,7 +9,7 @@ from simcodesign.core.operation_kinds import SEND
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, numbers_of_ranks
-from tests.oracles.collective_replay import Columns, Replay, paired
+from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 SIZE = 24.0
 RANKS = [*numbers_of_ranks(40), *((64, 128, 1000) if THOROUGH else (64,))]

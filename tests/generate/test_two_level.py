@@ -10,7 +10,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import BETWEEN_NODES, Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, builders, numbers_of_ranks
-from tests.oracles.collective_replay import Columns, Replay, paired
+from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 SIZE = 24.0
 RANKS = [*numbers_of_ranks(40), *((64, 128, 1000, 1003) if THOROUGH else ())]

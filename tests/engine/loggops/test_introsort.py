@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from simcodesign.engine.introsort import introsort
-from tests.oracles.loggopsim import as_std_sort
+from tests.oracles.messages.loggopsim import as_std_sort
 
 SORTER = """
 #include <algorithm>

@@ -36,7 +36,7 @@ from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.report.results.machine_sheet import machine_sheet
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import workload_of_steps
-from tests.oracles.loggopsim import LogGOPS, LogGOPSim
+from tests.oracles.messages.loggopsim import LogGOPS, LogGOPSim
 from tests.random_programs import random_program
 
 #: Tolerance: at most some thousand sums follow one another, each rounded to 1.1e-16.

@@ -26,7 +26,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import Plan
 from tests import builders, examples
-from tests.oracles.loggopsim import LogGOPS, LogGOPSim
+from tests.oracles.messages.loggopsim import LogGOPS, LogGOPSim
 
 ENGINES = ["simpy", "compiled"]
 

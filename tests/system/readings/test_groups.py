@@ -21,7 +21,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.plan import Plan
 from tests import THOROUGH, builders
-from tests.oracles.collective_replay import Columns
+from tests.oracles.messages.collective_replay import Columns
 
 #: All but those of two levels, which are of all ranks, not of a group.
 PLAIN = [(name, way) for name, ways in ALGORITHMS.items() for way in ways if (name, way) not in TWO_LEVEL]

@@ -21,7 +21,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, builders, examples
-from tests.oracles.collective_replay import Columns, Replay, paired
+from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 KEYS = sorted(SIZED_BY_RANK)
 #: Of these, those in which only the root sends or receives.

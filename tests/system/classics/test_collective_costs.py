@@ -16,7 +16,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
-from tests.oracles.collective_rounds import ANY_RANKS, ROUNDS
+from tests.oracles.messages.collective_rounds import ANY_RANKS, ROUNDS
 from tests.shipped_pairs import load_workload
 
 WORKLOAD = "collective-costs"

@@ -11,7 +11,7 @@ from simcodesign.comparison.formulas.ladder import LEFT_OUT
 from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
-from tests.oracles.burst import BurstMachine, burst_s
+from tests.oracles.messages.burst import BurstMachine, burst_s
 from tests.shipped_pairs import load_machine, load_workload
 
 WORKLOAD, MACHINE = "burst-loggp", "loggop-64"
