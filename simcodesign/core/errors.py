@@ -67,9 +67,10 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
-    """The allowed names as one line, the one nearest to ``name`` first as a suggestion."""
+    """The allowed names as one line, the one nearest to ``name`` first as a suggestion: one that differs in capitals
+    alone, or else in few letters."""
     names = sorted(allowed)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = [one for one in names if one.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     suggestion = f"did you mean {close[0]!r}? " if close else ""
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return suggestion + (listed or "none")

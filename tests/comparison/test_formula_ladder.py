@@ -108,6 +108,15 @@ def test_outside_its_range_a_formula_has_no_ladder() -> None:
     assert "P >= 64" in one.values.reason
 
 
+def test_a_total_that_is_given_is_of_the_phases_that_run() -> None:
+    """And one of the workload's own is of the whole program."""
+    mine = "mine = log2(P)*(t_s + m*t_w)"
+    every = compare(WORK, MACHINE, {"P": 8}, phases=["a"], effects="none", formulas=mine).formulas
+    assert [one.error for one in every if one.given] == pytest.approx([0.0], abs=1e-12)
+    own = [one for one in every if not one.given and one.values.formula.total is not None]  # type: ignore[union-attr]
+    assert all("whole program" in one.values.reason for one in own)
+
+
 def test_a_part_of_the_program_compares_its_phases() -> None:
     formula = Formula("f", parse("P*t_s"), phases={"a": parse("log2(P)*(t_s + m*t_w)")})
     (one, *_) = compare(WORK, MACHINE, {"P": 8}, phases=["a"], effects="none", formulas=formula).formulas

@@ -61,6 +61,15 @@ def test_what_is_missing_has_its_symbols_and_its_time() -> None:
     assert terms_of("alpha*log2(p)", P=16) == {"m*t_B*log2(p)": pytest.approx(4000 * T_W)}
 
 
+def test_hops_are_a_line_of_their_own() -> None:
+    """One hop of 2 us for each of the four messages that follow one another, on a crossbar of 16."""
+    machine = MACHINE.with_constants({"network.hop_latency": 2e-6})
+    assert terms_of("log2(P)*t_s", machine=machine, P=16) == {
+        "m*t_B*log2(P)": pytest.approx(4 * 1000 * T_W),
+        "hops, by the distance law one": pytest.approx(4 * 2e-6),
+    }
+
+
 def test_what_is_too_much_is_negative() -> None:
     assert terms_of("P*(t_s + m*t_w)", P=16) == {
         "t_s*(P - log2(P))": pytest.approx(-12 * T_S),

@@ -33,7 +33,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import RULES
-from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL, Collective
+from simcodesign.describe.demands.collective import ALGORITHMS, SEGMENT_ROUNDING, SIGNALS, TWO_LEVEL, Collective
 from simcodesign.describe.evaluation import EvaluatedStep
 
 
@@ -250,7 +250,8 @@ def _segments(demand: Collective, step: EvaluatedStep, names: Mapping[str, Float
     most_bytes = np.asarray(step.amount(demand.segment, "segment", names))
     if (most_bytes <= 0).any():
         raise InputError("a segment has no bytes", demand.segment.place, value=0.0, allowed="more than 0 bytes")
-    parts: FloatOrArray = np.maximum(np.ceil(np.asarray(step.amount(demand.bytes, "bytes", names)) / most_bytes), 1.0)
+    exact = np.asarray(step.amount(demand.bytes, "bytes", names)) / most_bytes
+    parts: FloatOrArray = np.maximum(np.ceil(exact - SEGMENT_ROUNDING), 1.0)
     return parts
 
 

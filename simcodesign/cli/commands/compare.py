@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -69,7 +70,8 @@ def run(options: CompareOptions) -> None:
     # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
     outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
     for what, error in outside.items():
-        complain(f"out of tolerance: error of {what} {error:+.3%}, allowed {limit:.4%}")
+        text = "none, since it says nothing here" if math.isnan(error) else f"{error:+.3%}"
+        complain(f"out of tolerance: error of {what} {text}, allowed {limit:.4%}")
     if outside:
         raise Exit(OUT_OF_TOLERANCE)
 

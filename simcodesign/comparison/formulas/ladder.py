@@ -16,6 +16,7 @@ from simcodesign.comparison.formulas.values import (
     FormulaValues,
     GivenFormulas,
     formula_values,
+    total_counts,
 )
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import Result
@@ -99,7 +100,8 @@ def compared_formulas(
     for formula in (*given.formulas, *own):
         is_given = formula.name in names
         try:
-            values = formula_values(formula, point, whole_program=whole_program)
+            whole = total_counts(formula, is_given, whole_program)
+            values = formula_values(formula, point, whole_program=whole)
         except InputError as error:
             if is_given:
                 raise

@@ -8,12 +8,13 @@ together by the constants of the machine that it is a multiple of, and what it i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product as combinations_of
 from typing import Any
 
 import numpy as np
 
+from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import expanded, phase_formula
 from simcodesign.analytic.formulas.formula_prices import ASSUMPTIONS
 from simcodesign.analytic.formulas.symbolic_products import Product, collected, merged_products, product_of, put_in
@@ -28,6 +29,7 @@ from simcodesign.core.result import Result
 from simcodesign.describe.design_point import DesignPoint, phases_with_constants
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.formulas.symbols import SYMBOLS, VALUE
+from simcodesign.describe.scenario import Scenario
 
 #: Products that a formula is multiplied out to, and powers of sums that are.
 MOST_PRODUCTS = 2000
@@ -106,11 +108,20 @@ class _Difference:
         terms = [*self._terms(merged_products([*ours, *minus])), *numbers_only]
         forecast_s = float(self.forecast.headline_s)
         rest_s = forecast_s - total_s - sum(term.time_s for term in terms)
-        if abs(rest_s) > ROUNDING * max(forecast_s, total_s):
-            terms.append(LeftOutTerm(BEYOND_SYMBOLS, rest_s))
         least_s = ROUNDING * max(forecast_s, total_s)
+        if abs(rest_s) > least_s:
+            hops_s = self._hops_s(forecast_s)
+            terms.append(LeftOutTerm(f"hops, by the distance law {self.point.machine.network.distance}", hops_s))
+            terms.append(LeftOutTerm(BEYOND_SYMBOLS, rest_s - hops_s))
         kept = [term for term in terms if abs(term.time_s) > least_s]
         return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))
+
+    def _hops_s(self, forecast_s: float) -> float:
+        """What the hops of the machine's distance law add to our forecast, which formulas in symbols do not have."""
+        machine = self.point.machine
+        without = replace(machine, network=replace(machine.network, distance="none"))
+        parameters = {name: self.point.values[name] for name in {"P", *self.point.workload.parameters}}
+        return forecast_s - float(forecast(Scenario(self.point.workload, without, parameters)).headline_s)
 
     def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
         """The derived formulas of phases, and the times of phases that have none."""

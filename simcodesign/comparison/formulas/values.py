@@ -23,7 +23,7 @@ from simcodesign.describe.yaml.formulas import load_formulas
 _KEYS = ("total", "phases", "components")
 
 #: Why there is no total where phases are left out.
-PART_OF_PROGRAM = "it is of the whole program, of which phases are left out here"
+PART_OF_PROGRAM = "its total is of the whole program, of which phases are left out here"
 
 #: A formula as a user may give it: the path of a file, an expression, a function of arrays by name.
 FormulaSource = Formula | Callable[..., Any] | str | Path
@@ -110,13 +110,19 @@ class FormulaValues:
         return self.formula.name
 
 
+def total_counts(formula: Formula | PythonFormula, is_given: bool, whole_program: bool) -> bool:
+    """Whether the total of a formula is of what runs: that of the whole program does; where phases are left out, so
+    does one that was given for this run and says nothing of phases."""
+    return whole_program or (is_given and not (isinstance(formula, Formula) and formula.phases))
+
+
 def formula_values(
     formula: Formula | PythonFormula, point: DesignPoint, *, whole_program: bool = True
 ) -> FormulaValues:
     """Its values at a design point or at many, in one pass over arrays. Without a total of its own, the total is the
     sum over phases, if all have one.
 
-    ``whole_program``: False where phases are left out of the workload, so that its total counts no longer. Raises
+    ``whole_program``: False where its total is not of what runs (see ``total_counts``), and counts no longer. Raises
     InputError for unknown names, phases that there are not, and terms that are not seconds.
     """
     if isinstance(formula, PythonFormula):

@@ -145,7 +145,7 @@ def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> F
     values = _with_word(formula, known)
     taken = {*parameters, *values, *(("p",) if _RANKS in parameters else ())}
     unknown = tuple(name for name in names_in(tree) if name not in taken)
-    _check_names(formula, unknown, parameters)
+    _check_names(formula, unknown, (*parameters, *values))
     _check_steps(formula.total, tree, unknown)
     if formula.valid is not None and (strange := sorted(formula.valid.names - taken)):
         what = f"the condition of formula {formula.name!r} has unknown names"
@@ -208,18 +208,18 @@ def _check_parameters(parameters: Sequence[str], formula: Formula) -> None:
             raise InputError(what, formula.place, value=name, allowed="another name")
 
 
-def _check_names(formula: Formula, unknown: Sequence[str], parameters: Sequence[str]) -> None:
-    """InputError for what is hardly meant as a coefficient."""
+def _check_names(formula: Formula, unknown: Sequence[str], known: Sequence[str]) -> None:
+    """InputError for what is hardly meant as a coefficient; ``known``: parameters, and what has a value."""
     total = formula.total
     assert total is not None
-    by_case = {name.lower(): name for name in parameters}
+    by_case = {name.lower(): name for name in reversed(known)}
     for name in unknown:
-        if (parameter := by_case.get(name.lower())) is not None:
-            what = f"{name} is no parameter of the measurements, which have {parameter}"
-            raise InputError(what, total.place, value=total.text, allowed=f"{parameter}, or another coefficient")
+        if (meant := by_case.get(name.lower())) is not None:
+            what = f"{name} is neither a parameter of the measurements nor known; {meant} is"
+            raise InputError(what, total.place, value=total.text, allowed=f"{meant}, or another coefficient")
         if "." in name:
             what = f"{name} is neither a parameter nor known"
-            allowed = f"{nearest(name, parameters)}; constants of a machine with --machine (machine=)"
+            allowed = f"{nearest(name, known)}; constants of a machine with --machine (machine=)"
             raise InputError(what, total.place, value=total.text, allowed=allowed)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.demands.collective import SEGMENT_ROUNDING, Collective
 from simcodesign.generate.columns import Int32s
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
@@ -75,7 +75,8 @@ def _segments(demand: Collective, writer: StepWriter, names: Mapping[str, FloatO
     most_bytes = float(writer.amount(demand.segment, "segment", names))
     if most_bytes <= 0:
         raise InputError("a segment has no bytes", demand.segment.place, value=most_bytes, allowed="more than 0 bytes")
-    return max(math.ceil(float(writer.amount(demand.bytes, "bytes", names)) / most_bytes), 1)
+    exact = float(writer.amount(demand.bytes, "bytes", names)) / most_bytes
+    return max(math.ceil(exact - SEGMENT_ROUNDING), 1)
 
 
 def _note(writer: StepWriter, taking_part: FloatOrArray, size_bytes: FloatOrArray) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot_axes import cell_edges, label_axis, places, value_texts
-from simcodesign.report.trust.tables import label, share_text
+from simcodesign.report.trust.tables import label, run_text, share_text, title_of
 from simcodesign.studies.sweep.grid import SEED, SweepAxis
 from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
@@ -73,9 +73,9 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
         down = -(-len(panels) // across)
         width = 0.8 + (6.4 if across == 1 else 4.0 * across)
         figure = plot_style.new_figure(mpl, width, 1.3 + (3.8 if across == 1 else 3.1) * down)
-        head = f"{trust.workload} on {trust.machine}: where formulas are within {share_text(trust)}"
+        head = f"{title_of(trust)}: where formulas are within {share_text(trust)}\n{run_text(trust)}"
         if any(axis.known.kind == SEED for axis in trust.axes):
-            head += "\nlargest error of all seeds"
+            head += ", largest error of all seeds"
         figure.suptitle(plot_style.wrapped(head, width - 0.5, 10), x=0.01, ha="left", fontsize=10)
         grid = figure.subplots(down, across, squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=False):

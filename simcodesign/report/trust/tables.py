@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.numbers import signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
 from simcodesign.report.sweep.plot_axes import value_texts
@@ -37,13 +38,27 @@ def label(one: Trust) -> str:
     return one.name if one.name.startswith("formula") else f"formula {one.name}"
 
 
+def title_of(trust: TrustMap) -> str:
+    """``jacobi (sweep) on mesh-256``: what was simulated."""
+    phases = "" if trust.phases is None else f" ({', '.join(trust.phases)})"
+    return f"{trust.workload}{phases} on {trust.machine}"
+
+
+def run_text(trust: TrustMap) -> str:
+    """The effects that were simulated, and the seed if that is no axis."""
+    names = trust.effects
+    effects = f"effects {', '.join(names)}" if names else "no effects"
+    text = "all effects" if names == tuple(effect_names()) else effects
+    return text if any(axis.known.kind == SEED for axis in trust.axes) else f"{text}, seed {trust.seed}"
+
+
 def share_text(trust: TrustMap) -> str:
     """``10 % of the simulation``."""
     return f"{100 * trust.share:.4g} % of the simulation"
 
 
 def _counts(trust: TrustMap) -> Table:
-    title = f"{trust.workload} on {trust.machine}: formulas at {trust.points:,} simulated points"
+    title = f"{title_of(trust)}: formulas at {trust.points:,} simulated points, {run_text(trust)}"
     heads = ("within", "too low", "too high", "no value", "largest error", "to use")
     table = new_table(title, "", *heads)
     for one in trust.formulas:

@@ -11,7 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.comparison.formulas.values import FormulaValues, GivenFormulas, PythonFormula, formula_values
+from simcodesign.comparison.formulas.values import (
+    FormulaValues,
+    GivenFormulas,
+    PythonFormula,
+    formula_values,
+    total_counts,
+)
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import Formula
@@ -21,7 +27,7 @@ from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 #: So many points are looked at for one at which formulas can be checked before the sweep begins.
 _TRIED = 100
-_NO_TOTAL = "it gives no total, nor times of all phases"
+_NO_TOTAL = "it gives no total, nor times of all phases (--phase takes some of them)"
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def check_formulas(sweep: Sweep, given: GivenFormulas) -> None:
         columns[column] = name
     if given.formulas and (point := _first_point(sweep)) is not None:
         for formula in given.formulas:
-            values = _values(formula, point, sweep)
+            values = _values(formula, True, point, sweep)
             if values.total_s is None:
                 what = f"formula {formula.name!r} cannot be compared at each point: {values.reason or _NO_TOTAL}"
                 raise InputError(what, getattr(formula, "place", None), allowed="a total, or times of all phases")
@@ -104,9 +110,9 @@ def formula_times(
     for changes, members in structures(sweep, numbers) if every and len(rows) else ():
         here = {**sweep.given, **{name: column[members] for name, column in parameters.items()}}
         point = sweep.experiment.scenario.on(evaluator.machine(changes)).at(here).bind()
-        for at, (formula, _) in enumerate(every):
+        for at, (formula, is_given) in enumerate(every):
             try:
-                values = _values(formula, point, sweep)
+                values = _values(formula, is_given, point, sweep)
             except InputError as error:
                 missing[at][str(error)] += len(members)
                 continue
@@ -139,8 +145,9 @@ def with_formula_columns(table: pd.DataFrame, times: Sequence[FormulaTimes]) -> 
     return pd.DataFrame({**columns, ERROR: table[ERROR]})
 
 
-def _values(formula: Formula | PythonFormula, point: DesignPoint, sweep: Sweep) -> FormulaValues:
-    return formula_values(formula, point, whole_program=sweep.experiment.scenario.phases is None)
+def _values(formula: Formula | PythonFormula, is_given: bool, point: DesignPoint, sweep: Sweep) -> FormulaValues:
+    whole = total_counts(formula, is_given, sweep.experiment.scenario.phases is None)
+    return formula_values(formula, point, whole_program=whole)
 
 
 def _first_point(sweep: Sweep) -> DesignPoint | None:

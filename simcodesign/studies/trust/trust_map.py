@@ -93,6 +93,7 @@ class Trust:
 class TrustMap(PlainResult):
     """Which formulas are within ``share`` of the simulation where, of a sweep over ``axes``.
 
+    ``phases``: those of the program that run, None for all; ``effects`` and ``seed``: of the simulations.
     ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
     forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
     points, the first of equal ones, -1 where none says anything. ``nothing``: where none is within the share.
@@ -101,6 +102,9 @@ class TrustMap(PlainResult):
     workload: str
     machine: str
     share: float
+    phases: tuple[str, ...] | None
+    effects: tuple[str, ...]
+    seed: int
     axes: tuple[SweepAxis, ...]
     zipped: bool
     values: Mapping[str, NDArray[Any]]
@@ -120,7 +124,7 @@ class TrustMap(PlainResult):
             at = self.values[axis.name]
             ends = [at.min(), at.max()] if axis.numeric and len(at) else list(dict.fromkeys(at.tolist()))
             axes.append({"name": axis.name, "unit": axis.unit, "simulated": ends, "values": len(set(at.tolist()))})
-        shown = attributes_of(self, "workload", "machine", "share", "points")
+        shown = attributes_of(self, "workload", "machine", "phases", "effects", "seed", "share", "points")
         return shown | {"axes": axes, "formulas": self.formulas, "nothing": self.nothing}
 
 
@@ -167,8 +171,22 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
         for at, ((name, formula, _), error, is_within) in enumerate(zip(compared, errors, within, strict=True))
     )
     nothing = _region(coordinates, ~np.any(within, axis=0), split=False)
-    names = sweep.workload.name, sweep.source.machine.name
-    return TrustMap(*names, share, sweep.design.axes, sweep.design.zipped, values, formulas, best, nothing)
+    experiment = sweep.experiment
+    phases = experiment.scenario.phases
+    return TrustMap(
+        sweep.workload.name,
+        sweep.source.machine.name,
+        share,
+        None if phases is None else tuple(phases),
+        tuple(experiment.effects),
+        experiment.seed,
+        sweep.design.axes,
+        sweep.design.zipped,
+        values,
+        formulas,
+        best,
+        nothing,
+    )
 
 
 def _forecast_s(table: pd.DataFrame) -> NDArray[np.float64] | None:

@@ -119,8 +119,11 @@ def test_a_formula_without_a_total_is_refused() -> None:
     sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], reading="both")
     with pytest.raises(InputError, match="cannot be compared at each point"):
         check_formulas(sweep, given_formulas({"part": lambda t_s: {"phases": {"broadcast": t_s}}}))
-    with pytest.raises(InputError, match="of the whole program"):
-        check_formulas(sweep_of("collectives", "mesh-256", ["P=2,4"], phases=["broadcast"]), given_formulas("t_s*P"))
+
+
+def test_a_total_that_is_given_is_of_the_phases_that_run() -> None:
+    sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], reading="both", phases=["broadcast"])
+    check_formulas(sweep, given_formulas("t_s*P"))
 
 
 def test_an_error_of_nothing_against_nothing_is_none() -> None:

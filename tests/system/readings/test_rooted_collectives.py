@@ -133,6 +133,15 @@ def test_a_chain_in_segments_is_the_textbook_line() -> None:
     )
 
 
+@pytest.mark.parametrize("count", [1, 29, 49, 98, 103, 187, 300])
+def test_as_many_segments_as_the_bytes_are_divided_by(count: int) -> None:
+    """Though m/(m/49) is more than 49 in floats."""
+    work = workload("- broadcast: {bytes: m, algorithm: chain, segment: m/k}", "parameters: {m: 1048576, k: 1}\n")
+    machine = builders.machine(builders.network(4, startup_s=2e-6, per_byte_s=1e-9))
+    for read in (forecast, simulate):
+        assert read(work, machine, {"P": 4, "k": count}).messages == 3 * count
+
+
 def test_a_segment_of_no_bytes() -> None:
     work = workload("- broadcast: {bytes: 64, algorithm: chain, segment: P - 2}")
     for read in (forecast, simulate):
