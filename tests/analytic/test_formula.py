@@ -91,10 +91,13 @@ def assert_is_the_forecast(
         assert number(inside, values) == pytest.approx(time, rel=ROUNDING), phase
 
 
-@pytest.mark.parametrize("name", [name for name in plain_workloads() if not needs_memory(name) and name != "ping-pong"])
+BY_WHEN = ("ping-pong", "serial-fraction")
+
+
+@pytest.mark.parametrize("name", [name for name in plain_workloads() if not needs_memory(name) and name not in BY_WHEN])
 @pytest.mark.parametrize("ranks", [16, 32, 64])
 def test_shipped_workloads(name: str, ranks: int) -> None:
-    """All but ping-pong, whose ranks differ by 'when'."""
+    """All but those whose ranks differ by 'when'."""
     described = load_workload(name)
     draw = random.Random(ranks)
     given = {

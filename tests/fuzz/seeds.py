@@ -33,7 +33,7 @@ simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
 simulate small.yaml graph.yaml -P 4 --json
 simulate small.yaml links.yaml -P 8 --effects hops,links --json
 forecast small.yaml links.yaml -P 8 --bounds --json
-simulate small.yaml dragonfly.yaml -P 20 --effects hops,links --json
+simulate small.yaml dragonfly.yaml -P 6 --effects hops,links --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate shipped.yaml shipped-machine.yaml -P 4 --json
 forecast groups.yaml together.yaml -P 4 --json
@@ -103,7 +103,7 @@ sweep small.yaml little.yaml --over P=1:4:x2 --over n=10,100 --json-lines -j 1
 sweep small.yaml little.yaml --over n=0:100:+50 --set P=2 --output out.csv -j 1
 sweep small.yaml little.yaml --over network.bandwidth=10,100MB/s --over n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
 sweep small.yaml little.yaml --over seed=1,2 -P 2 --reading both --store out.sqlite -j 1
-sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + 8*t_w)" --within 10% --json-lines -j 1
+sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
 sweep small.yaml little.yaml --over P=1:4:x2 --formula "n*2.5e-6" --output out.csv
 compare loads.yaml cached.yaml -P 3 --json
 forecast loads.yaml cached.yaml -P 2 --set caches.L2.bandwidth="16 B/cycle" --bounds --json

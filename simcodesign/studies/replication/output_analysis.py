@@ -218,9 +218,8 @@ def neighbours(values: Values) -> float:
     array = _finite(values)
     if _all_same(array):
         return 0.0
+    array = np.ldexp(array, -int(np.frexp(np.abs(array).max())[1]))  # of any size: squares neither overflow nor vanish
     total = float(((array - array.mean()) ** 2).sum())
-    if not total:  # too small to be squared
-        return 0.0
     return 1.0 - float((np.diff(array) ** 2).sum()) / (2 * total)
 
 

@@ -155,7 +155,7 @@ def test_columns_of_a_sweep(run: Any, swept: Path) -> None:
         (("--formula", "a*p", "--set", "a"), "not a name and its value"),
         (("--formula", "a*p", "--set", "k=2", "--set", "k=3"), "set twice"),
         (("--formula", "a*p", "--set", "k=b"), "other names"),
-        (("--formula", "a*P"), "P is no parameter"),
+        (("--formula", "a*P"), "P is neither a parameter"),
         (("--formula", "a*p", "--formula", "no-such-file.yaml"), "no-such-file.yaml"),
         (("--formula", "a*p", "--write-formulas", "f.txt"), ".yaml"),
         (("--formula", "a*p", "--level", "2"), "--level"),

@@ -115,7 +115,7 @@ def test_word_and_symbols(tmp_path: object) -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("c*log2(M)", "M is no parameter"),
+        ("c*log2(M)", "M is neither a parameter"),
         ("network.startup*c", "--machine"),
         ("ceil(m/k)*a", "k stands in"),
         ("where(m > k, a, b)", "k stands in"),

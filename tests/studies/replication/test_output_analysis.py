@@ -181,6 +181,12 @@ def test_neighbours_is_von_neumanns_ratio(values: list[float]) -> None:
     assert neighbours(values) == pytest.approx(1 - ratio / 2, abs=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_neighbours_of_any_size(scale: float) -> None:
+    """Squares of these would overflow or vanish. By hand: 1 - (1 + 4 + 9)/(2 x 5) = -0.4 for 1, 2, 0, 3."""
+    assert neighbours(np.array([1.0, 2.0, 0.0, 3.0]) * scale) == pytest.approx(-0.4)
+
+
 def test_the_test_of_batches_has_its_level() -> None:
     """Of independent batches it finds about 5 % correlated, of strongly correlated ones nearly all."""
     generator = np.random.default_rng(11)

@@ -25,7 +25,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings
 
 from ..machines import EXACT, ROUNDING, TL, M, collective, hockney, permutation
-from .all_to_all import busiest_s
+from .all_to_all import busiest_s, busy
 
 DRAGONFLY = "Kim, Dally, Scott, Abts, ISCA 2008"
 BUTTERFLY = "Kim, Dally, Abts, ISCA 2007"
@@ -227,7 +227,7 @@ def _load_case(detail: str, claim: str, formulas: Mapping[str, str], of: Callabl
         tolerance=ROUNDING,
         reading="both",
         measure=lambda: _loads(SMALL, of),
-        derivation=tuple(lines.values()),
+        derivation=(*lines.values(), *map(busy, lines.values())),
         quick=True,
     )
 
