@@ -18,6 +18,8 @@ from simcodesign.studies.validation.case import Case, Readings, Tolerance
 from .record import machine, table, workload
 
 LETTERS = ("L", "o", "g", "G", "O", "S")
+#: The S of the record that no message reaches, in bytes.
+NEVER = 2**32 - 1
 EXACT = Tolerance("both count whole nanoseconds; ours are doubles of seconds", absolute=1e-3)
 
 
@@ -133,7 +135,8 @@ def accepted(row: pd.Series) -> bool:
 
 
 def _label(row: pd.Series) -> str:
-    return " ".join(f"{letter}={int(row[letter])}" for letter in LETTERS)
+    """Such as ``L2500 o1500 g1000 G6 O0``; with S only where messages may be larger."""
+    return " ".join(f"{letter}{int(row[letter])}" for letter in LETTERS if letter != "S" or row.S < NEVER)
 
 
 def _case(name: str) -> Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from simcodesign.studies.validation.case import Case, Readings, Tolerance
 from simcodesign.studies.validation.run import Draw
 from simcodesign.studies.validation.verdict import CaseValue
 
+#: Characters of a label, and of a line of it: more would leave no room for the values.
+MOST_LABEL, LABEL_LINE = 40, 30
 #: Colour, marker and name of each series.
 LOOKS = {
     "own": ("#CC79A7", "d", "own equations"),
@@ -187,7 +190,8 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
             if _is_number(value := getattr(point, name))
         ]
         _markers(axes, name, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    axes.set_yticks(range(len(points)), [plot_style.plain(label_text(point.label)[:40]) for point in points])
+    texts = [textwrap.fill(label_text(point.label)[:MOST_LABEL], LABEL_LINE) for point in points]
+    axes.set_yticks(range(len(points)), [plot_style.plain(text) for text in texts])
     axes.set_ylim(len(points) - 0.5, -0.5)
     axes.margins(x=0.08)
     _centre(axes)
