@@ -51,7 +51,7 @@ def formula_tables(beside: FittedBeside, heading: Heading) -> Iterator[Renderabl
         if any(fit.coefficients for fit in own):
             yield _coefficients(own, heading)
         yield _residuals(own, normal)
-        yield dashed_list(_remarks(own, normal))
+        yield dashed_list(_remarks(own, normal, heading))
     if series > MOST_ROWS:
         yield f"And {series - MOST_ROWS:,} more series (--json has all, --region and --metric choose)\n"
     yield explanation(heading)
@@ -62,7 +62,7 @@ def _forms(title: str, own: tuple[FormulaFit, ...], normal: Fit, heading: Headin
     table = new_table(title, "form", *head)
     table.columns[1].justify = "left"
     for column in table.columns[2:5]:
-        column.no_wrap = True
+        column.no_wrap, column.min_width = True, len(str(column.header))
     texts = [(fit.name, fit.text, fit) for fit in own] + [(NORMAL_FORM, normal.model.text, normal)]
     for name, text, fit in texts:
         prediction = fit.predict(heading.target, heading.level)
@@ -105,12 +105,15 @@ def _error(fitted: float, measured: float) -> float:
     return fitted / measured - 1 if measured else np.nan
 
 
-def _remarks(own: tuple[FormulaFit, ...], normal: Fit) -> Iterator[str]:
+def _remarks(own: tuple[FormulaFit, ...], normal: Fit, heading: Heading) -> Iterator[str]:
     remarks = [f"{fit.name}: {text}" for fit in own for _, text in fit.warnings]
     known = {name: value for fit in own for name, value in fit.form.known.items()}
     if known:
         yield f"Known: {', '.join(f'{name} = {value:.6g}' for name, value in known.items())}."
     remarks += [f"{NORMAL_FORM}: {text}" for _, text in normal.warnings]
+    if min(fit.measured.min() for fit in own) >= 0:
+        predicted = [(fit.name, fit.predict(heading.target, heading.level).value) for fit in own]
+        remarks += [f"{name}: below zero at {heading.at}, where no measured value is" for name, x in predicted if x < 0]
     yield from remarks[:MOST_REMARKS]
     if (left := len(remarks) - MOST_REMARKS) > 0:
         yield f"And {left:,} more remarks (--json has all)."

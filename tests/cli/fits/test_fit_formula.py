@@ -66,6 +66,22 @@ def test_what_is_known_is_said(run: Any, runs: Path) -> None:
     assert ran.cells("formula", "g")[4] == "linearly"
 
 
+@pytest.mark.parametrize(("target", "is_below"), [(64, True), (8, False)])
+def test_a_prediction_below_zero_is_noted(run: Any, tmp_path: Path, target: int, is_below: bool) -> None:
+    """20 - p, of what was measured up to p = 16."""
+    file = tmp_path / "falls.csv"
+    file.write_text("p,metric,value\n" + "".join(f"{p},time,{20 - p}\n" for p in (1, 2, 4, 8, 16)), encoding="utf-8")
+    ran = run(file, "--formula", "a + b*p", "--target", f"p={target}")
+    assert ("formula: below zero" in ran.out) == is_below
+
+
+@pytest.mark.parametrize("letters", ["T_S", "t_S"])
+def test_names_that_differ_in_capitals_are_no_coefficients(run: Any, runs: Path, letters: str) -> None:
+    ran = run(runs, "--metric", "time", "--formula", f"{letters}*p", "--machine", "crossbar-16")
+    assert ran.status == 2
+    assert "t_s" in ran.err
+
+
 def test_nonnegative(run: Any, runs: Path) -> None:
     arguments = runs, "--metric", "time", "--formula", "a + b*p + c*n + d*p*n + e*n**2", "--json"
     free, held = (run(*arguments, *more).json["fits"][0]["formulas"][0] for more in ((), ("--nonnegative",)))
