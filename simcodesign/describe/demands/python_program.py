@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
+from types import CodeType
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
@@ -75,9 +77,17 @@ class PythonProgram(Demand):
         return _kept[key]
 
 
+class _SourceLoader(SourceFileLoader):
+    """Compiles the source each time: a cache of bytecode is not told apart by two edits of one size in one second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def load_module(path: str) -> Any:
     """Run a file of Python as a module of its own. InputError with the line where it fails."""
-    spec = spec_from_file_location(f"_simcodesign_program_{Path(path).stem}", path)
+    name = f"_simcodesign_program_{Path(path).stem}"
+    spec = spec_from_file_location(name, path, loader=_SourceLoader(name, path))
     if spec is None or spec.loader is None:
         raise InputError("not a file of Python", Place(path))
     module = module_from_spec(spec)

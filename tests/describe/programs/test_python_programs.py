@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -344,6 +346,17 @@ def test_sweeps_know_a_program_by_its_source_and_run_it_in_worker_processes(tmp_
         again = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
         assert same(swept.meta(), again.meta())
     assert not same(*metas)
+
+
+def test_what_stands_in_the_file_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though two versions have one size and one time, by which Python tells its caches of bytecode apart."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for seconds in (2, 3):
+        loaded(tmp_path, f"yield sc.compute(seconds={seconds} * size)")
+        os.utime(tmp_path / "prog.py", (1e9, 1e9))
+        described = sc.load_workload(str(tmp_path / "prog.py"))
+        assert sc.simulate(described, MACHINE, {"P": 2}, effects="none").makespan_s == 2 * seconds
+    assert not (tmp_path / "__pycache__").exists()
 
 
 def test_a_confined_program_is_not_executed(tmp_path: Path) -> None:
