@@ -113,8 +113,10 @@ def test_a_total_that_is_given_is_of_the_phases_that_run() -> None:
     mine = "mine = log2(P)*(t_s + m*t_w)"
     every = compare(WORK, MACHINE, {"P": 8}, phases=["a"], effects="none", formulas=mine).formulas
     assert [one.error for one in every if one.given] == pytest.approx([0.0], abs=1e-12)
-    own = [one for one in every if not one.given and one.values.formula.total is not None]  # type: ignore[union-attr]
-    assert all("whole program" in one.values.reason for one in own)
+    assert {one.name: "whole program" in one.values.reason for one in every if not one.given} == {
+        "short": True,
+        "logp": True,
+    }
 
 
 def test_a_part_of_the_program_compares_its_phases() -> None:
