@@ -175,9 +175,8 @@ def _markers(axes: Any, name: str, x: Sequence[float], y: Sequence[float]) -> No
 
 def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
     """One strip per value: how far each reading is from what is expected, beside the tolerance."""
-    if len(points) > MOST_STRIPS:
-        axes.set_title(f"the first {MOST_STRIPS} of {len(points)} values")
-        points = points[:MOST_STRIPS]
+    cut = f"\nthe first {MOST_STRIPS} of {len(points)} values" if len(points) > MOST_STRIPS else ""
+    points = points[:MOST_STRIPS]
     relative = all(point.expected for point in points)
     for row, point in enumerate(points):
         below, above = (_off(margin, point, relative) for margin in _margins(case.tolerance, point.expected))
@@ -206,7 +205,7 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
         axes.set_xlim(low, high)
     side = {"equal": "", "at_least": ", allowed to the right", "at_most": ", allowed to the left"}[case.tolerance.sense]
     axes.set_xlabel(
-        ("deviation from expected (%)" if relative else plot_style.plain(f"deviation ({case.unit})")) + side
+        ("deviation from expected (%)" if relative else plot_style.plain(f"deviation ({case.unit})")) + side + cut
     )
     plot_style.label_ticks(axes.xaxis, _in_full, 6)
     _legend(axes)
