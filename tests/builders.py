@@ -10,7 +10,9 @@ from typing import Any
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import ONE_BY_ONE, Disk, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.network import ONE_BY_ONE, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.placement import MAPPINGS, RANKS, RandomMapping
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology

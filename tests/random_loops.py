@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DUPLEXES, Disk, Interfaces, Network
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from tests.builders import machine, workload

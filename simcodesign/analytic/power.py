@@ -20,7 +20,7 @@ import numpy as np
 from simcodesign.analytic.messages.message_costs import Cost, Message, MessageCosts
 from simcodesign.analytic.resources import highest_power
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.resources import Custom
 
 

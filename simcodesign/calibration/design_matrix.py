@@ -18,7 +18,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import ONE_BY_ONE, TOGETHER
+from simcodesign.describe.machine_parts.network import ONE_BY_ONE, TOGETHER
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray

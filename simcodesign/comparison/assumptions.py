@@ -9,7 +9,8 @@ import numpy as np
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.machine_parts import BY_LATENCY, DIRECTION, ROUND_ROBIN, Network
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN
+from simcodesign.describe.machine_parts.network import BY_LATENCY, Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
 SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets of {packet} in turn"}

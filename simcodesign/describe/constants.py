@@ -11,21 +11,9 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray, format_quantity
-from simcodesign.describe.machine_parts import (
-    ASSIGNMENTS,
-    DIRECTION,
-    DUPLEXES,
-    HITS,
-    ONE_BY_ONE,
-    ROUND_ROBIN,
-    SENDS,
-    SHARES,
-    TRANSFERS,
-    Memory,
-    Network,
-    Processor,
-)
+from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray
+from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.network import Network
 
 #: Path in a file -> (part of the machine, field or field of a field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {
@@ -74,13 +62,6 @@ MODEL_OF = {
 }
 #: What else only Hockney's model knows.
 HOCKNEY_KEYS = ("startup_per", "hops_hold_sender", "sends")
-#: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
-OCCUPIED = {
-    "link": ("link_per_byte_s", "network.link_bandwidth"),
-    "interface": ("interfaces.per_byte_s", "network.interfaces.bandwidth"),
-}
-#: Interfaces of a node.
-MOST_INTERFACES = 1024
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
 #: Constants that must be 1 or more.
@@ -116,20 +97,6 @@ def cache_constants(memory: Memory | None) -> dict[str, FloatOrArray]:
     """The times per byte that caches state, by their paths."""
     caches = () if memory is None else memory.caches
     return {f"caches.{level.name}.per_byte": level.per_byte_s for level in caches if level.per_byte_s is not None}
-
-
-def with_cache_constants(
-    memory: Memory | None, values: Mapping[str, FloatOrArray], machine: str, place: Place
-) -> Memory:
-    """The memory with these times per byte of caches, by their names. InputError for a cache that is not there."""
-    levels = {level.name: level for level in (() if memory is None else memory.caches)}
-    for name, value in values.items():
-        if memory is None or name not in levels:
-            allowed = nearest(name, levels) if levels else "a machine with caches"
-            raise InputError(f"{machine} has no cache of this name", place, value=name, allowed=allowed)
-        levels[name] = replace(levels[name], per_byte_s=value, bandwidth_clock_hz=None)
-    assert memory is not None
-    return replace(memory, caches=tuple(levels.values()))
 
 
 def part_and_field(path: str, place: Place) -> tuple[str, str]:
@@ -175,58 +142,6 @@ def only_of(model: str) -> dict[str, Any]:
     return {"model": model} | defaults
 
 
-def check_model(network: Network, place: Place) -> None:
-    """InputError when a constant of another network model is set."""
-    own = paths_of(network.model)
-    fields = {CONSTANTS[path][1] for path in own}
-    for path, other in MODEL_OF.items():
-        name = CONSTANTS[path][1]
-        value = getattr(network, name)
-        if name not in fields and value is not None and np.any(np.asarray(value) != 0):
-            what = f"{path} is a constant of the network model {other}, not of {network.model}"
-            raise InputError(what, place, value=value, allowed=", ".join(own))
-    if not isinstance(network.hops_hold_sender, bool):
-        raise InputError("network.hops_hold_sender", place, value=network.hops_hold_sender, allowed="true, false")
-    if network.sends not in SENDS:
-        raise InputError("network.sends", place, value=network.sends, allowed=", ".join(SENDS))
-    if not network.hops_hold_sender and not network.bytes_hold_sender and network.model == "hockney":
-        what = "network.hops_hold_sender is for messages whose bytes hold their sender"
-        raise InputError(what, place, value=f"sends: {network.sends}", allowed=f"sends: {ONE_BY_ONE}")
-    for key in HOCKNEY_KEYS if network.model != "hockney" else ():
-        if getattr(network, key) != getattr(Network, key):
-            what = f"network.{key} belongs to the network model hockney, not to {network.model}"
-            raise InputError(what, place, value=getattr(network, key))
-
-
-def check_saturation(network: Network, place: Place) -> None:
-    """InputError unless links may be busy for some share of the time."""
-    if not 0 < network.saturation <= 1:
-        raise InputError("network.saturation", place, value=network.saturation, allowed="above 0, up to 1")
-
-
-def check_sharing(network: Network, place: Place) -> None:
-    """InputError for fair shares of links that store whole messages; for packets in LogGOPS, of no size, or stored by
-    links that are not all as fast as messages."""
-    is_stored = network.switching == "store_and_forward"
-    if network.shares not in SHARES:
-        raise InputError("shares of links, network.shares", place, value=network.shares, allowed=", ".join(SHARES))
-    if network.sharing == "fair" and is_stored:
-        what = "network.sharing: fair is for messages that are on all links of their route at once"
-        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
-    if network.sharing != "packets":
-        return
-    if network.model != "hockney":
-        what = "network.sharing: packets is for messages of Hockney's model"
-        raise InputError(what, place, value=f"model: {network.model}", allowed="model: hockney, or sharing: messages")
-    if not 1 <= network.packet_bytes < np.inf:
-        what = "the size of a packet, network.sharing.packets"
-        raise InputError(what, place, value=network.packet_bytes, allowed="1 B or more")
-    as_fast = np.all(np.asarray(network.link_occupancy_s_per_byte) == network.per_byte_s) and not network.links_differ
-    if is_stored and not as_fast:
-        what = "packets are stored only by links that are all as fast as messages"
-        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
-
-
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
     """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (what is done at once), and
     in a sane range, everywhere."""
@@ -242,100 +157,3 @@ def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
         allowed = POSITIVE_RANGE if path in POSITIVE else NOT_NEGATIVE_RANGE
         allowed = "1 or more" if path in AT_LEAST_ONE else allowed
         raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
-
-
-def check_memory(memory: Memory, place: Place) -> None:
-    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits."""
-    if memory.hits not in HITS:
-        raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
-    if memory.transfers not in TRANSFERS:
-        raise InputError("memory.transfers", place, value=memory.transfers, allowed=", ".join(TRANSFERS))
-    names = memory.level_names
-    if len(set(names)) < len(names):
-        raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
-    for level in memory.caches:
-        check_constant(f"caches.{level.name}.latency", level.latency_s, place)
-        for clock_hz in (level.clock_hz, level.bandwidth_clock_hz):
-            if clock_hz is not None:
-                check_constant("processor.clock", clock_hz, place)
-    try:
-        memory.geometries()
-    except InputError as error:
-        raise InputError(f"caches: {error}", place) from None
-
-
-def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:
-    """The memory with caches at the clock of the processor. InputError without one for a latency in cycles."""
-    counted = [f"{level.name}.latency" for level in memory.caches if level.clock_hz is not None]
-    counted += [f"{level.name}.bandwidth" for level in memory.caches if level.bandwidth_clock_hz is not None]
-    if not counted:
-        return memory
-    if processor.clock_hz is None:
-        what = f"caches.{counted[0]} is in cycles, and the processor has no clock"
-        raise InputError(what, place, allowed="processor.clock, or no cycles: a time, a bandwidth in B/s")
-    clock_hz = processor.clock_hz
-    return replace(memory, caches=tuple(level.clocked(clock_hz) for level in memory.caches))
-
-
-def check_own_links(network: Network, place: Place) -> None:
-    """InputError for a constant of all links where the topology says it of every link."""
-    groups = [group for group in network.topology.link_groups if group.links]
-    for path, value, own in (
-        ("network.hop_latency", network.hop_latency_s, [group.latency_s for group in groups]),
-        ("network.link_per_byte", network.link_per_byte_s, [group.per_byte_s for group in groups]),
-    ):
-        given = value is not None and bool(np.any(np.asarray(value) != 0))
-        if given and own and None not in own:
-            what = f"{path} says nothing, since all links of the topology have values of their own"
-            raise InputError(what, place, value=value, allowed=f"{path}, or those of network.topology")
-
-
-def check_local(network: Network, processors_per_node: int, place: Place) -> None:
-    """InputError for costs of messages within a node that cannot be used, or that the model of messages has not."""
-    for name, part in (("node", network.node), ("socket", network.socket)):
-        if part is None:
-            continue
-        if network.model != "hockney":
-            what = f"network.{name} belongs to the network model hockney, not to {network.model}"
-            raise InputError(what, place, allowed=f"no network.{name}, or 'model: hockney'")
-        check_constant(f"network.{name}.startup", part.startup_s, place)
-        check_constant(f"network.{name}.bandwidth", part.per_byte_s, place)
-    if network.socket is not None and network.node is None:
-        what = "network.socket needs network.node, which says what messages within a socket cost"
-        raise InputError(what, place, allowed="network.node")
-    sockets = network.sockets_per_node
-    if sockets < 1 or processors_per_node % sockets or (network.socket is None and sockets > 1):
-        what = f"sockets of a node with {processors_per_node} processors"
-        raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors_per_node}")
-
-
-def check_interfaces(network: Network, place: Place) -> None:
-    """InputError for interfaces of a node that cannot be."""
-    interfaces, topology = network.interfaces, network.topology
-    for name, value, allowed in (
-        ("duplex", interfaces.duplex, DUPLEXES),
-        ("assignment", interfaces.assignment, (*ASSIGNMENTS, None)),
-    ):
-        if value not in allowed:
-            raise InputError(f"network.interfaces.{name}", place, value=value, allowed=", ".join(filter(None, allowed)))
-    if not 1 <= interfaces.count <= MOST_INTERFACES:
-        allowed_counts = f"1 to {MOST_INTERFACES}"
-        raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
-    if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
-        what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
-        directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"
-        raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"{directions}; or {ROUND_ROBIN}")
-
-
-def check_occupancy(network: Network, part: str, place: Place) -> None:
-    """InputError if links or interfaces of a network are slower than the messages that pass them. Links of their own
-    may be: they slow messages down."""
-    name, key = OCCUPIED[part]
-    stated, whole = value_of(network, name), np.asarray(network.per_byte_s)
-    occupancy = whole if stated is None else np.asarray(stated)
-    if np.any(occupancy > whole * (1 + 1e-12)):
-        slowest = float(1 / np.max(occupancy))
-        message = "infinite" if not np.min(whole) else format_quantity(float(1 / np.min(whole)), "bandwidth")
-        what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, {key}"
-        allowed = f"at least the bandwidth of messages, or no {key} at all"
-        raise InputError(what, place, value=format_quantity(slowest, "bandwidth"), allowed=allowed)

@@ -32,7 +32,7 @@ from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase
 from simcodesign.describe.randomness.failures import CheckpointTimes
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 Given = Mapping[str, object]
 #: So many ranks are looked at one by one.

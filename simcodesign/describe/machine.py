@@ -24,23 +24,26 @@ from simcodesign.describe.constants import (
     cache_constants,
     cache_of,
     check_constant,
+    only_of,
+    part_and_field,
+    paths_of,
+    value_of,
+    with_values,
+)
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
+from simcodesign.describe.machine_parts.network import CHOICES, Network
+from simcodesign.describe.machine_parts.network_checks import (
     check_interfaces,
     check_local,
-    check_memory,
     check_model,
     check_occupancy,
     check_own_links,
     check_saturation,
     check_sharing,
-    clocked,
-    only_of,
-    part_and_field,
-    paths_of,
-    value_of,
-    with_cache_constants,
-    with_values,
 )
-from simcodesign.describe.machine_parts import CHOICES, Disk, Memory, Network, Processor
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures

@@ -12,7 +12,7 @@ from simcodesign.core.rank_counters import RANK_COUNTERS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.served_accesses import ServedAccesses
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Processor
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.generate.plan import Accounts
 from simcodesign.generate.programs.segment import Segment
 

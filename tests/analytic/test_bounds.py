@@ -26,18 +26,10 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import (
-    DISTANCES,
-    DUPLEXES,
-    SENDS,
-    SHARINGS,
-    SWITCHINGS,
-    TOGETHER,
-    Disk,
-    Interfaces,
-    Network,
-    Processor,
-)
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SHARINGS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload

@@ -19,7 +19,9 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.demands.collective import TWO_LEVEL, every_algorithm
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload

@@ -22,7 +22,8 @@ from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.machine_parts import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Interfaces, Network
+from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology

@@ -18,7 +18,7 @@ from simcodesign.core.forecast_parts import Pipelined
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import simulate
 from tests import examples

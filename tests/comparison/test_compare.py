@@ -15,7 +15,7 @@ from simcodesign.comparison.effects import WAITING
 from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import Bounds
 from simcodesign.describe.effects import effect_names
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate

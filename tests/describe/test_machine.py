@@ -19,7 +19,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import AT_LEAST_ONE, CONSTANTS, MODEL_OF
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Interfaces, Network
+from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.results.machine_sheet import machine_sheet

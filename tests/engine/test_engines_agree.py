@@ -20,16 +20,9 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import (
-    DISTANCES,
-    DUPLEXES,
-    SENDS,
-    SWITCHINGS,
-    TOGETHER,
-    Interfaces,
-    Network,
-    Processor,
-)
+from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml

@@ -14,7 +14,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import CacheLevel, Memory
+from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate

@@ -17,7 +17,7 @@ from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import PACKET_BYTES
+from simcodesign.describe.machine_parts.network import PACKET_BYTES
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.selection import ENGINES, run
 from simcodesign.engine.simulate import simulate

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.result import Result
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate

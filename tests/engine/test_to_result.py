@@ -16,7 +16,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.station_uses import StationUses
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.workload import Workload
 from simcodesign.engine import to_result
 from simcodesign.engine.simulate import simulate

@@ -18,7 +18,7 @@ from simcodesign.calibration.timings import Timing
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import TRANSFERS, CacheLevel, Memory
+from simcodesign.describe.machine_parts.memory import TRANSFERS, CacheLevel, Memory
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.machine_sheet import machine_sheet
 from simcodesign.studies.explore.machine_constants import constant_parameter, constants_of, without_bandwidths

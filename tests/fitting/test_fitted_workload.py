@@ -18,7 +18,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import MAX_LENGTH
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import CacheLevel, Disk, Memory, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Block
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload

@@ -15,7 +15,9 @@ from simcodesign.core.result import Result
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Bursts, Noise
 from simcodesign.describe.topology.build import build_topology

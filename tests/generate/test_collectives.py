@@ -17,7 +17,7 @@ from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.collective import every_algorithm
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES

@@ -16,7 +16,7 @@ from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.programs.program import Step
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.columns import Ranks

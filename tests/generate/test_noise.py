@@ -20,7 +20,10 @@ from simcodesign.core.rank_counters import RANK_COUNTERS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_named, effect_names, random_effects
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Memory, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.topology.build import build_topology

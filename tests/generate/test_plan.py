@@ -14,7 +14,7 @@ from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.operation_kinds import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan

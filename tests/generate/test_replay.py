@@ -22,7 +22,8 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run

@@ -26,7 +26,10 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DUPLEXES, SWITCHINGS, Disk, Interfaces, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.network import SWITCHINGS, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape

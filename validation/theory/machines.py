@@ -10,7 +10,8 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import ONE_BY_ONE, Network, Processor
+from simcodesign.describe.machine_parts.network import ONE_BY_ONE, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology

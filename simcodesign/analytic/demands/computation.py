@@ -16,7 +16,7 @@ from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts import Processor
+from simcodesign.describe.machine_parts.processor import Processor
 
 #: Unit of the work -> symbol of its price.
 _SYMBOLS = {"flops": "t_c", "instructions": "CPI", "seconds": None}

@@ -16,7 +16,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 
 
 def access_s(

@@ -29,7 +29,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import MOST_ACCESSES, ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts import IN_TURN, Memory
+from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import EQUAL, Network
+from simcodesign.describe.machine_parts.network import EQUAL, Network
 from simcodesign.describe.topology.grid import GridTopology
 
 

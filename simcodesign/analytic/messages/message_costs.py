@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.route_links import RouteLinks, slowest_links
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
 
 

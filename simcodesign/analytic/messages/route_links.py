@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import LocalMessages, Network
+from simcodesign.describe.machine_parts.network import LocalMessages, Network
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

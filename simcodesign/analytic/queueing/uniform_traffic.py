@@ -27,7 +27,7 @@ from simcodesign.analytic.queueing.grid_traffic import Kinds, arriving_at_hosts,
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.grid import GridTopology
 from simcodesign.describe.topology.hypercube import HypercubeTopology

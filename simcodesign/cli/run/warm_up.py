@@ -12,7 +12,8 @@ import numpy as np
 
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network, Processor
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate

@@ -25,7 +25,7 @@ from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.formulas.symbols import PER_VALUE, SYMBOLS, VALUE, constant_dimension, hierarchy_values
 from simcodesign.describe.resources import COUNTS, PREFIX
-from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
 #: Constants that take no time on a machine that does not state them.

@@ -16,7 +16,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Memory
+from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import (
     COUNTED,

@@ -16,7 +16,8 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import load_program, python_file
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import OTHER_NAMES, check_format, machine_from
+from simcodesign.describe.yaml.constants import OTHER_NAMES
+from simcodesign.describe.yaml.machine import check_format, machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
 

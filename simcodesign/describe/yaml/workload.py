@@ -6,14 +6,7 @@ from collections.abc import Mapping
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.describe.constants import (
-    CONSTANTS,
-    OF_THE_WHOLE,
-    POWERS,
-    cache_of,
-    check_constant,
-    check_not_former,
-)
+from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cache_of, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import check_phases
 from simcodesign.describe.parameters import Parameter
@@ -21,9 +14,10 @@ from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
+from simcodesign.describe.yaml.constants import constant_value
 from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
 from simcodesign.describe.yaml.formulas import formulas_from, measured_from
-from simcodesign.describe.yaml.machine import check_format, constant_value
+from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
 from simcodesign.describe.yaml.tree import Entry

@@ -11,7 +11,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.formulas.symbols import SYMBOLS, hierarchy_values
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 
 @dataclass(frozen=True)

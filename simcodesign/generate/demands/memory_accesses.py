@@ -19,7 +19,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import IN_TURN, Memory
+from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import PlanBuilder, StepWriter
 from simcodesign.locality.hits_by_level import SETS

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import BY_LATENCY
+from simcodesign.describe.machine_parts.network import BY_LATENCY
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
 

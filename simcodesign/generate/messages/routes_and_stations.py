@@ -16,7 +16,7 @@ from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DIRECTION
+from simcodesign.describe.machine_parts.interfaces import DIRECTION
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import LocalMessages, Network
+from simcodesign.describe.machine_parts.network import LocalMessages, Network
 
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18

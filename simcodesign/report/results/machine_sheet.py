@@ -13,7 +13,9 @@ from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import BY_LATENCY, ONE_BY_ONE, TOGETHER, CacheLevel, Disk, Memory, Network
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
+from simcodesign.describe.machine_parts.network import BY_LATENCY, ONE_BY_ONE, TOGETHER, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import Topology

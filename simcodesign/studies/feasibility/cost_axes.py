@@ -14,7 +14,7 @@ from simcodesign.describe.constants import CONSTANTS, MODEL_OF, cache_constants,
 from simcodesign.describe.formulas.symbols import VALUE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 #: Symbols of the literature for the constants of each model of messages.
 SYMBOLS = {

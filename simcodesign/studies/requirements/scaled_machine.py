@@ -13,7 +13,7 @@ from dataclasses import replace
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import CacheLevel
+from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.requirements.upgrade_file import Upgrade

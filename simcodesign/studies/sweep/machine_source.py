@@ -11,8 +11,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource
 from simcodesign.describe.topology.base import TOPOLOGIES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.files import machine_tree
-from simcodesign.describe.yaml.machine import OTHER_NAMES, machine_from
+from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested
 from simcodesign.studies.sweep.content_digest import REMARKS
 from simcodesign.studies.sweep.points import Value

@@ -18,7 +18,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource, workload_of
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.machine import OTHER_NAMES
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.content_digest import canonical, digest
 from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Design, Known, Lookup, SweepAxis, grid, parse_axis

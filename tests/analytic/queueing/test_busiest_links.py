@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_traffic
 from simcodesign.core.errors import InputError
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from tests import examples

@@ -21,7 +21,8 @@ from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Memory
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Noise

@@ -21,7 +21,8 @@ from simcodesign.core.result import Result
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.workload import Workload

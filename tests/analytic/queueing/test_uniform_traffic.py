@@ -20,7 +20,9 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Interfaces, Network, Processor
+from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import MeshTopology, TorusTopology

@@ -29,7 +29,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import NONE, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate

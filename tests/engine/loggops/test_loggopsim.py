@@ -18,7 +18,7 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Processor
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.selection import run

@@ -11,7 +11,7 @@ import pytest
 
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import Disk
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import simulate
 from tests import ROOT, builders

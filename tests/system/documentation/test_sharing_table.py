@@ -8,7 +8,7 @@ import pytest
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
-from simcodesign.describe.machine_parts import SHARINGS
+from simcodesign.describe.machine_parts.network import SHARINGS
 from simcodesign.engine.simulate import simulate
 from tests import ROOT, builders
 from tests.shipped_pairs import load_machine

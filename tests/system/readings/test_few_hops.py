@@ -9,7 +9,7 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.machine_parts import Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from tests.builders import machine, workload_of_steps
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DUPLEXES, SHARINGS
+from simcodesign.describe.machine_parts.interfaces import DUPLEXES
+from simcodesign.describe.machine_parts.network import SHARINGS
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import simulate
 from tests import examples

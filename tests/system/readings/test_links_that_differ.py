@@ -15,7 +15,7 @@ from simcodesign import forecast, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, SWITCHINGS, LocalMessages, Network
+from simcodesign.describe.machine_parts.network import DISTANCES, SWITCHINGS, LocalMessages, Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload

@@ -10,7 +10,7 @@ from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ORDERS, SEGMENTED
-from simcodesign.describe.machine_parts import SENDS, Network
+from simcodesign.describe.machine_parts.network import SENDS, Network
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples
 from tests.builders import algorithm_entry, workload

@@ -13,7 +13,9 @@ import pytest
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts import DISTANCES, Disk, Network, Processor
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.network import DISTANCES, Network
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import available, load_machine

@@ -1,21 +1,15 @@
-"""The parts of a machine: processors, caches and memory, disks, the network, with the constants of their cost models.
-
-Constants may be arrays, so that one forecast covers many machines; the structure may not.
-"""
+"""The network of a machine, with the constants of its cost models."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN, Interfaces
 from simcodesign.describe.topology.base import Topology
-from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.locality.associativity import METHODS
-from simcodesign.locality.cache import CacheGeometry
-from simcodesign.locality.hits_by_level import SETS
 
 #: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
 #: topology.
@@ -31,10 +25,6 @@ SHARINGS = ("messages", "fair", "packets")
 EQUAL, BY_LATENCY = SHARES = ("equal", "by_latency")
 #: The packets of ``sharing: packets``, unless it says another size.
 PACKET_BYTES = 4096.0
-#: Whether an interface sends and receives at the same time, or one after the other.
-DUPLEXES = ("full", "half")
-#: Which of the several interfaces of a node a message takes: one after another, or that of its first and last link.
-ROUND_ROBIN, DIRECTION = ASSIGNMENTS = ("round_robin", "direction")
 #: Fields of a network that are one of a few words.
 CHOICES = {
     "model": ("hockney", "loggop"),
@@ -44,21 +34,6 @@ CHOICES = {
     "switching": SWITCHINGS,
     "sharing": SHARINGS,
 }
-#: Methods that compute the shares of accesses that caches serve.
-HITS = (*METHODS, SETS)
-#: What moves between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
-OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
-
-
-@dataclass(frozen=True)
-class Processor:
-    """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
-    that computes draws ``dynamic_power_w``."""
-
-    rate_flop_per_s: FloatOrArray
-    clock_hz: FloatOrArray | None = None  # only a demand in instructions needs it
-    cycles_per_instruction: FloatOrArray = 1.0
-    dynamic_power_w: FloatOrArray | None = None
 
 
 @dataclass(frozen=True)
@@ -67,47 +42,6 @@ class LocalMessages:
 
     startup_s: float
     per_byte_s: float
-
-
-@dataclass(frozen=True)
-class Interfaces:
-    """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
-    as fast as a message).
-
-    With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
-    (ejection); with ``"half"`` it is one. ``assignment`` says by which of several a message goes. ``round_robin``: the
-    j-th message that leaves a rank for other nodes takes interface (p + j) mod ``count``, where p is the place of the
-    rank among those of its node, and the j-th that it receives likewise. ``direction``, for a mesh or torus with an
-    interface for each direction: that of its first link, and of its last. None: ``Network.interface_assignment``.
-    """
-
-    count: int = 1
-    duplex: str = "full"
-    per_byte_s: FloatOrArray | None = None
-    assignment: str | None = None
-
-    @property
-    def is_full_duplex(self) -> bool:
-        """Whether it sends and receives at the same time."""
-        return self.duplex == "full"
-
-    def stations(self, nodes: int) -> int:
-        """How many stations the interfaces of so many nodes are: of all nodes for injection, then for ejection."""
-        return nodes * self.count * (2 if self.is_full_duplex else 1)
-
-    def injection(self, node: IntArray, interface: IntArray | int = 0) -> IntArray:
-        """The stations by which messages leave nodes, through these of their interfaces."""
-        return node * self.count + interface
-
-    def ejection(self, node: IntArray, nodes: int, interface: IntArray | int = 0) -> IntArray:
-        """The stations by which messages come to nodes, ``nodes`` in all."""
-        return self.injection(node + nodes if self.is_full_duplex else node, interface)
-
-    def station_name(self, station: int, nodes: int) -> str:
-        """``injection 3``, ``ejection 3`` of node 3; ``interface 3`` if half duplex; ``injection 3.0`` of several."""
-        node, interface = divmod(station, self.count)
-        side = "interface" if not self.is_full_duplex else "injection" if node < nodes else "ejection"
-        return f"{side} {node % nodes}" + (f".{interface}" if self.count > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -176,7 +110,7 @@ class Network:
     rendezvous_above_bytes: FloatOrArray | None = None
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
-    interfaces: Interfaces = Interfaces()
+    interfaces: Interfaces = field(default=Interfaces())
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
@@ -267,96 +201,3 @@ class Network:
     def interfaces_in_turn(self) -> bool:
         """Whether a node has several interfaces, which its messages take one after another."""
         return self.interfaces.count > 1 and self.interface_assignment == ROUND_ROBIN
-
-
-@dataclass(frozen=True)
-class Disk:
-    """A disk: an access of m bytes takes ``startup + m per_byte_s``; ``shared_by`` consecutive nodes use one disk,
-    which serves ``spindles`` accesses at a time in the order of their arrival. Each draws ``dynamic_power_w``."""
-
-    read_startup_s: FloatOrArray
-    write_startup_s: FloatOrArray
-    per_byte_s: FloatOrArray
-    shared_by: int = 1
-    spindles: int = 1
-    dynamic_power_w: FloatOrArray | None = None
-
-
-@dataclass(frozen=True)
-class CacheLevel:
-    """One level of the caches that every processor has for itself: an access that finds its line here takes
-    ``latency_s``. ``ways`` None: fully associative.
-
-    A byte that goes between it and what is one nearer to the core takes ``per_byte_s``: lines, in both directions, from
-    the second level on; of the first level what is loaded, for stores leave the core on a path of their own. None: no
-    limit.
-
-    ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
-    None: a latency that no clock changes. On a machine, this is the clock of its processor. ``bandwidth_clock_hz``: the
-    same of a bandwidth in bytes per cycle.
-    """
-
-    name: str
-    size_bytes: int
-    latency_s: FloatOrArray
-    ways: int | None = None
-    clock_hz: FloatOrArray | None = None
-    per_byte_s: FloatOrArray | None = None
-    bandwidth_clock_hz: FloatOrArray | None = None
-
-    def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
-        """The latency in cycles of a clock, or of its own where it has one."""
-        return self.latency_s * (clock_hz if self.clock_hz is None else self.clock_hz)
-
-    def clocked(self, clock_hz: FloatOrArray) -> CacheLevel:
-        """The same level at another clock."""
-        level = self
-        if self.clock_hz is not None and not np.array_equal(self.clock_hz, clock_hz):
-            level = replace(level, latency_s=self.latency_cycles(clock_hz) / clock_hz, clock_hz=clock_hz)
-        own_hz = self.bandwidth_clock_hz
-        if own_hz is None or self.per_byte_s is None or np.array_equal(own_hz, clock_hz):
-            return level
-        return replace(level, per_byte_s=self.per_byte_s * (own_hz / clock_hz), bandwidth_clock_hz=clock_hz)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """The memory of a node and the caches before it, ``caches`` from the nearest outward, all with lines of
-    ``line_bytes``.
-
-    An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
-    controller of the node for ``per_byte_s``. Of a demand that does not state its own ``blocking``, ``outstanding``
-    accesses are under way at once, and their latencies pass together. ``hits``: how shares of accesses are computed, by
-    the stack model (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself
-    (``sets``). A rank draws ``dynamic_power_w`` in its memory demands.
-
-    ``transfers``: whether what moves between the levels does so at all of them at once (``overlap``, so that the
-    slowest counts), or at one after another (``in_turn``, so that the times add up: the Execution-Cache-Memory model of
-    Stengel, Treibig, Hager, Wellein, ICS 2015). ``writebacks``: whether the stack model counts the lines that go back,
-    of kernels, whose stores are known; with ``sets`` they always count.
-    """
-
-    latency_s: FloatOrArray
-    per_byte_s: FloatOrArray
-    caches: tuple[CacheLevel, ...] = ()
-    line_bytes: int = 64
-    hits: str = "auto"
-    dynamic_power_w: FloatOrArray | None = None
-    outstanding: FloatOrArray = 1.0
-    transfers: str = OVERLAP
-    writebacks: bool = False
-
-    def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
-        """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""
-        line = self.line_bytes if line_bytes is None else line_bytes
-        return tuple(CacheGeometry(level.size_bytes, line, level.ways) for level in self.caches)
-
-    @property
-    def level_names(self) -> tuple[str, ...]:
-        """Of every cache, and ``memory``."""
-        return (*(level.name for level in self.caches), "memory")
-
-    @property
-    def latencies_s(self) -> tuple[FloatOrArray, ...]:
-        """Of every cache and of memory."""
-        return (*(level.latency_s for level in self.caches), self.latency_s)

@@ -1,0 +1,135 @@
+"""What the network of a machine may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
+from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
+from simcodesign.describe.machine_parts.network import ONE_BY_ONE, SENDS, SHARES, Network
+
+#: Interfaces of a node.
+MOST_INTERFACES = 1024
+#: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
+OCCUPIED = {
+    "link": ("link_per_byte_s", "network.link_bandwidth"),
+    "interface": ("interfaces.per_byte_s", "network.interfaces.bandwidth"),
+}
+
+
+def check_model(network: Network, place: Place) -> None:
+    """InputError when a constant of another network model is set."""
+    own = paths_of(network.model)
+    fields = {CONSTANTS[path][1] for path in own}
+    for path, other in MODEL_OF.items():
+        name = CONSTANTS[path][1]
+        value = getattr(network, name)
+        if name not in fields and value is not None and np.any(np.asarray(value) != 0):
+            what = f"{path} is a constant of the network model {other}, not of {network.model}"
+            raise InputError(what, place, value=value, allowed=", ".join(own))
+    if not isinstance(network.hops_hold_sender, bool):
+        raise InputError("network.hops_hold_sender", place, value=network.hops_hold_sender, allowed="true, false")
+    if network.sends not in SENDS:
+        raise InputError("network.sends", place, value=network.sends, allowed=", ".join(SENDS))
+    if not network.hops_hold_sender and not network.bytes_hold_sender and network.model == "hockney":
+        what = "network.hops_hold_sender is for messages whose bytes hold their sender"
+        raise InputError(what, place, value=f"sends: {network.sends}", allowed=f"sends: {ONE_BY_ONE}")
+    for key in HOCKNEY_KEYS if network.model != "hockney" else ():
+        if getattr(network, key) != getattr(Network, key):
+            what = f"network.{key} belongs to the network model hockney, not to {network.model}"
+            raise InputError(what, place, value=getattr(network, key))
+
+
+def check_saturation(network: Network, place: Place) -> None:
+    """InputError unless links may be busy for some share of the time."""
+    if not 0 < network.saturation <= 1:
+        raise InputError("network.saturation", place, value=network.saturation, allowed="above 0, up to 1")
+
+
+def check_sharing(network: Network, place: Place) -> None:
+    """InputError for fair shares of links that store whole messages; for packets in LogGOPS, of no size, or stored by
+    links that are not all as fast as messages."""
+    is_stored = network.switching == "store_and_forward"
+    if network.shares not in SHARES:
+        raise InputError("shares of links, network.shares", place, value=network.shares, allowed=", ".join(SHARES))
+    if network.sharing == "fair" and is_stored:
+        what = "network.sharing: fair is for messages that are on all links of their route at once"
+        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
+    if network.sharing != "packets":
+        return
+    if network.model != "hockney":
+        what = "network.sharing: packets is for messages of Hockney's model"
+        raise InputError(what, place, value=f"model: {network.model}", allowed="model: hockney, or sharing: messages")
+    if not 1 <= network.packet_bytes < np.inf:
+        what = "the size of a packet, network.sharing.packets"
+        raise InputError(what, place, value=network.packet_bytes, allowed="1 B or more")
+    as_fast = np.all(np.asarray(network.link_occupancy_s_per_byte) == network.per_byte_s) and not network.links_differ
+    if is_stored and not as_fast:
+        what = "packets are stored only by links that are all as fast as messages"
+        raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
+
+
+def check_own_links(network: Network, place: Place) -> None:
+    """InputError for a constant of all links where the topology says it of every link."""
+    groups = [group for group in network.topology.link_groups if group.links]
+    for path, value, own in (
+        ("network.hop_latency", network.hop_latency_s, [group.latency_s for group in groups]),
+        ("network.link_per_byte", network.link_per_byte_s, [group.per_byte_s for group in groups]),
+    ):
+        given = value is not None and bool(np.any(np.asarray(value) != 0))
+        if given and own and None not in own:
+            what = f"{path} says nothing, since all links of the topology have values of their own"
+            raise InputError(what, place, value=value, allowed=f"{path}, or those of network.topology")
+
+
+def check_local(network: Network, processors_per_node: int, place: Place) -> None:
+    """InputError for costs of messages within a node that cannot be used, or that the model of messages has not."""
+    for name, part in (("node", network.node), ("socket", network.socket)):
+        if part is None:
+            continue
+        if network.model != "hockney":
+            what = f"network.{name} belongs to the network model hockney, not to {network.model}"
+            raise InputError(what, place, allowed=f"no network.{name}, or 'model: hockney'")
+        check_constant(f"network.{name}.startup", part.startup_s, place)
+        check_constant(f"network.{name}.bandwidth", part.per_byte_s, place)
+    if network.socket is not None and network.node is None:
+        what = "network.socket needs network.node, which says what messages within a socket cost"
+        raise InputError(what, place, allowed="network.node")
+    sockets = network.sockets_per_node
+    if sockets < 1 or processors_per_node % sockets or (network.socket is None and sockets > 1):
+        what = f"sockets of a node with {processors_per_node} processors"
+        raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors_per_node}")
+
+
+def check_interfaces(network: Network, place: Place) -> None:
+    """InputError for interfaces of a node that cannot be."""
+    interfaces, topology = network.interfaces, network.topology
+    for name, value, allowed in (
+        ("duplex", interfaces.duplex, DUPLEXES),
+        ("assignment", interfaces.assignment, (*ASSIGNMENTS, None)),
+    ):
+        if value not in allowed:
+            raise InputError(f"network.interfaces.{name}", place, value=value, allowed=", ".join(filter(None, allowed)))
+    if not 1 <= interfaces.count <= MOST_INTERFACES:
+        allowed_counts = f"1 to {MOST_INTERFACES}"
+        raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
+    if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
+        what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
+        directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"
+        raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"{directions}; or {ROUND_ROBIN}")
+
+
+def check_occupancy(network: Network, part: str, place: Place) -> None:
+    """InputError if links or interfaces of a network are slower than the messages that pass them. Links of their own
+    may be: they slow messages down."""
+    name, key = OCCUPIED[part]
+    stated, whole = value_of(network, name), np.asarray(network.per_byte_s)
+    occupancy = whole if stated is None else np.asarray(stated)
+    if np.any(occupancy > whole * (1 + 1e-12)):
+        slowest = float(1 / np.max(occupancy))
+        message = "infinite" if not np.min(whole) else format_quantity(float(1 / np.min(whole)), "bandwidth")
+        what = f"a message cannot pass faster than its {part}: network.bandwidth is {message}, {key}"
+        allowed = f"at least the bandwidth of messages, or no {key} at all"
+        raise InputError(what, place, value=format_quantity(slowest, "bandwidth"), allowed=allowed)

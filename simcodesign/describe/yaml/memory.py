@@ -1,0 +1,104 @@
+"""The memory of a machine and its caches, from a YAML tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, has_unit, is_positive
+from simcodesign.describe.constants import CAPACITY, check_constant
+from simcodesign.describe.machine_parts.memory import HITS, TRANSFERS, CacheLevel, Memory
+from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte, whole_bytes
+from simcodesign.describe.yaml.tree import Entry
+from simcodesign.locality.cache import CacheGeometry
+
+
+def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
+    """The memory, and the caches before it."""
+    if "memory" not in items:
+        if "caches" in items:
+            raise InputError("caches without a memory behind them", items["caches"].place, allowed="memory")
+        return None
+    entry = items["memory"]
+    if "caches" not in items and {*entry.mapping()} == {"capacity"}:
+        return None
+    values = constants_from(entry, "memory", ("line", "hits", "capacity", "transfers", "writebacks"))
+    for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
+        if name not in values:
+            raise InputError(f"{keys} is missing", entry.place)
+    given = entry.mapping()
+    line = whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
+    levels = items["caches"].mapping() if "caches" in items else {}
+    caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
+    hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
+    transfers = given["transfers"].text(TRANSFERS) if "transfers" in given else Memory.transfers
+    writebacks = given["writebacks"].flag() if "writebacks" in given else Memory.writebacks
+    return Memory(**values, caches=caches, line_bytes=line, hits=hits, transfers=transfers, writebacks=writebacks)
+
+
+def capacity_from(items: Mapping[str, Entry]) -> float | None:
+    """The memory of a node in bytes, None if it is not stated."""
+    given = items["memory"].mapping() if "memory" in items else {}
+    if "capacity" not in given:
+        return None
+    value = given["capacity"].quantity("size")
+    check_constant(CAPACITY, value, given["capacity"].place)
+    return value
+
+
+def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
+    items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte"), ("size", "latency"))
+    ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
+    latency_s, clock_hz = _latency(name, items["latency"], processor)
+    per_byte_s, bandwidth_clock_hz = _cache_bandwidth(name, items, processor)
+    size_bytes = whole_bytes(items["size"])
+    level = CacheLevel(name, size_bytes, latency_s, ways, clock_hz, per_byte_s, bandwidth_clock_hz)
+    try:
+        CacheGeometry(level.size_bytes, line_bytes, ways)
+    except InputError as error:
+        raise InputError(str(error), entry.place) from None
+    return level
+
+
+def _latency(name: str, entry: Entry, processor: Processor) -> tuple[float, FloatOrArray | None]:
+    """The latency of a cache, and the clock if it is in cycles (``4 cycles``), which then decides how long that is."""
+    in_cycles = has_unit(entry.text(), "cycles")
+    if not in_cycles and "cyc" in entry.text().lower():
+        entry.quantity("cycles")  # a misspelt unit: the message names the right one
+    if not in_cycles:
+        latency_s = entry.quantity("time")
+    elif processor.clock_hz is None:
+        raise entry.error("a latency in cycles needs processor.clock", "a machine with a clock, or a time")
+    else:
+        latency_s = entry.quantity("cycles") / float(processor.clock_hz)
+    check_constant(f"caches.{name}.latency", latency_s, entry.place)
+    return latency_s, processor.clock_hz if in_cycles else None
+
+
+def _cache_bandwidth(
+    name: str, items: Mapping[str, Entry], processor: Processor
+) -> tuple[float | None, FloatOrArray | None]:
+    """The time per byte of a cache, None if it is not stated, and the clock if it is of bytes per cycle
+    (``32 B/cycle``), which then decides how long that is."""
+    if {"bandwidth", "per_byte"} <= items.keys():
+        raise items["per_byte"].error(f"caches.{name}.per_byte is given twice: as a bandwidth and as time per byte")
+    path = f"caches.{name}.per_byte"
+    if "per_byte" in items:
+        return constant_value(path, items["per_byte"]), None
+    if "bandwidth" not in items:
+        return None, None
+    entry = items["bandwidth"]
+    in_cycles = has_unit(entry.text(), "bytes_per_cycle")
+    if not in_cycles and "cyc" in entry.text().lower():
+        entry.quantity("bytes_per_cycle")  # a misspelt unit: the message names the right one
+    if not in_cycles:
+        return time_per_byte(path, entry), None
+    if processor.clock_hz is None:
+        raise entry.error("a bandwidth in bytes per cycle needs processor.clock", "a machine with a clock, or B/s")
+    bytes_per_cycle = entry.quantity("bytes_per_cycle")
+    if not is_positive(bytes_per_cycle):
+        raise entry.error("cannot be used", POSITIVE_RANGE)
+    per_byte_s = 1 / (bytes_per_cycle * float(processor.clock_hz))
+    check_constant(path, per_byte_s, entry.place)
+    return per_byte_s, processor.clock_hz

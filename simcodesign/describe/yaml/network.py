@@ -1,0 +1,125 @@
+"""The network of a machine, from a YAML tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.constants import HOCKNEY_KEYS, MODEL_OF, REQUIRED_CONSTANTS, check_constant, check_not_former
+from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.network import CHOICES, SHARES, SHARINGS, LocalMessages, Network
+from simcodesign.describe.machine_parts.network_checks import (
+    MOST_INTERFACES,
+    check_interfaces,
+    check_occupancy,
+    check_own_links,
+    check_saturation,
+    check_sharing,
+)
+from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.build import build_topology, check_options
+from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.tree import Entry
+
+
+def network_from(entry: Entry, nodes: int, folder: Path) -> Network:
+    items = entry.mapping()
+    model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
+    *required, per_byte = REQUIRED_CONSTANTS[model]
+    _check_keys_of(model, items)
+    others = ("topology", "hops_hold_sender", "interfaces", "node", "socket", "saturation", *CHOICES)
+    for key, item in items.items():
+        check_not_former(f"network.{key}", item.place)
+    values = constants_from(entry, "network", others, {"bandwidth": per_byte})
+    entry.mapping(required=("topology", *required))
+    if "per_byte_s" not in values:
+        raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
+    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key != "sharing"}
+    holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
+    topology = _topology(items["topology"], nodes, folder)
+    interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
+    own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
+    if "saturation" in items:
+        own["saturation"] = items["saturation"].number()
+    network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, **own)
+    stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
+    check_occupancy(network, "link", stated.place)
+    stated = items.get("interfaces", entry)
+    check_occupancy(network, "interface", stated.place)
+    check_interfaces(network, stated.place)
+    check_saturation(network, items.get("saturation", entry).place)
+    stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
+    check_own_links(network, stated.place)
+    check_sharing(network, items.get("sharing", entry).place)
+    return network
+
+
+def _interfaces(entry: Entry) -> Interfaces:
+    """The network interfaces of a node."""
+    items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
+    if {"bandwidth", "per_byte"} <= items.keys():
+        raise items["per_byte"].error("network.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
+    per_byte_s = None
+    if "per_byte" in items:
+        per_byte_s = constant_value("network.interfaces.per_byte", items["per_byte"])
+    elif "bandwidth" in items:
+        per_byte_s = time_per_byte("network.interfaces.bandwidth", items["bandwidth"])
+    return Interfaces(
+        count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else Interfaces.count,
+        duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
+        per_byte_s=per_byte_s,
+        assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
+    )
+
+
+def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
+    """How links are shared: a word, or a mapping of that word to how it is done."""
+    if "sharing" not in items:
+        return {}
+    entry = items["sharing"]
+    if not isinstance(entry.content, dict):
+        return {"sharing": entry.text(SHARINGS)}
+    given = entry.mapping(("fair", "packets"))
+    if len(given) != 1:
+        raise entry.error("one way of sharing links", "{fair: by_latency} or {packets: SIZE}")
+    if "fair" in given:
+        return {"sharing": "fair", "shares": given["fair"].text(SHARES)}
+    return {"sharing": "packets", "packet_bytes": given["packets"].quantity("size")}
+
+
+def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
+    """What messages within a node cost: within a socket, and between sockets."""
+    found: dict[str, Any] = {}
+    for key, more in (("node", ()), ("socket", ("per_node",))):
+        if key not in items:
+            continue
+        given = items[key].mapping(("startup", "bandwidth", *more), ("startup", "bandwidth", *more))
+        startup_s = given["startup"].quantity("time")
+        check_constant(f"network.{key}.startup", startup_s, given["startup"].place)
+        found[key] = LocalMessages(startup_s, time_per_byte(f"network.{key}.bandwidth", given["bandwidth"]))
+        if more:
+            found["sockets_per_node"] = given["per_node"].whole(low=1)
+    return found
+
+
+def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
+    """InputError for a key that only another network model has."""
+    for key, item in items.items():
+        owner = "hockney" if key in HOCKNEY_KEYS else MODEL_OF.get(f"network.{key}", model)
+        if owner != model:
+            own = ", ".join(path.removeprefix("network.") for path, it in MODEL_OF.items() if it == model)
+            what = f"{key!r} belongs to the network model {owner}, not to {model}"
+            raise InputError(what, item.place, allowed=f"{own}; or 'model: {owner}'")
+
+
+def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
+    known = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
+    items = entry.mapping({"kind", *known}, ("kind",))
+    kind = items["kind"].text(TOPOLOGIES)
+    options = {option.key: option for option in TOPOLOGIES[kind].options}
+    given = {key: item for key, item in items.items() if key != "kind"}
+    check_options(kind, given, [*options], entry.place)
+    values = {options[key].name: options[key].read(item, folder) for key, item in given.items()}
+    return build_topology(kind, nodes, place=entry.place, **values)
