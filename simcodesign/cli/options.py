@@ -42,6 +42,14 @@ _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
 Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
 Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+Why = Annotated[
+    bool,
+    Option(
+        "--why",
+        help="What would help: by how much the time falls when one constant, link, cache, ... is 10 % better, or a "
+        "collective takes another algorithm. A simulation each.",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Jobs = Annotated[
     int | None, Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")

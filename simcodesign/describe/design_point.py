@@ -179,18 +179,21 @@ def bind(
         raise InputError("parameters must map names to values", value=parameters)
     named = {str(name): _chosen(str(name), value, workload, machine) for name, value in (parameters or {}).items()}
     given = {name: _number(name, value) for name, value in named.items()}
-    constants = {
-        name: value for name, value in given.items() if dimension_at(name) is not None or name.startswith(PREFIX)
-    }
+    constants = {name: value for name, value in given.items() if is_of_machine(name) and name != CAPACITY}
     machine = machine.with_constants(constants)
     if CAPACITY in given:
         machine = replace(machine, capacity_bytes=given[CAPACITY])
     workload = workload if phases is None else select_phases(workload, phases)
-    set_here = {name: value for name, value in given.items() if name not in constants and name != CAPACITY}
+    set_here = {name: value for name, value in given.items() if not is_of_machine(name)}
     values = _values(workload, machine, set_here, preset)
     design_point = DesignPoint(workload, machine, values, given, preset)
     _check_batch(design_point)
     return design_point
+
+
+def is_of_machine(name: str) -> bool:
+    """Whether a name that is set is of the machine: a constant, a parameter of its own, its capacity."""
+    return dimension_at(name) is not None or name.startswith(PREFIX) or name == CAPACITY
 
 
 def differs_by_rank(workload: Workload, machine: Machine) -> bool:

@@ -780,3 +780,19 @@ def test_show_a_machine_whose_links_differ(tmp_path: Path) -> None:
         "sockets of a node 2",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_what_would_help_stands_under_why(files: tuple[str, str], command: str) -> None:
+    result = run(command, *files, "--why", "--json")
+    why = json.loads(result.stdout)["why"]
+    assert {*why} >= {"improvement", "improvements", "bottleneck", "forecast_s", "simulated_s"}
+    assert {*why["improvements"][0]} == {"what", "part", "forecast", "simulated", "reason"}
+    assert "why" not in json.loads(run(command, *files, "--json").stdout)
+    assert "simulates" in result.stderr
+    assert "forecast" in run(command, *files, "--why").stdout
+
+
+def test_what_would_help_is_of_one_simulation(files: tuple[str, str]) -> None:
+    assert "--why" in refused("simulate", *files, "--why", "--replications", "3")
+    assert "--why" in refused("compare", *files, "--why", "--replications", "3")

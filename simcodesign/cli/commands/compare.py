@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from simcodesign.cli.options import (
     ReplicationOptions,
     ScenarioOptions,
     SimulationOptions,
+    Why,
     check_timeline,
 )
 from simcodesign.report.common.terminal import complain, print_all, write_json
@@ -45,6 +47,7 @@ class CompareOptions:
             "that of any formula given instead.",
         ),
     ] = None
+    why: Why = False
     output: OutputOptions
     timeline: Annotated[
         Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
@@ -56,11 +59,13 @@ class CompareOptions:
 def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap."""
     from simcodesign.cli.run.scenario import parsed_share
+    from simcodesign.cli.run.why import check_why
 
     options.output.check()
     check_timeline(options.timeline)
     limit = None if options.tolerance is None else parsed_share(options.tolerance, "--tolerance")
     if options.replication.replicates:
+        check_why(options.why)
         from simcodesign.cli.run.replication import run_compared_replications
 
         errors = {"the forecast": run_compared_replications(options)}
@@ -79,11 +84,13 @@ def run(options: CompareOptions) -> None:
 def _run_once(options: CompareOptions) -> dict[str, float]:
     """Compare with one simulation, and print it; the errors that count: of the forecast, or of formulas given."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
+    from simcodesign.cli.run.why import what_helps, why_tables, with_why
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.comparison_tables import comparison_tables
 
     scenario = load_scenario(options.scenario)
+    began_s = time.perf_counter()
     with simulation_progress() as on_progress:
         comparison = compare(
             scenario,
@@ -92,10 +99,14 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )
+    helps = None
+    if options.why:
+        each_s = (time.perf_counter() - began_s) / len(comparison.rungs)
+        helps = what_helps(scenario, options.simulation, comparison.simulation, each_s)
     if options.output.as_json:
-        write_json(comparison)
+        write_json(with_why(comparison, helps))
     else:
-        print_all(comparison_tables(comparison))
+        print_all([*comparison_tables(comparison), *why_tables(helps)])
     if options.output.plot:
         from simcodesign.report.results.plots import comparison_bars
 

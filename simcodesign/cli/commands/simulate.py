@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from simcodesign.cli.options import (
     ReplicationOptions,
     ScenarioOptions,
     SimulationOptions,
+    Why,
     check_folder,
     check_plot,
     check_timeline,
@@ -56,6 +58,7 @@ class SimulateOptions:
     power: Annotated[
         Path | None, Option(metavar="FILE", help="Write a plot of power over time (.png, .svg or .pdf).")
     ] = None
+    why: Why = False
     replication: StreamReplicationOptions
     against: Annotated[
         str | None,
@@ -81,18 +84,21 @@ class SimulateOptions:
 def run(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
+    from simcodesign.cli.run.why import check_why, what_helps, why_tables, with_why
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import simulation_progress
     from simcodesign.report.results.tables import simulation_tables
 
     options.check_files()
     if options.replication.replicates or options.against:
+        check_why(options.why)
         from simcodesign.cli.run.replication import run_replications
 
         run_replications(options)
         return
     options.check_single_run()
     scenario = load_scenario(options.scenario)
+    began_s = time.perf_counter()
     with simulation_progress() as on_progress:
         result = simulate(
             scenario,
@@ -106,10 +112,12 @@ def run(options: SimulateOptions) -> None:
         from simcodesign.studies.extrapolation.virtual_profiler import counters_of
 
         write_counters(options.counters, counters_of(result, repetition=options.simulation.seed))
+    took_s = time.perf_counter() - began_s
+    helps = what_helps(scenario, options.simulation, result, took_s) if options.why else None
     if options.output.as_json:
-        write_json(result)
+        write_json(with_why(result, helps))
     else:
-        print_all(simulation_tables(result, options.stations))
+        print_all([*simulation_tables(result, options.stations), *why_tables(helps)])
     if options.output.plot:
         from simcodesign.report.results.plots import activity_profile
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -97,6 +97,17 @@ class Topology(ABC):
     def group_of(self, link: IntArray) -> IntArray:
         """The place in ``link_groups`` of every link, shape (n,)."""
         return np.zeros_like(link)
+
+    def with_speeds(self, bandwidth: tuple[float, ...], latency: tuple[float, ...]) -> Topology:
+        """The same network whose links have these bandwidths (B/s) and latencies (s), one for each of the
+        ``link_groups``. InputError for a kind whose links cannot differ."""
+        own = {field.name for field in fields(self)}
+        if not {"bandwidth", "latency"} <= own:
+            raise InputError(
+                "links cannot differ", value=self.kind, allowed="a kind with bandwidth and latency of links"
+            )
+        others: dict[str, Any] = {"taper": None} if "taper" in own else {}
+        return replace(self, bandwidth=bandwidth, latency=latency, **others)  # type: ignore[call-arg] # looked up above
 
     @property
     def directions(self) -> int:

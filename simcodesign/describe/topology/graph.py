@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -128,6 +128,9 @@ class GraphTopology(Topology):
             LinkGroup(_speed_text(*speed), int(count), None if speed[0] is None else 1 / speed[0], speed[1])
             for speed, count in zip(self.speeds, links, strict=True)
         )
+
+    def with_speeds(self, bandwidth: tuple[float, ...], latency: tuple[float, ...]) -> GraphTopology:
+        return replace(self, speeds=tuple(zip(bandwidth, latency, strict=True)))
 
     def group_of(self, link: IntArray) -> IntArray:
         return self.group[link]

@@ -1,0 +1,48 @@
+"""``--why``: what would help, after a simulation or a comparison."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from simcodesign.cli.options import SimulationOptions
+from simcodesign.cli.run.scenario import run_keywords
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.result import Result
+from simcodesign.core.to_json import PlainResult
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.scenario import Scenario
+from simcodesign.engine.experiment import Experiment
+from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.terminal import complain
+from simcodesign.report.results.elasticity_tables import elasticity_tables
+from simcodesign.studies.elasticities.elasticities import Elasticities, elasticities_of
+
+
+def check_why(why: bool) -> None:
+    """InputError: ``--why`` is given, and there is not one single run."""
+    if why:
+        raise InputError(
+            "is of one simulation", Place("--why"), allowed="without --replications, --precision, --against"
+        )
+
+
+def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Result, took_s: float) -> Elasticities:
+    """Elasticities about a simulation that took so long; what they cost is said first."""
+
+    def say_cost(simulations: int) -> None:
+        each, whole = (format_quantity(time_s, "time") for time_s in (took_s, simulations * took_s))
+        complain(f"note: --why simulates {simulations} changes; the first simulation took {each}, so some {whole}")
+
+    experiment = Experiment.of(scenario, **run_keywords(options))
+    with simulation_progress() as on_progress:
+        return elasticities_of(experiment, simulation=simulation, on_cost=say_cost, on_progress=on_progress)
+
+
+def with_why(answer: PlainResult, helps: Elasticities | None) -> object:
+    """The answer for JSON, with what would help under ``why`` where that was asked for."""
+    return answer if helps is None else answer.to_dict() | {"why": helps}
+
+
+def why_tables(helps: Elasticities | None) -> list[RenderableType]:
+    """What would help, for a terminal; nothing where it was not asked for."""
+    return [] if helps is None else elasticity_tables(helps)

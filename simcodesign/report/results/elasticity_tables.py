@@ -1,0 +1,46 @@
+"""What would help, as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.report.common.numbers import signed_percent
+from simcodesign.report.common.tables import dashed_list, new_table
+from simcodesign.studies.elasticities.elasticities import Elasticities, Improvement
+
+
+def elasticity_tables(found: Elasticities) -> list[RenderableType]:
+    """What the time is spent on, what helps, other algorithms, and what changes nothing, with the reasons."""
+    changes = [one for one in found.improvements if one.simulated or one.is_algorithm]
+    better = [one for one in changes if not one.is_algorithm]
+    algorithms = [one for one in changes if one.is_algorithm]
+    title = f"Change of the time with one thing {found.improvement:.0%} better"
+    return [
+        dashed_list(found.bottleneck, "What the simulated time is spent on:"),
+        *([_table(title, "better", better)] if better else []),
+        *([_table("Change of the time with another algorithm", "instead", algorithms)] if algorithms else []),
+        dashed_list(_without_change(found), "No change in the simulation:"),
+        dashed_list((f"{what}: {why}" for what, why in found.impossible), "Cannot be tried:"),
+    ]
+
+
+def _table(title: str, first: str, rows: list[Improvement]) -> Table:
+    table = new_table(title, first, "forecast", "simulated")
+    for row in rows:
+        table.add_row(row.what, _share(row.forecast), _share(row.simulated))
+    return table
+
+
+def _share(share: float) -> str:
+    return signed_percent(share) if share else "0"
+
+
+def _without_change(found: Elasticities) -> list[str]:
+    """For each reason, the names of all that it holds for, with what the forecast says where it says something."""
+    by_reason: dict[str, list[str]] = {}
+    for one in found.improvements:
+        if not one.simulated and not one.is_algorithm:
+            forecast = f" (forecast {signed_percent(one.forecast)})" if one.forecast else ""
+            by_reason.setdefault(one.reason, []).append(f"{one.what}{forecast}")
+    return [f"{reason}: {', '.join(names)}" for reason, names in by_reason.items()]

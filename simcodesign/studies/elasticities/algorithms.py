@@ -1,0 +1,47 @@
+"""Changes of collective operations: each takes another algorithm, on the machine as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.collective import SEGMENTED, Collective, every_algorithm
+from simcodesign.describe.programs.program import Block, Step, placed_demands
+from simcodesign.describe.scenario import Scenario
+from simcodesign.studies.elasticities.changes import Change
+
+
+def algorithm_changes(scenario: Scenario) -> Iterator[Change]:
+    """For the collective operations of each phase that are alike, each other algorithm that is registered."""
+    known: dict[tuple[str, str], list[Demand]] = {}
+    for placed in placed_demands(scenario.workload.program):
+        if isinstance(placed.demand, Collective):
+            known.setdefault((placed.phase, placed.demand.label), []).append(placed.demand)
+    for (phase, label), demands in known.items():
+        first = demands[0]
+        assert isinstance(first, Collective)
+        for operation, algorithm in every_algorithm():
+            if operation == first.name and algorithm != first.algorithm:
+                what = f"{phase}: {label} by {algorithm.replace('_', ' ')}"
+                yield Change(what, "algorithm", partial(_with_algorithm, demands, algorithm))
+
+
+def _with_algorithm(demands: list[Demand], algorithm: str, scenario: Scenario) -> Scenario:
+    workload = scenario.workload
+    return replace(scenario, workload=replace(workload, program=_replaced(workload.program, demands, algorithm)))
+
+
+def _replaced(program: tuple[Step, ...], demands: list[Demand], algorithm: str) -> tuple[Step, ...]:
+    """The program in which these demands, the very objects, take another algorithm."""
+    steps: list[Step] = []
+    for step in program:
+        if isinstance(step, Block):
+            steps.append(replace(step, body=_replaced(step.body, demands, algorithm)))
+        elif isinstance(step, Collective) and any(step is one for one in demands):
+            segment = step.segment if (step.name, algorithm) in SEGMENTED else None
+            steps.append(replace(step, algorithm=algorithm, segment=segment, is_auto=False))
+        else:
+            steps.append(step)
+    return tuple(steps)

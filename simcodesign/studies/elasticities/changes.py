@@ -1,0 +1,147 @@
+"""The changes that are tried: each makes one thing of a machine or workload better by the same factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import dimension_at
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.memory import CacheLevel
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.scenario import Scenario
+
+#: Constants that are better when they are larger, beside rates; all others are costs.
+LARGER_IS_BETTER = ("processor.clock", "memory.outstanding", "network.S", "failures.mtbf")
+#: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
+_MESSAGE_BYTES = ("network.per_byte", "network.G")
+_LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"
+_EFFECTS_OF = {
+    _LINK_BYTES: ("links",),
+    _INTERFACE_BYTES: ("interfaces",),
+    "failures.mtbf": ("failures",),
+}
+#: Groups of links that are tried one by one; a graph may have as many as it has links.
+MOST_GROUPS = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that gets better: ``what`` it is; the ``part`` of the machine, ``workload`` or ``algorithm`` that it
+    belongs to; ``to``: the scenario with it, or an InputError if there can be none.
+
+    ``effects``: the simulation looks at it with one of these only; empty if it always does. ``path``: of a constant.
+    """
+
+    what: str
+    part: str
+    to: Callable[[Scenario], Scenario]
+    path: str = ""
+    effects: tuple[str, ...] = ()
+
+
+def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
+    """All of a machine that may be better: rates and sizes ``factor`` times, times and costs divided by it. The
+    machine's own parameters get larger, since nobody knows which side of them is the better one."""
+    yield from _constants(machine, factor)
+    yield from _links_and_interfaces(machine, factor)
+    yield from _groups_of_links(machine, factor)
+    yield from _caches(machine, factor)
+    for name, value in machine.custom.values.items():
+        path = f"{PREFIX}{name}"
+        yield Change(f"{path} (larger)", "machine", partial(_with_constants, {path: value * factor}), path)
+
+
+def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
+    """The constant of a machine, better by a factor."""
+    larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate"
+    return value * factor if larger else value / factor
+
+
+def _with_constants(values: dict[str, FloatOrArray], scenario: Scenario) -> Scenario:
+    return replace(scenario, machine=scenario.machine.with_constants(values))
+
+
+def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Scenario:
+    return replace(scenario, machine=change(scenario.machine))
+
+
+def _constants(machine: Machine, factor: float) -> Iterator[Change]:
+    """Each constant but those that are 0. Messages cannot outrun links and interfaces, which get faster with them."""
+    constants = machine.constants()
+    for path, value in constants.items():
+        if not np.any(np.asarray(value) != 0):
+            continue
+        paths, what = [path], path
+        if path in _MESSAGE_BYTES:
+            paths += [other for other in (_LINK_BYTES, _INTERFACE_BYTES) if other in constants]
+            what += " (messages, links and interfaces)"
+        values = {one: better(one, constants[one], factor) for one in paths}
+        effects = _EFFECTS_OF.get(path, ())
+        yield Change(what, path.partition(".")[0], partial(_with_constants, values), path, effects)
+
+
+def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
+    """Links alone and interfaces alone, where they are as fast as messages without a constant of their own."""
+    network, constants = machine.network, machine.constants()
+    for path, words in ((_LINK_BYTES, "links"), (_INTERFACE_BYTES, "interfaces")):
+        differs = path == _LINK_BYTES and network.has_own_links
+        if path not in constants and not differs and np.any(np.asarray(network.per_byte_s) > 0):
+            faster = partial(_with_constants, {path: network.per_byte_s / factor})
+            yield Change(f"{words} alone, bandwidth", "network", faster, path, _EFFECTS_OF[path])
+
+
+def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
+    """The links of each group alone, where there are several, or where they have speeds of their own."""
+    network = machine.network
+    groups = [place for place, group in enumerate(network.topology.link_groups) if group.links]
+    if (len(groups) < 2 and not network.has_own_links) or not 1 <= len(groups) <= MOST_GROUPS:
+        return
+    for place in groups:
+        name = network.topology.link_groups[place].name
+        for what, values in (("bandwidth", network.links_s_per_byte), ("latency", network.link_latencies_s)):
+            if np.any(np.asarray(values[place]) > 0):
+                faster = partial(_with_faster_group, place, what, factor)
+                effects = ("links",) if what == "bandwidth" else ("hops",)
+                yield Change(f"links: {name}, {what}", "network", partial(_on_machine, faster), effects=effects)
+
+
+def _with_faster_group(place: int, what: str, factor: float, machine: Machine) -> Machine:
+    """The machine with a better bandwidth, or latency, of one group of links."""
+    network = machine.network
+    speeds = {
+        "bandwidth": [1 / float(per_byte_s) for per_byte_s in network.links_s_per_byte],
+        "latency": [float(latency_s) for latency_s in network.link_latencies_s],
+    }
+    speeds[what][place] *= factor if what == "bandwidth" else 1 / factor
+    topology = network.topology.with_speeds(tuple(speeds["bandwidth"]), tuple(speeds["latency"]))
+    own = replace(network, topology=topology, link_per_byte_s=None, hop_latency_s=Network.hop_latency_s)
+    return replace(machine, network=own)
+
+
+def _caches(machine: Machine, factor: float) -> Iterator[Change]:
+    """The latency of each cache, and its size in whole sets."""
+    memory = machine.memory
+    for place, level in enumerate(() if memory is None else memory.caches):
+        assert memory is not None
+        geometry = memory.geometries()[place]
+        unit = level.ways or 1
+        lines = max(round(geometry.lines * factor / unit), geometry.lines // unit + 1) * unit
+        for key, change in (
+            ("latency", replace(level, latency_s=level.latency_s / factor)),
+            ("size", replace(level, size_bytes=lines * memory.line_bytes)),
+        ):
+            faster = partial(_on_machine, partial(_with_level, place, change))
+            yield Change(f"caches.{level.name}.{key}", "memory", faster)
+
+
+def _with_level(place: int, level: CacheLevel, machine: Machine) -> Machine:
+    memory = machine.memory
+    assert memory is not None
+    caches = (*memory.caches[:place], level, *memory.caches[place + 1 :])
+    return replace(machine, memory=replace(memory, caches=caches))

@@ -1,0 +1,74 @@
+"""Why a change changes nothing, and what the time of a simulation is spent on: read off the simulation, not guessed."""
+
+from __future__ import annotations
+
+from simcodesign.core.result import Result
+from simcodesign.describe.programs.program import placed_demands
+from simcodesign.describe.scenario import Scenario
+from simcodesign.studies.elasticities.changes import Change
+
+#: Parts of a machine, and the component that their time is.
+_COMPONENT_OF = {"processor": "computation", "network": "communication", "disk": "disk", "memory": "memory"}
+#: Effects and the stations at which they let requests wait.
+_STATIONS_OF = {"links": "link", "interfaces": "interface"}
+
+
+def reason_for_nothing(change: Change, scenario: Scenario, result: Result) -> str:
+    """Why the simulation takes as long with the change as without it."""
+    if change.effects and not set(change.effects) & set(result.effects):
+        return f"only the effect {change.effects[0]} looks at it, which is off"
+    if change.path and _stated_everywhere(change.path, scenario):
+        return "every phase states its own"
+    component = _COMPONENT_OF.get(change.part)
+    if component is not None and result.ranks is not None:
+        spent_s = sum(times[component] for times in result.phases.values())
+        place = [*result.components].index(component)
+        if not result.ranks.busy_s[:, :, place].any():
+            return f"no rank spends time on {component}"
+        if not spent_s:
+            return f"no {component} on the critical path"
+    waited_s = waits_by_kind(result)
+    for effect in change.effects:
+        if not waited_s.get(_STATIONS_OF.get(effect, ""), 1.0):
+            return f"no message waits at any {_STATIONS_OF[effect]}"
+    return "nothing on the critical path depends on it"
+
+
+def _stated_everywhere(path: str, scenario: Scenario) -> bool:
+    return all(path in placed.constants for placed in placed_demands(scenario.workload.program))
+
+
+def waits_by_kind(result: Result) -> dict[str, float]:
+    """Seconds that all requests waited, by the kind of the stations."""
+    stations = result.stations
+    return {
+        kind: float(stations.wait_s[stations.kind == number].sum())
+        for number, kind in enumerate(stations.kinds)
+        if (stations.kind == number).any()
+    }
+
+
+def bottleneck_lines(result: Result) -> list[str]:
+    """What the critical path consists of, and where most was waited for: a sentence each."""
+    lines = []
+    total_s = float(result.makespan_s)
+    parts = sorted(
+        ((float(spent_s) / total_s, name) for name, spent_s in result.components.items() if spent_s), reverse=True
+    )
+    if parts:
+        lines.append("critical path: " + ", ".join(f"{share:.0%} {name}" for share, name in parts))
+    waited_s = waits_by_kind(result)
+    if any(waited_s.values()):
+        kind = max(waited_s, key=lambda one: waited_s[one])
+        share = waited_s[kind] / sum(waited_s.values())
+        busiest = max(
+            (one for one in result.stations.most_used(len(result.stations)) if one.kind == kind),
+            key=lambda one: one.utilisation,
+        )
+        lines.append(
+            f"waits: {share:.0%} of all waiting at stations is at {kind} stations; the busiest, {busiest.name}, "
+            f"is busy {busiest.utilisation:.0%} of the time"
+        )
+    elif len(result.stations):
+        lines.append("waits: nothing waits at any station")
+    return lines

@@ -1,0 +1,134 @@
+"""What would help, held against its definition: homogeneous costs, exact times, each change made by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.engine.simulate import simulate
+from simcodesign.generate.randomness.random_streams import random_factors
+from simcodesign.studies.elasticities.elasticities import Elasticities, Improvement, elasticities
+from simcodesign.studies.elasticities.spreads import narrower
+from tests.builders import read_machine, workload
+
+CROSSBAR = """
+simcodesign: 1
+name: m
+nodes: 8
+processor: {rate: 2 GFLOP/s}
+network: {topology: {kind: crossbar}, startup: 3 us, bandwidth: 1 GB/s, sends: one_by_one}
+disk: {read_startup: 1 ms, write_startup: 2 ms, bandwidth: 100 MB/s}
+"""
+#: From its first to its last node it is seven hops of 1 us.
+LINE = CROSSBAR.replace("{kind: crossbar}", "{kind: mesh, shape: [8], latency: [1 us], bandwidth: [1 GB/s]}")
+AMOUNTS = st.floats(1e3, 1e7)
+ACROSS = "[send: {to: 7, bytes: 1000, when: rank == 0}, receive: {from: 0, bytes: 1000, when: rank == 7}]"
+
+
+def by_name(found: Elasticities) -> dict[str, Improvement]:
+    """The improvements by what they are of."""
+    return {one.what: one for one in found.improvements}
+
+
+@given(AMOUNTS, AMOUNTS, AMOUNTS, st.floats(0.01, 1))
+def test_changes_of_a_sum_of_costs_add_up_as_eulers_theorem_says(
+    flops: float, size: float, written: float, improvement: float
+) -> None:
+    """A time that is linear in every cost falls by 1 - 1/f of each part, and by so much of the whole in all."""
+    steps = f"[compute: {{flops: {flops!r}}}, broadcast: {{bytes: {size!r}}}, write: {{bytes: {written!r}}}]"
+    program, machine = workload(steps), read_machine(CROSSBAR)
+    found = elasticities(program, machine, {"P": 8}, effects="none", improvement=improvement)
+    better = [one for one in found.improvements if not one.is_algorithm]
+    for changes in ([one.simulated for one in better], [one.forecast for one in better]):
+        assert sum(changes) == pytest.approx(1 / (1 + improvement) - 1, rel=1e-9)
+
+
+def test_a_latency_helps_by_its_share_of_the_route_and_not_at_all_without_its_effect() -> None:
+    """3 us, 1000 bytes at 1 GB/s and 7 hops of 1 us are 11 us, of which latency is 7."""
+    program, machine = workload(ACROSS), read_machine(LINE)
+    latency, bandwidth = "links: dimension 0, latency", "links: dimension 0, bandwidth"
+    with_hops = by_name(elasticities(program, machine, {"P": 8}, effects="hops", improvement=0.25))
+    assert with_hops[latency].simulated == pytest.approx(-(7 - 7 / 1.25) / 11, rel=1e-9)
+    assert with_hops["network.startup"].simulated == pytest.approx(-(3 - 3 / 1.25) / 11, rel=1e-9)
+    assert (with_hops[bandwidth].simulated, "links" in with_hops[bandwidth].reason) == (0, True)
+    without = by_name(elasticities(program, machine, {"P": 8}, effects="none"))
+    assert (without[latency].simulated, "hops" in without[latency].reason) == (0, True)
+
+
+def test_an_algorithm_changes_the_time_as_a_workload_that_names_it() -> None:
+    machine = read_machine(LINE)
+    names = ("binomial", "chain", "linear")
+    times = {
+        name: simulate(workload(f"[broadcast: {{bytes: 1e6, algorithm: {name}}}]"), machine, {"P": 8}).makespan_s
+        for name in names
+    }
+    found = elasticities(workload("[broadcast: {bytes: 1e6, algorithm: binomial}]"), machine, {"P": 8})
+    algorithms = {one.what.rpartition(" by ")[2]: one.simulated for one in found.improvements if one.is_algorithm}
+    for name in names[1:]:
+        assert algorithms[name] == pytest.approx(float(times[name]) / float(times["binomial"]) - 1, rel=1e-12)
+    assert "binomial" not in algorithms
+
+
+def test_the_same_random_numbers_make_less_imbalance_a_scaled_one() -> None:
+    """The last rank ends at w (1 + d), with a tenth less of d at w (1 + d / 1.1): the same draw, or it would not."""
+    program = workload("[compute: {flops: 2e9}]", head="imbalance: {distribution: uniform, spread: 0.4}\n")
+    found = elasticities(program, read_machine(CROSSBAR), {"P": 8}, seed=7)
+    late = float(found.simulation.makespan_s) - 1
+    assert 0 < late < 0.4
+    assert by_name(found)["imbalance"].simulated == pytest.approx((late / 1.1 - late) / (1 + late), rel=1e-9)
+
+
+def test_nothing_is_without_a_reason_and_the_cost_is_said_before() -> None:
+    announced: list[int] = []
+    steps = "[compute: {flops: 1e9}, broadcast: {bytes: 1e6}]"
+    found = elasticities(workload(steps), read_machine(LINE), {"P": 8}, effects="none", on_cost=announced.append)
+    assert all(bool(one.simulated) != bool(one.reason) for one in found.improvements if not one.is_algorithm)
+    assert "disk" in by_name(found)["disk.per_byte"].reason
+    looked_at = [one for one in found.improvements if not one.what.startswith(("links", "interfaces"))]
+    assert announced == [len(looked_at) + len(found.impossible)]
+
+
+def test_constants_that_the_phases_replace_are_named() -> None:
+    steps = "[{constants: {network.startup: 1 us}, phase: a, do: [broadcast: {bytes: 8}]}]"
+    startup = by_name(elasticities(workload(steps), read_machine(LINE), {"P": 8}))["network.startup"]
+    assert startup.simulated == startup.forecast == 0
+    assert "phase" in startup.reason
+
+
+def test_what_the_scenario_sets_is_what_gets_better() -> None:
+    """With a startup of 4 us in place of 3 the route takes 12 us."""
+    found = elasticities(workload(ACROSS), read_machine(LINE), {"P": 8, "network.startup": 4e-6}, improvement=1.0)
+    assert by_name(found)["network.startup"].simulated == pytest.approx(-2 / 12, rel=1e-9)
+
+
+@pytest.mark.parametrize("improvement", [0, -0.1, math.inf, math.nan])
+def test_no_improvement_is_refused(improvement: float) -> None:
+    with pytest.raises(InputError, match="improvement"):
+        elasticities(workload("[barrier: {}]"), read_machine(LINE), {"P": 8}, improvement=improvement)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Distribution("uniform", {"spread": 0.5}),
+        Distribution("lognormal", {"variation": 0.3}),
+        Distribution("gamma", {"variation": 0.3}),
+        Distribution("empirical", values=(0.5, 1.0, 4.0)),
+    ],
+)
+def test_a_narrower_distribution_has_that_much_less_deviation(law: Distribution) -> None:
+    """Sample deviations of 200,000 draws, whose standard error is below 1 % for these."""
+    of = [float(np.std(random_factors(one, np.random.default_rng(3), 200_000))) for one in (law, narrower(law, 2.0))]
+    assert of[1] / of[0] == pytest.approx(0.5, rel=0.03)
+
+
+def test_an_exponential_distribution_has_no_width_of_its_own() -> None:
+    with pytest.raises(InputError, match="exponential"):
+        narrower(Distribution("exponential"), 2.0)
+    program = workload("[compute: {flops: 2e9}]", head="imbalance: {distribution: exponential}\n")
+    found = elasticities(program, read_machine(CROSSBAR), {"P": 8})
+    assert [what for what, _ in found.impossible] == ["imbalance"]
