@@ -186,6 +186,7 @@ def bind(
     workload = workload if phases is None else select_phases(workload, phases)
     set_here = {name: value for name, value in given.items() if not is_of_machine(name)}
     values = _values(workload, machine, set_here, preset)
+    machine = machine.for_ranks(values["P"])
     design_point = DesignPoint(workload, machine, values, given, preset)
     _check_batch(design_point)
     return design_point
@@ -307,7 +308,7 @@ def _values(
                 what += "; load_machine(NAME, changes={...}) changes whatever can stand in a machine file"
             raise InputError(what, workload.place, allowed=allowed)
     every = {"P": Parameter("P", None, whole=True, low=1)} | dict(workload.parameters)
-    if every["P"].default is None:
+    if every["P"].default is None and machine.nodes_by_ranks is None:
         every["P"] = replace(every["P"], default=float(machine.most_ranks))
     values = {name: _checked(parameter, chosen.get(name, parameter.default)) for name, parameter in every.items()}
     _check_ranks(values["P"], machine)

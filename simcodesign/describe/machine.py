@@ -43,6 +43,7 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_saturation,
     check_sharing,
 )
+from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
@@ -50,6 +51,7 @@ from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.options import MAX_HOSTS
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ class Machine:
     mesh or torus (``grid``), or as listed. ``capacity_bytes``: the
     memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
     the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
-    ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail."""
+    ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail.
+    ``nodes_by_ranks``: the networks of a machine with as many nodes as the ranks need (``nodes: P``), of which
+    ``for_ranks`` takes one; until then its network is the smallest."""
 
     name: str
     processor: Processor
@@ -75,6 +79,7 @@ class Machine:
     place: Place = field(default=Place(), compare=False)
     custom: Custom = field(default=Custom(), repr=False)
     failures: Failures | None = None
+    nodes_by_ranks: NodesByRanks | None = None
 
     def __post_init__(self) -> None:
         for path, value in (self.constants() | self.powers()).items():
@@ -98,6 +103,10 @@ class Machine:
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
+        if self.nodes_by_ranks is None:
+            self._check_slow_nodes()
+
+    def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
             self.noise_model.slow_nodes.check(self.nodes)
 
@@ -126,6 +135,8 @@ class Machine:
     @property
     def most_ranks(self) -> int:
         """The largest number of ranks: of the processors, the nodes, or the places that the mapping lists."""
+        if self.nodes_by_ranks is not None:
+            return MAX_HOSTS * self.placement.per_node
         return self.placement.most_ranks
 
     @property
@@ -253,7 +264,27 @@ class Machine:
 
         Raises InputError when the mapping places ranks on nodes that the network has not.
         """
-        return replace(self, network=replace(self.network, topology=topology))
+        return replace(self, network=replace(self.network, topology=topology), nodes_by_ranks=None)
+
+    def for_ranks(self, ranks: FloatOrArray) -> Machine:
+        """The machine with as many nodes as so many ranks need: by ``nodes: P``, else itself.
+
+        InputError for several numbers of ranks, and for nodes that its kind of network cannot have.
+        """
+        if self.nodes_by_ranks is None:
+            return self
+        if np.min(ranks) != np.max(ranks):
+            what = f"the nodes of {self.name} are as many as the ranks need, so that P cannot be an array"
+            allowed = "one number; a sweep takes them one after another"
+            raise InputError(what, self.place, value=ranks, allowed=allowed)
+        nodes = -(-int(np.max(ranks)) // self.placement.per_node)
+        disk = self.disk
+        if disk is not None and self.nodes_by_ranks.shared_disk:
+            disk = replace(disk, shared_by=nodes)
+        network = replace(self.network, topology=self.nodes_by_ranks.topology(nodes))
+        sized = replace(self, network=network, disk=disk)
+        sized._check_slow_nodes()
+        return sized
 
     def node_of(self, ranks: int) -> NDArray[np.int64]:
         """Node of every rank 0..ranks-1 by the mapping: shape (ranks,)."""

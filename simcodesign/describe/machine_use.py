@@ -13,9 +13,20 @@ from simcodesign.describe.topology.grid import GridTopology
 def machine_use(machine: Machine, ranks: int) -> MachineUse:
     """Of so many ranks; links are not counted."""
     nodes = int(machine.placement.nodes_used(float(ranks)))
-    hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else ""
+    hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else _sized(machine)
     links = machine.network.topology.link_count
     return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint)
+
+
+def _sized(machine: Machine) -> str:
+    """The network that a machine has whose nodes are as many as the ranks need."""
+    if machine.nodes_by_ranks is None:
+        return ""
+    topology = machine.network.topology
+    text = f"`nodes: P`: the {topology.label}"
+    if isinstance(topology, GridTopology) and machine.nodes > 3 and len(topology.shape) > 1:
+        text += ", a row, since the number has no factors" if max(topology.shape) == machine.nodes else ""
+    return text
 
 
 def _hint(machine: Machine, ranks: int, nodes: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,9 @@ from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.report.common.terminal import print_all, write
+
+_NO_RANKS = "-P: for what depends on the number of ranks"
+_RANKS_OF = "FILE.py:NAME, a program in Python; a machine whose nodes are P"
 
 
 @app.command("list")
@@ -45,7 +48,8 @@ class ShowOptions:
             "--ranks",
             metavar="N",
             min=1,
-            help="Of a program in Python: also count what N ranks yield, its parameters at their defaults.",
+            help="Of a program in Python: also count what N ranks yield, its parameters at their defaults; of a "
+            "machine with nodes: P, the one of N ranks.",
         ),
     ] = None
 
@@ -55,8 +59,6 @@ def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
     if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
-    if options.ranks is not None and not _is_in_python(options.name):
-        raise InputError("-P: for programs in Python", value=options.name, allowed="FILE.py:NAME")
     if options.name.endswith(".aspen"):
         _show_aspen(options)
     elif options.machine or (not options.workload and _kind(options.name) == "machine"):
@@ -81,7 +83,12 @@ def _show_machine(options: ShowOptions) -> None:
     if options.latex:
         what = "--latex: a machine has no equations"
         raise InputError(what, value=options.name, allowed="the name of a workload")
-    print_all(machine_sheet(load_machine(options.name)))
+    machine = load_machine(options.name)
+    if options.ranks is not None:
+        if machine.nodes_by_ranks is None:
+            raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
+        machine = replace(machine.for_ranks(options.ranks), nodes_by_ranks=None)
+    print_all(machine_sheet(machine))
 
 
 def _show_workload(options: ShowOptions) -> None:
@@ -89,6 +96,8 @@ def _show_workload(options: ShowOptions) -> None:
     from simcodesign.describe.yaml.files import load_workload
     from simcodesign.report.results.workload_sheet import latex, workload_sheet
 
+    if options.ranks is not None and not _is_in_python(options.name):
+        raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
     note_execution(options.name)
     workload = load_workload(options.name)
     if options.latex:

@@ -44,6 +44,14 @@ class SweepOptions:
             metavar="N METHOD", help="N points sampled by sobol or lhs from ranges LOW:HIGH[:log], in place of a grid."
         ),
     ] = None
+    tie: Annotated[
+        list[str],
+        Option(
+            metavar="NAME=EXPRESSION",
+            help="What follows the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)'. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
     reading: Annotated[str, Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
     simulation: SimulationOptions
     formula: Annotated[

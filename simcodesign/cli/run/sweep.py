@@ -70,6 +70,7 @@ def _sweep(options: SweepOptions) -> Sweep:
         options.over,
         settings=parsed_settings(scenario.all_settings),
         sample=options.sample,
+        ties=options.tie,
         reading=options.reading,
         preset=scenario.preset,
         phases=scenario.phases or None,
@@ -81,7 +82,7 @@ def _notes(sweep: Sweep) -> Iterator[str]:
     """What a user should know before the work begins."""
     if sweep.design.note:
         yield sweep.design.note
-    paths = {axis.known.path: "" for axis in sweep.design.axes}
+    paths = {axis.known.path: "" for axis in sweep.design.settings}
     for path, places in replaced_constants(sweep.workload, paths).items():
         yield f"{path} has no effect in phases of {sweep.workload.name} that replace it: {', '.join(places)}"
 

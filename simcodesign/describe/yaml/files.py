@@ -23,6 +23,8 @@ from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
+#: Keys of which a change of one replaces the other.
+_REPLACING = OTHER_NAMES | {"dims": "shape"}
 #: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
 SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 
@@ -40,7 +42,7 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
     """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
     path = _find(name, "topologies")
     tree = _extended(path, ())
-    return (merged(tree, nested(changes, "set"), OTHER_NAMES) if changes else tree), path.parent
+    return (merged(tree, nested(changes, "set"), _REPLACING) if changes else tree), path.parent
 
 
 def load_workload(name: str | Path) -> Workload:
@@ -117,7 +119,7 @@ def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
     if len(extended) > MAX_EXTENDS:
         raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
     rest = {key: value for key, value in items.items() if key != "extends"}
-    return merged(_extended(target, extended), Entry(rest, entry.place), OTHER_NAMES)
+    return merged(_extended(target, extended), Entry(rest, entry.place), _REPLACING)
 
 
 def _find_base(base: Entry, path: Path) -> Path:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
+from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.constants import constant_value, constants_from
 from simcodesign.describe.yaml.distribution import distribution_from
-from simcodesign.describe.yaml.mapping import mapping_from
+from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
 from simcodesign.describe.yaml.memory import capacity_from, memory_from
-from simcodesign.describe.yaml.network import network_from
+from simcodesign.describe.yaml.network import network_from, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
@@ -46,14 +49,16 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     """The machine of a file's tree; ``folder`` is where a GraphML file and a mapping that it names are looked for."""
     items = entry.mapping(MACHINE_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
-    nodes, processor = items["nodes"].whole(low=1), _processor(items["processor"])
+    follows = _nodes_by_ranks(items, folder)
+    nodes = MAX_HOSTS if follows else items["nodes"].whole(low=1)
+    processor = _processor(items["processor"])
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
         processor=processor,
-        network=network_from(items["network"], nodes, folder),
+        network=network_from(items["network"], follows or nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         memory=memory_from(items, processor),
         capacity_bytes=capacity_from(items),
@@ -63,7 +68,20 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         place=entry.place,
         custom=custom_from(items, entry.place),
         failures=_failures(items["failures"]) if "failures" in items else None,
+        nodes_by_ranks=follows,
     )
+
+
+def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | None:
+    """What ``nodes: P`` says; None where nodes are a number."""
+    if items["nodes"].content != AS_RANKS:
+        return None
+    mapping = items.get("mapping")
+    if mapping is not None and (isinstance(mapping.content, list) or Path(str(mapping.content)).suffix in SUFFIXES):
+        raise mapping.error("a list of nodes, where nodes are as many as the ranks need", "a mapping by name")
+    disk = items.get("disk")
+    shared = disk.mapping().get("shared_by") if disk is not None else None
+    return nodes_by_ranks(items["network"], shared is not None and shared.content == "all", folder)
 
 
 def _failures(entry: Entry) -> Failures:

@@ -18,13 +18,15 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_saturation,
     check_sharing,
 )
+from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
 from simcodesign.describe.yaml.tree import Entry
 
 
-def network_from(entry: Entry, nodes: int, folder: Path) -> Network:
+def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Network:
+    """The network of so many nodes, or the smallest of those whose nodes follow the ranks."""
     items = entry.mapping()
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
@@ -38,7 +40,7 @@ def network_from(entry: Entry, nodes: int, folder: Path) -> Network:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key != "sharing"}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
-    topology = _topology(items["topology"], nodes, folder)
+    topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
     interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
     own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
     if "saturation" in items:
@@ -114,12 +116,24 @@ def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
             raise InputError(what, item.place, allowed=f"{own}; or 'model: {owner}'")
 
 
+def nodes_by_ranks(entry: Entry, shared_disk: bool, folder: Path) -> NodesByRanks:
+    """Of the part ``network`` of a machine file that says ``nodes: P``."""
+    entry = entry.mapping(required=("topology",))["topology"]
+    kind, options = _kind_and_options(entry, folder)
+    return NodesByRanks(kind, options, shared_disk, entry.place)
+
+
 def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
+    kind, options = _kind_and_options(entry, folder)
+    return build_topology(kind, nodes, place=entry.place, **options)
+
+
+def _kind_and_options(entry: Entry, folder: Path) -> tuple[str, dict[str, Any]]:
+    """As ``build_topology`` takes them."""
     known = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
     items = entry.mapping({"kind", *known}, ("kind",))
     kind = items["kind"].text(TOPOLOGIES)
     options = {option.key: option for option in TOPOLOGIES[kind].options}
     given = {key: item for key, item in items.items() if key != "kind"}
     check_options(kind, given, [*options], entry.place)
-    values = {options[key].name: options[key].read(item, folder) for key, item in given.items()}
-    return build_topology(kind, nodes, place=entry.place, **values)
+    return kind, {options[key].name: options[key].read(item, folder) for key, item in given.items()}

@@ -18,7 +18,6 @@ from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.network import BY_LATENCY, ONE_BY_ONE, TOGETHER, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
-from simcodesign.describe.topology.base import Topology
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
 
@@ -30,10 +29,10 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
     return [
         head("machine", machine),
         section("Nodes", _node_rows(machine)),
-        section("Topology", _topology_rows(machine.network.topology)),
+        section("Topology", _topology_rows(machine)),
         section("Messages", _message_rows(machine.network)),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
-        section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine.disk, machine.nodes)),
+        section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
         *_custom_parts(machine),
     ]
 
@@ -43,7 +42,7 @@ def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
     custom = machine.custom
     if custom.parameters:
         yield parameter_table(replace(one, name=f"{PREFIX}{one.name}") for one in custom.parameters.values())
-    if custom.properties:
+    if custom.properties and machine.nodes_by_ranks is None:
         values = machine.properties()
         texts = ((name, f"{float(values[name]):.6g} = {it.text}") for name, it in custom.properties.items())
         yield section("Properties", texts)
@@ -83,6 +82,8 @@ def _component_table(components: Mapping[str, Component]) -> Table:
 def _power_rows(machine: Machine) -> Rows:
     for path, value in machine.powers().items():
         yield path, amount_text(value, POWERS[path][2])
+    if machine.nodes_by_ranks is not None:
+        return
     totals = machine.totals()
     if totals.static_power_w is not None:
         yield "static power", amount_text(totals.static_power_w, "power")
@@ -96,8 +97,12 @@ def _power_rows(machine: Machine) -> Rows:
 
 def _node_rows(machine: Machine) -> Rows:
     processor = machine.processor
-    yield "nodes", f"{machine.nodes:,}"
-    yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
+    if machine.nodes_by_ranks is not None:
+        yield "nodes", "as many as the ranks need (P)"
+        yield "processors", f"{machine.processors_per_node} per node"
+    else:
+        yield "nodes", f"{machine.nodes:,}"
+        yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
     yield "rate of a processor", amount_text(processor.rate_flop_per_s, "rate")
     if processor.clock_hz is not None:
         clock, cycles = (
@@ -153,8 +158,12 @@ def _bandwidth_of(level: CacheLevel) -> str:
     return f", {bandwidth_text(level.per_byte_s)}{cycles}"
 
 
-def _topology_rows(topology: Topology) -> Rows:
+def _topology_rows(machine: Machine) -> Rows:
+    topology = machine.network.topology
     yield "kind", topology.kind
+    if machine.nodes_by_ranks is not None:
+        yield from ((name, str(value)) for name, value in machine.nodes_by_ranks.options.items())
+        return
     yield from topology.facts()
     yield "links", f"{topology.link_count:,} (one-way)"
     yield "diameter (hops)", f"{topology.diameter:,}"
@@ -302,9 +311,15 @@ def _slow_link_parts(network: Network) -> list[str]:
     return ["what m takes longer on the slowest link of the route"] if network.has_own_links and slower else []
 
 
-def _disk_rows(disk: Disk, nodes: int) -> Rows:
+def _disk_rows(machine: Machine, disk: Disk) -> Rows:
     yield "startup of a read", amount_text(disk.read_startup_s, "time")
     yield "startup of a write", amount_text(disk.write_startup_s, "time")
     yield "bandwidth", bandwidth_text(disk.per_byte_s)
-    yield "disks", f"{-(-nodes // disk.shared_by):,}, nodes on each: {disk.shared_by:,}"
+    sized = machine.nodes_by_ranks
+    if sized is not None and sized.shared_disk:
+        yield "disks", "1, of all nodes"
+    elif sized is not None:
+        yield "nodes of a disk", f"{disk.shared_by:,}"
+    else:
+        yield "disks", f"{-(-machine.nodes // disk.shared_by):,}, nodes on each: {disk.shared_by:,}"
     yield "accesses served at a time", str(disk.spindles)

@@ -25,7 +25,7 @@ from simcodesign.report.sweep.plot_axes import (
     set_ticks,
     value_texts,
 )
-from simcodesign.studies.sweep.grid import SEED, SweepAxis
+from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 FORMS = ("lines", "heat", "contour")

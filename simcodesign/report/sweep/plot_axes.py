@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import DIMENSIONS, format_quantity, shortest_quantity
 from simcodesign.report.common import plot_style
-from simcodesign.studies.sweep.grid import SweepAxis
+from simcodesign.studies.sweep.design.grid import SweepAxis
 
 #: Significant digits of numbers, more where neighbours would look alike.
 DIGITS = 3

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from simcodesign.report.common.numbers import shared_unit, signed_percent
 from simcodesign.report.common.tables import new_table
-from simcodesign.studies.sweep.grid import SweepAxis
+from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 

@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot_axes import cell_edges, label_axis, places, value_texts
 from simcodesign.report.trust.tables import label, run_text, share_text, title_of
-from simcodesign.studies.sweep.grid import SEED, SweepAxis
+from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
 #: More panels than these are too small to be read.

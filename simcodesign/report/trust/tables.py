@@ -11,7 +11,7 @@ from simcodesign.describe.effects import effect_names
 from simcodesign.report.common.numbers import signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
 from simcodesign.report.sweep.plot_axes import value_texts
-from simcodesign.studies.sweep.grid import SEED, SweepAxis
+from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.trust.regions import Condition, Limit
 from simcodesign.studies.trust.trust_map import Trust, TrustMap
 

@@ -23,7 +23,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
-from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, Design
+from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, Design
 from simcodesign.studies.sweep.points import PointResult, SweepPoint, Value
 from simcodesign.studies.sweep.sweep import FORECAST, SIMULATE
 from simcodesign.studies.sweep.sweep import Sweep as Sweep
@@ -61,7 +61,7 @@ class PointTask:
 def pack(sweep: Sweep) -> PackedSweep:
     """The sweep for tasks. Of its design only the names are in it: points bring their values with them, and a design
     may have a million."""
-    axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.axes)
+    axes = tuple(replace(axis, values=axis.values[:1]) for axis in sweep.design.settings)
     data = pickle.dumps(replace(sweep, design=Design(axes)), protocol=pickle.HIGHEST_PROTOCOL)
     # Sweeps that differ in their points alone are the same to a process.
     return PackedSweep(blake2b(data, digest_size=DIGEST_BYTES).hexdigest(), data)
@@ -168,14 +168,14 @@ def parameter_columns(sweep: Sweep, point_numbers: NDArray[np.int64]) -> dict[st
     """What the axes set of parameters at these points, by the paths that ``forecast`` takes: (points,) each."""
     return {
         axis.known.path: np.array(axis.given, dtype=np.float64)[at]
-        for axis, at in zip(sweep.design.axes, sweep.design.places(point_numbers), strict=True)
+        for axis, at in zip(sweep.design.settings, sweep.design.places(point_numbers), strict=True)
         if axis.known.kind == PARAMETER
     }
 
 
 def structures(sweep: Sweep, point_numbers: NDArray[np.int64]) -> Iterator[tuple[dict[str, Value], NDArray[np.int64]]]:
     """Each distinct set of changes in the machine file, and the indices of the points that have it."""
-    pairs = zip(sweep.design.axes, sweep.design.places(point_numbers), strict=True)
+    pairs = zip(sweep.design.settings, sweep.design.places(point_numbers), strict=True)
     varied = [(axis, at) for axis, at in pairs if axis.known.kind == CHANGE]
     rows = np.arange(len(point_numbers), dtype=np.int64)
     if not varied or not len(rows):
@@ -208,7 +208,7 @@ class _Vectorised:
             except InputError as error:
                 self.error[rows] = str(error)
                 continue
-            self.by_rank = differs_by_rank(self.sweep.workload, machine)
+            self.by_rank = machine.nodes_by_ranks is not None or differs_by_rank(self.sweep.workload, machine)
             for chunk in self._chunks(self._within_limits(machine, rows)):
                 self._forecast_rows(machine, chunk)
 

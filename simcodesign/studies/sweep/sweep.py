@@ -21,10 +21,21 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.content_digest import canonical, digest
-from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED, Design, Known, Lookup, SweepAxis, grid, parse_axis
+from simcodesign.studies.sweep.design.grid import (
+    CHANGE,
+    PARAMETER,
+    SEED,
+    Design,
+    Known,
+    Lookup,
+    SweepAxis,
+    grid,
+    parse_axis,
+)
+from simcodesign.studies.sweep.design.sampling import sampled
+from simcodesign.studies.sweep.design.ties import tied
 from simcodesign.studies.sweep.machine_source import SHAPED, MachineFile, reshaped, source_of
 from simcodesign.studies.sweep.points import PointKeys, PointResult, SweepPoint, Value, item
-from simcodesign.studies.sweep.sampling import sampled
 
 FORMAT = 1
 FORECAST, SIMULATE, BOTH = "forecast", "simulate", "both"
@@ -69,13 +80,13 @@ class Sweep:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the axes: the first columns of the table."""
+        """Names of the axes, and of what is tied to them: the first columns of the table."""
         return self.design.names
 
     @property
     def structural(self) -> bool:
         """Whether something in the machine file is varied that cannot be an array in one forecast."""
-        return any(axis.known.kind == CHANGE for axis in self.design.axes)
+        return any(axis.known.kind == CHANGE for axis in self.design.settings)
 
     def point(self, number: int) -> SweepPoint:
         """The point of this number, from 0. IndexError for others."""
@@ -84,7 +95,7 @@ class Sweep:
         changes: dict[str, Value] = {}
         axes: dict[str, Value] = {}
         seed = self.experiment.seed
-        for axis, axis_index in zip(self.design.axes, value_indices, strict=True):
+        for axis, axis_index in zip(self.design.settings, value_indices, strict=True):
             kind, path, value = axis.known.kind, axis.known.path, axis.given[axis_index]
             axes[axis.name] = axis.values[axis_index]
             if kind == CHANGE:
@@ -101,14 +112,16 @@ class Sweep:
     @cached_property
     def _items(self) -> list[tuple[int, Sequence[bytes]]]:
         """The items of the keys, in order: the index of the axis (-1: none), and the item of each of its values."""
-        sources = [(axis.known.kind, axis.known.path, axis_index) for axis_index, axis in enumerate(self.design.axes)]
+        sources = [
+            (axis.known.kind, axis.known.path, axis_index) for axis_index, axis in enumerate(self.design.settings)
+        ]
         sources += [(PARAMETER, path, -1) for path in self.given]
         sources += [] if any(kind == SEED for kind, _, _ in sources) else [(SEED, "seed", -1)]
         fixed = {PARAMETER: self.given, SEED: {"seed": self.experiment.seed}}
         return [
             (
                 axis_index,
-                [item(kind, path, fixed[kind][path])] if axis_index < 0 else _Items(self.design.axes[axis_index]),
+                [item(kind, path, fixed[kind][path])] if axis_index < 0 else _Items(self.design.settings[axis_index]),
             )
             for kind, path, axis_index in sorted(sources)
         ]
@@ -158,7 +171,7 @@ class Sweep:
             "parameters": {name: float(value) for name, value in sorted(self.given.items())},
             "seed": self.experiment.seed,
             "points": self.count,
-            "axes": [_axis_meta(axis) for axis in self.design.axes],
+            "axes": [_axis_meta(axis) for axis in self.design.settings],
             "zipped": self.design.zipped,
         }
 
@@ -190,12 +203,14 @@ def sweep_of(
     *,
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
+    ties: Sequence[str] = (),
     reading: str = FORECAST,
     **options: Unpack[SimulationKeywords],
 ) -> Sweep:
     """The sweep over axes as ``--over`` writes them; ``settings``: texts by name, as ``--set`` takes them.
 
     ``sample``: number and method (``sobol``, ``lhs``) of points sampled in ranges LOW:HIGH, in place of the full grid.
+    ``ties``: what follows the axes, as ``--tie`` writes it.
     InputError for anything that cannot be used.
     """
     if reading not in READINGS:
@@ -213,10 +228,11 @@ def sweep_of(
         if sample is None
         else sampled(over, sample[0], sample[1], experiment.seed, lookup)
     )
+    numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
+    design = tied(design, ties, lookup, numbers)
     _check_apart(design, given | changes | ({"seed": str(experiment.seed)} if experiment.seed else {}))
     design = _with_notes(design, source, reading)
-    numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
-    for axis in design.axes:
+    for axis in design.settings:
         if axis.known.kind == CHANGE:
             _check_change(source, axis)
     return Sweep(experiment, source, design, reading, numbers)
@@ -225,14 +241,14 @@ def sweep_of(
 def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:
     """The design, with a note if the shape of the network follows its nodes, if a seed has no effect, and if ranks take
     a part of the machine that another mapping would choose better."""
-    values = {axis.known.path: axis.values for axis in design.axes}
+    values = {axis.known.path: axis.values for axis in design.settings}
     notes = [design.note]
     if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
         notes.append("a forecast draws nothing")
     tree = None if SHAPED & values.keys() else source.tree
     if tree is not None and any(reshaped(tree, {"nodes": value}) for value in values.get("nodes", ())):
         notes.append("where nodes are varied, the network has the most even shape of its dimensions")
-    if reading != FORECAST and not {"nodes", "mapping"} & values.keys():
+    if reading != FORECAST and source.machine.nodes_by_ranks is None and not {"nodes", "mapping"} & values.keys():
         notes.append(_note_of_part(source.machine, [float(value) for value in values.get("P", ())]))
     return replace(design, note="; ".join(part for part in notes if part))
 
@@ -304,7 +320,7 @@ def _settings(settings: Mapping[str, str], workload: Workload) -> tuple[dict[str
 
 
 def _check_apart(design: Design, settings: Mapping[str, str]) -> None:
-    for axis in design.axes:
+    for axis in design.settings:
         for name in {axis.name, axis.known.path} & settings.keys():
             raise InputError("set and varied", Place("--over"), value=name, allowed="--set or --over, not both")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.evaluate import PREFIXES
-from simcodesign.studies.sweep.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.sweep import FORECAST, Sweep
 from simcodesign.studies.sweep.table import ERROR
 from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors, simulated_s

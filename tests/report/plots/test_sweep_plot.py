@@ -14,8 +14,8 @@ from simcodesign.core.units import parse_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot import MOST_LINES, check_plot, sweep_plot
 from simcodesign.report.sweep.plot_axes import LEVELS, short_text
-from simcodesign.studies.sweep.grid import Design, Known, SweepAxis, grid, parse_axis
-from simcodesign.studies.sweep.sampling import sampled
+from simcodesign.studies.sweep.design.grid import Design, Known, SweepAxis, grid, parse_axis
+from simcodesign.studies.sweep.design.sampling import sampled
 
 pytest.importorskip("matplotlib")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
-from simcodesign.studies.sweep.grid import CHANGE, SEED, Design, Known, SweepAxis, grid, parse_axis, unknown
+from simcodesign.studies.sweep.design.grid import CHANGE, SEED, Design, Known, SweepAxis, grid, parse_axis, unknown
 
 BANDWIDTH = Known("network.per_byte", dimension="bandwidth", inverse=True)
 WORDS = Known("solver", choices={"cg": 1.0, "gmres": 2.0})

@@ -20,7 +20,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import available, load_machine, load_workload
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.studies.sweep.content_digest import canonical, digest
-from simcodesign.studies.sweep.grid import CHANGE, PARAMETER, SEED
+from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, SEED
 from simcodesign.studies.sweep.machine_source import MachineFile, source_of
 from simcodesign.studies.sweep.sweep import Sweep, differences, lookup_in, same, sweep_of
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.studies.sweep.grid import Known
-from simcodesign.studies.sweep.sampling import METHODS, sampled
+from simcodesign.studies.sweep.design.grid import Known
+from simcodesign.studies.sweep.design.sampling import METHODS, sampled
 from tests import examples
 
 WORDS = Known("solver", choices={"cg": 1.0, "gmres": 2.0})

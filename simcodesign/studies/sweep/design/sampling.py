@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import DIMENSIONS
-from simcodesign.studies.sweep.grid import (
+from simcodesign.studies.sweep.design.grid import (
     MOST_VALUES,
     Design,
     Lookup,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,28 +82,43 @@ class SweepAxis:
 
 
 @dataclass(frozen=True)
+class Tie:
+    """What follows axes: ``axis`` holds its value for every combination of values of the axes at the places ``of``, the
+    last of them varying fastest; of a zipped design, its value at every point."""
+
+    axis: SweepAxis
+    of: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Design:
     """All points, computed on use. The last axis of a grid varies fastest; where ``zipped``, point k takes the k-th
-    value of every axis. ``note``: for the user."""
+    value of every axis. ``ties``: what follows the axes. ``note``: for the user."""
 
     axes: tuple[SweepAxis, ...]
     zipped: bool = False
     note: str = ""
+    ties: tuple[Tie, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.axes:
             raise InputError("nothing is varied", Place("--over"), allowed=FORMS)
-        paths = [axis.known.path or axis.name for axis in self.axes]
-        for axis, path in zip(self.axes, paths, strict=True):
+        paths = [axis.known.path or axis.name for axis in self.settings]
+        for axis, path in zip(self.settings, paths, strict=True):
             if paths.count(path) > 1:
                 raise InputError("varied twice", Place("--over"), value=axis.name, allowed="each name once")
         if self.count > MOST_POINTS:
             raise InputError("too many points", Place("--over"), value=self.count, allowed=f"up to {MOST_POINTS}")
 
+    @cached_property
+    def settings(self) -> tuple[SweepAxis, ...]:
+        """The axes, and what is tied to them."""
+        return (*self.axes, *(tie.axis for tie in self.ties))
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the axes, in their order."""
-        return tuple(axis.name for axis in self.axes)
+        """Of the settings, in their order."""
+        return tuple(axis.name for axis in self.settings)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,34 +134,42 @@ class Design:
         return self.count
 
     def places(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """For every axis, the indices of the values at these points: (numbers,) each. IndexError for other points."""
+        """The indices of the values of every setting at these points: (numbers,) each. IndexError for others."""
         numbers = np.asarray(numbers, dtype=np.int64)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.count):
             raise IndexError(f"points are 0 to {self.count - 1}")
         if self.zipped:
-            return [numbers] * len(self.axes)
-        return [np.asarray(place, dtype=np.int64) for place in np.unravel_index(numbers, self.shape)]
+            return [numbers if axis.values[1:] else np.zeros_like(numbers) for axis in self.settings]
+        places = [np.asarray(place, dtype=np.int64) for place in np.unravel_index(numbers, self.shape)]
+        return places + [self._tied(tie, places, np.zeros_like(numbers)) for tie in self.ties]
+
+    def _tied(self, tie: Tie, places: Sequence[Any], index: Any) -> Any:
+        """The indices of the values of a tie where the axes have those of these places."""
+        for at in tie.of:
+            index = index * self.shape[at] + places[at]
+        return index
 
     def place(self, number: int) -> tuple[int, ...]:
-        """The indices of the values of one point, one for each axis."""
+        """The indices of the values of one point, one for each setting."""
         if not 0 <= number < self.count:
             raise IndexError(f"points are 0 to {self.count - 1}")
         if self.zipped:
-            return (number,) * len(self.axes)
+            return tuple(number if axis.values[1:] else 0 for axis in self.settings)
         indices = []
         for size in reversed(self.shape):
             number, index = divmod(number, size)
             indices.append(index)
-        return tuple(reversed(indices))
+        indices.reverse()
+        return (*indices, *(self._tied(tie, indices, 0) for tie in self.ties))
 
     def values(self, number: int) -> dict[str, Value]:
         """The values of one point, by name."""
-        return {axis.name: axis.values[at] for axis, at in zip(self.axes, self.place(number), strict=True)}
+        return {axis.name: axis.values[at] for axis, at in zip(self.settings, self.place(number), strict=True)}
 
     def columns(self, numbers: NDArray[np.int64] | None = None) -> dict[str, NDArray[np.float64] | NDArray[np.object_]]:
         """The values of these points (all, if None), by name: (points,) each."""
         selected = np.arange(self.count, dtype=np.int64) if numbers is None else numbers
-        return {axis.name: axis.column[at] for axis, at in zip(self.axes, self.places(selected), strict=True)}
+        return {axis.name: axis.column[at] for axis, at in zip(self.settings, self.places(selected), strict=True)}
 
 
 def grid(axes: Sequence[SweepAxis]) -> Design:

@@ -1,0 +1,1 @@
+"""Axes of a sweep, the points that they span, and what is tied to them."""
