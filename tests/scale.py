@@ -54,6 +54,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "W1-2048": (BURST, (32, 64)),
     "W2-16": (HALO, (16, 16, 16)),
     "W2-32": (HALO, (32, 32, 32)),
+    "W2-48": (HALO, (48, 48, 48)),
     "W3-16": (BROADCAST, (64, 32, 32)),
     "W3-20": (BROADCAST, (128, 128, 64)),
     "CG-tree": (CG % (TREE, TREE), (128, 128, 64)),

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.base import Routes, Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
@@ -30,6 +31,14 @@ class Axis(NamedTuple):
     @property
     def is_ring(self) -> bool:
         return self.extent > 2 and self.cables == self.extent
+
+    def coordinate(self, host: IntArray) -> IntArray:
+        """Of hosts along this dimension."""
+        return host // self.stride % self.extent
+
+    def cable(self, block: IntArray, low: IntArray | int, within: IntArray) -> IntArray:
+        """The number of cable ``low`` of the line at the place ``within`` a block of this dimension."""
+        return self.first + (block * self.cables + low) * self.stride + within
 
 
 @dataclass(frozen=True)
@@ -123,16 +132,34 @@ class GridTopology(Topology):
     def distance_hops(self, source: IntArray, target: IntArray) -> IntArray:
         total = np.zeros(np.broadcast_shapes(source.shape, target.shape), dtype=np.int64)
         for axis in self.axes:
-            apart = np.abs(source // axis.stride % axis.extent - target // axis.stride % axis.extent)
-            total += np.minimum(apart, axis.extent - apart) if axis.is_ring else apart
+            total += _hops_along(axis, axis.coordinate(source), axis.coordinate(target))
         return total
+
+    def routes(self, sources: ArrayLike, targets: ArrayLike) -> Routes:
+        """As of any topology; all hops along a dimension at once, not hop after hop."""
+        source, target = self._pairs(sources, targets)
+        start = np.zeros(source.size + 1, dtype=np.int64)
+        np.cumsum(self.distance_hops(source, target), out=start[1:])
+        link, begin = np.empty(start[-1], dtype=np.int64), start[:-1].copy()
+        for axis in self.axes:
+            here, there = axis.coordinate(source), axis.coordinate(target)
+            hops, up = _hops_along(axis, here, there), _goes_up(axis, here, there)
+            # Dimensions before this one are those of the target already.
+            base = 2 * axis.cable(target // (axis.stride * axis.extent), 0, source % axis.stride) + ~up
+            hop = np.arange(hops.sum()) - np.repeat(np.cumsum(hops) - hops, hops)
+            low = np.repeat(np.where(up, here, here - 1), hops) + np.where(np.repeat(up, hops), hop, -hop)
+            if axis.is_ring:
+                low += axis.extent * (low < 0)
+                low -= axis.extent * (low >= axis.extent)
+            link[np.repeat(begin, hops) + hop] = np.repeat(base, hops) + 2 * axis.stride * low
+            begin += hops
+        return Routes(start, link)
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
         following, link = np.empty_like(at), np.empty_like(at)
         rest = np.arange(at.size)
         for axis in self.axes:
-            here = at[rest] // axis.stride % axis.extent
-            there = target[rest] // axis.stride % axis.extent
+            here, there = axis.coordinate(at[rest]), axis.coordinate(target[rest])
             differs = here != there
             moving = rest[differs]
             following[moving], link[moving] = _move(axis, at[moving], here[differs], there[differs])
@@ -252,13 +279,27 @@ def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:
     return min(cuts, default=0)
 
 
+def _hops_along(axis: Axis, here: IntArray, there: IntArray) -> IntArray:
+    """Hops from one coordinate to another."""
+    apart = np.abs(here - there)
+    hops: IntArray = np.minimum(apart, axis.extent - apart) if axis.is_ring else apart
+    return hops
+
+
+def _goes_up(axis: Axis, here: IntArray, there: IntArray) -> NDArray[np.bool_]:
+    """Whether the way from one coordinate to another, not the same, goes up; half way round, even ones do."""
+    up: NDArray[np.bool_] = (
+        2 * ((there - here) % axis.extent) + here % 2 <= axis.extent if axis.is_ring else there > here
+    )
+    return up
+
+
 def _move(axis: Axis, at: IntArray, here: IntArray, there: IntArray) -> tuple[IntArray, IntArray]:
-    """The neighbour one step nearer along the axis, and the link to it; half way round, even ones go up."""
-    up = 2 * ((there - here) % axis.extent) + here % 2 <= axis.extent if axis.is_ring else there > here
+    """The neighbour one step nearer along the axis, and the link to it."""
+    up = _goes_up(axis, here, there)
     reached: IntArray = (here + np.where(up, 1, -1)) % axis.extent
     low = np.where(up, here, reached)
-    block = at // (axis.stride * axis.extent)
-    cable = axis.first + (block * axis.cables + low) * axis.stride + at % axis.stride
+    cable = axis.cable(at // (axis.stride * axis.extent), low, at % axis.stride)
     return at + (reached - here) * axis.stride, 2 * cable + ~up
 
 

@@ -19,7 +19,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import DIRECTION
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
-from simcodesign.generate.messages.way import PAIRS_AT_ONCE, Way
+from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
     CONTROLLER,
     DISK,
@@ -45,6 +45,8 @@ MOST_LOOKED_UP = 10_000
 DENSE_STATIONS = 2**28
 #: From so many of them to a hop on, stations that are used are sorted; measured, the table is as quick at 10 to 20.
 SPARSE = 16
+#: Pairs of nodes whose routes are made together: the arrays stay in the processor's cache.
+PAIRS_AT_ONCE = 2**13
 
 
 class RouteTable:
@@ -165,6 +167,8 @@ class RouteTable:
         by which interfaces of their nodes messages leave and arrive, where these are taken in turn, (N,) each."""
         if not self._count:
             return None, np.zeros(0, np.int64)
+        source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
+        self._pairs = [(source, target)]  # many short columns are routed together
         if turns is not None and self._interfaces:
             route = self._by_interface(route, *turns)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
@@ -194,7 +198,7 @@ class RouteTable:
         key = (route[sends].astype(np.int64) * count + leaves[sends]) * count + comes[sends]
         different, number = np.unique(key, return_inverse=True)
         pair, which = np.divmod(different, count * count)
-        source, target = (np.concatenate(ends)[pair] for ends in zip(*self._pairs, strict=True))
+        source, target = (ends[pair] for ends in self._pairs[0])
         self._pairs, self._turns, self._count = [(source, target)], [np.divmod(which, count)], len(different)
         numbered = np.full(len(route), NONE, np.int32)
         numbered[sends] = number

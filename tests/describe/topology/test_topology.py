@@ -199,6 +199,16 @@ def test_routes_are_connected_paths(topology: Topology) -> None:
         assert topology.route(source, target).tolist() == links
 
 
+@given(st.sampled_from(["mesh", "torus"]), st.lists(st.integers(1, 6), min_size=1, max_size=4))
+def test_routes_of_grids_go_step_by_step(kind: str, shape: list[int]) -> None:
+    """Those written a dimension at a time are those of hop after hop."""
+    grid = build_topology(kind, math.prod(shape), tuple(shape))
+    pairs = np.random.default_rng(1).integers(0, grid.node_count, (2, 50))
+    routes, walked = grid.routes(*pairs), Topology.routes(grid, *pairs)
+    assert routes.start.tolist() == walked.start.tolist()
+    assert routes.link.tolist() == walked.link.tolist()
+
+
 @each
 def test_links_are_numbered_without_gaps(topology: Topology) -> None:
     links = [link for _, _, link in topology.to_networkx().edges(data="link")]
