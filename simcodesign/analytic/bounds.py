@@ -51,7 +51,7 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
         "most loaded interface": float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
-        "most loaded link": max(load.links.values(), default=0.0),
+        "most loaded link": max(load.links.values(), default=0.0) / machine.network.rails,
     }
     if machine.disk is not None:
         shared["most loaded disk"] = float(load.disks.max()) / machine.disk.spindles
@@ -65,8 +65,8 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
 class _Loads:
     """Occupation in seconds, added up over the program per node (interfaces), disk and link, and of everything in turn.
 
-    What the interfaces of a node inject and eject is one array where they are half duplex. Of several interfaces, one
-    at least has its share of what they all have.
+    What the interfaces of a node inject and eject is one array where they are half duplex. Of several interfaces, and
+    of a link on several rails, one at least has its share of what they all have.
     """
 
     ranks: int

@@ -14,7 +14,7 @@ def machine_use(machine: Machine, ranks: int) -> MachineUse:
     """Of so many ranks; links are not counted."""
     nodes = int(machine.placement.nodes_used(float(ranks)))
     hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else _sized(machine)
-    links = machine.network.topology.link_count
+    links = machine.network.link_count
     return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint)
 
 

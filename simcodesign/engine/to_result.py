@@ -169,7 +169,7 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
         kind, unit = int(stations.kind[number]), int(stations.unit[number])
         if kind == INTERFACE:
             return network.interfaces.station_name(unit, point.machine.nodes)
-        return f"link {network.topology.link_name(unit)}" if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+        return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
 
     return StationUses(
         name=name,

@@ -322,11 +322,13 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     text = PROGRAM % (dims, counts, draw(st.integers(1, 3)), draw(st.sampled_from(["true", "false"])))
     switching = draw(st.sampled_from(SWITCHINGS))
     sends = draw(st.sampled_from(SENDS))
+    rails = draw(st.integers(1, 2))
     network = Network(
         draw(st.sampled_from(NINE)),
         startup_s=draw(times),
         per_byte_s=draw(times),
-        interfaces=Interfaces(draw(st.integers(1, 3)), draw(st.sampled_from(DUPLEXES))),
+        interfaces=Interfaces(rails * draw(st.integers(1, 3)), draw(st.sampled_from(DUPLEXES))),
+        rails=rails,
         hop_latency_s=draw(times),
         distance=draw(st.sampled_from(DISTANCES)),
         switching=switching,

@@ -32,6 +32,7 @@ simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
 simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
 simulate small.yaml graph.yaml -P 4 --json
 simulate small.yaml links.yaml -P 8 --effects hops,links --json
+simulate small.yaml links.yaml -P 8 --set network.rails=2 --effects links --json
 forecast small.yaml links.yaml -P 8 --bounds --json
 simulate small.yaml dragonfly.yaml -P 6 --effects hops,links --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json

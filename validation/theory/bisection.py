@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import simcodesign as sc
+from simcodesign.describe.machine_parts.interfaces import Interfaces
 from simcodesign.describe.topology.base import Topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
@@ -25,13 +26,15 @@ BURST = 65536.0
 
 @dataclass(frozen=True)
 class Halves:
-    """A topology and its bisection width; ``ways``: 2 where messages of both directions share a link."""
+    """A topology and its bisection width; ``ways``: 2 where messages of both directions share a link; ``rails``: so
+    many of it, which have this width together."""
 
     name: str
     build: Callable[[], Topology]
     hosts: int
     width: str
     ways: int = 1
+    rails: int = 1
 
     def bound(self) -> Derived:
         """No link is used before the startup is over; then half of the pairs must cross the cut."""
@@ -47,7 +50,10 @@ class Halves:
 
     def makespan_s(self) -> float:
         """Time of a burst between all pairs."""
-        machine, work = hockney(self.build()), collective("all_to_all", "linear", BURST)
+        machine, work = (
+            hockney(self.build(), rails=self.rails, interfaces=Interfaces(self.rails)),
+            collective("all_to_all", "linear", BURST),
+        )
         return float(sc.simulate(work, machine, {"P": machine.nodes}, effects="links").makespan_s)
 
 
@@ -113,8 +119,14 @@ def _width_case(nets: list[Halves]) -> Case:
 
 
 SMALL, LARGE = _halves(4, 2), _halves(8, 4)
+RAILS = [
+    Halves(f"{kind}-4x4-on-{rails}-rails", functools.partial(grid, kind, 4, 4), 16, f"{rails}*{width}", 1, rails)
+    for kind, width in (("mesh", 4), ("torus", 8))
+    for rails in (2, 4)
+]
 CASES: list[Case] = [
     _width_case(SMALL + LARGE),
     _bisection_case("16-nodes", SMALL, quick=True),
     _bisection_case("64-nodes", LARGE, quick=False),
+    _bisection_case("rails", RAILS, quick=True),
 ]

@@ -50,12 +50,12 @@ class Round(NamedTuple):
 def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Doubling) -> float | None:
     """Seconds of such an operation where all ranks begin together and the links are shared fairly.
 
-    None where that has no closed form: on other machines (no mesh or torus, several ranks on a node, another order of
-    the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE`` where receivers
-    go on later than senders do, which they always do where messages are sent together.
+    None where that has no closed form: on other machines (no mesh or torus, several rails, several ranks on a node,
+    another order of the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE``
+    where receivers go on later than senders do, which they always do where messages are sent together.
     """
     network = machine.network
-    if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney":
+    if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney" or network.rails > 1:
         return None
     if not _is_in_order(machine, ranks):
         return None

@@ -183,12 +183,12 @@ def uniform_latency(
     ``links`` and ``interfaces``: whether they are shared, as the effects of a simulation. Hops are those of the routes.
     A full-duplex interface serves what its node sends and what it receives apart, a half-duplex one both.
     ``independent``: Kleinrock's approximation, which is also taken where sizes vary. InputError for links that differ,
-    and where several interfaces of a node are shared.
+    for several rails, and where several interfaces of a node are shared.
     """
     if network.links_differ:
         what = "uniform traffic over links that differ has no closed form here"
         raise InputError(what, value=network.topology.label, allowed="links that are all alike")
-    if interfaces:
+    if interfaces or network.rails > 1:
         check_one_interface(network)
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
@@ -247,6 +247,9 @@ def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
 def check_one_interface(network: Network, place: Place | None = None) -> None:
     """InputError where the waits at interfaces have no closed form: the messages that one of several takes in turn do
     not arrive at random."""
+    if network.rails > 1:
+        what = "open streams over several rails, which messages take in turn, have no closed form: network.rails"
+        raise InputError(what, place, value=network.rails, allowed="1; or simulate it")
     if network.interfaces.count > 1 and np.any(network.interface_occupancy_s_per_byte):
         what = "open streams through several interfaces of a node have no closed form"
         allowed = "network.interfaces: {count: 1}; or simulate it"
@@ -265,6 +268,7 @@ class _Service:
     full_duplex: bool = True
     interfaces: int = 1  # of a node
     saturation: float = 1.0
+    rails: int = 1
 
     @classmethod
     def of(cls, network: Network, size_bytes: ArrayLike, links: bool, interfaces: bool) -> _Service:
@@ -276,11 +280,11 @@ class _Service:
         if links and network.links_differ:
             group = size[..., None] * group_table(network.links_s_per_byte)
         duplex, count = network.interfaces.is_full_duplex, network.interfaces.count
-        return cls(link, interface, group, duplex, count, network.saturation)
+        return cls(link, interface, group, duplex, count, network.saturation, network.rails)
 
     def links_busy(self, load: _Floats, group: _Ints) -> _Floats:
         """Utilisation of the busiest link, per message per second of every host, of which links have ``load``."""
-        return np.asarray(np.max(load * self.group_s[..., group], axis=-1, initial=0.0))
+        return np.asarray(np.max(load * self.group_s[..., group], axis=-1, initial=0.0)) / self.rails
 
     @property
     def interface_busy(self) -> _Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN, Interfaces
 from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.link_loads import IntArray
 
 #: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
 #: topology.
@@ -81,6 +82,10 @@ class Network:
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
     ``m reduction_per_byte_s``; by default it takes no time.
 
+    ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
+    interface of the same number at both ends, and the links of its rail. Those of rail r have the numbers from r L on,
+    L links in each.
+
     ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
     let through was measured on the network, or by a simulator that has them (docs/buffers.md).
 
@@ -111,6 +116,7 @@ class Network:
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
     interfaces: Interfaces = field(default=Interfaces())
+    rails: int = 1
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
@@ -169,6 +175,20 @@ class Network:
         return tuple(self.hop_latency_s if group.latency_s is None else group.latency_s for group in groups)
 
     @property
+    def link_count(self) -> int:
+        """Number of directed links, of all rails."""
+        return self.rails * self.topology.link_count
+
+    def link_group(self, link: IntArray) -> IntArray:
+        """The place among the topology's groups of every link, shape (n,), whatever its rail."""
+        return self.topology.group_of(link % max(1, self.topology.link_count))
+
+    def link_name(self, link: int) -> str:
+        """``link host 3 -> host 4``, of several rails ``rail 1: link host 3 -> host 4``."""
+        rail, within = divmod(link, max(1, self.topology.link_count))
+        return (f"rail {rail}: " if self.rails > 1 else "") + f"link {self.topology.link_name(within)}"
+
+    @property
     def link_occupancy_s_per_byte(self) -> FloatOrArray:
         """Seconds for which one byte occupies a link: the slowest, where links differ."""
         common = self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
@@ -195,7 +215,8 @@ class Network:
         """Which of a node's interfaces a message takes: as stated; else by direction where there is one for each."""
         if self.interfaces.assignment is not None:
             return self.interfaces.assignment
-        return DIRECTION if self.interfaces.count == self.topology.directions > 0 else ROUND_ROBIN
+        by_direction = self.rails == 1 and self.interfaces.count == self.topology.directions > 0
+        return DIRECTION if by_direction else ROUND_ROBIN
 
     @property
     def interfaces_in_turn(self) -> bool:

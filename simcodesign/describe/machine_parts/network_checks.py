@@ -115,6 +115,14 @@ def check_interfaces(network: Network, place: Place) -> None:
     if not 1 <= interfaces.count <= MOST_INTERFACES:
         allowed_counts = f"1 to {MOST_INTERFACES}"
         raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
+    if not 1 <= network.rails <= MOST_INTERFACES:
+        raise InputError("network.rails", place, value=network.rails, allowed=f"1 to {MOST_INTERFACES}")
+    if interfaces.count % network.rails:
+        what = f"interfaces of a node on {network.rails} rails, as many on each: network.interfaces.count"
+        raise InputError(what, place, value=interfaces.count, allowed=f"{network.rails}, or a multiple of it")
+    if interfaces.assignment == DIRECTION and network.rails > 1:
+        what = "interfaces stand for rails here: network.interfaces.assignment"
+        raise InputError(what, place, value=DIRECTION, allowed=f"{ROUND_ROBIN}, or one rail")
     if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
         what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
         directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"

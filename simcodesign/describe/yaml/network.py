@@ -31,7 +31,7 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    others = ("topology", "hops_hold_sender", "interfaces", "node", "socket", "saturation", *CHOICES)
+    others = ("topology", "hops_hold_sender", "interfaces", "rails", "node", "socket", "saturation", *CHOICES)
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
     values = constants_from(entry, "network", others, {"bandwidth": per_byte})
@@ -41,14 +41,15 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key != "sharing"}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
-    interfaces = _interfaces(items["interfaces"]) if "interfaces" in items else Interfaces()
+    rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
+    interfaces = _interfaces(items["interfaces"], rails) if "interfaces" in items else Interfaces(rails)
     own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
-    network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, **own)
+    network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, rails=rails, **own)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
     check_occupancy(network, "link", stated.place)
-    stated = items.get("interfaces", entry)
+    stated = items.get("interfaces", items.get("rails", entry))
     check_occupancy(network, "interface", stated.place)
     check_interfaces(network, stated.place)
     check_saturation(network, items.get("saturation", entry).place)
@@ -58,8 +59,8 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     return network
 
 
-def _interfaces(entry: Entry) -> Interfaces:
-    """The network interfaces of a node."""
+def _interfaces(entry: Entry, rails: int) -> Interfaces:
+    """The network interfaces of a node, one on each rail unless it says otherwise."""
     items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
     if {"bandwidth", "per_byte"} <= items.keys():
         raise items["per_byte"].error("network.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
@@ -69,7 +70,7 @@ def _interfaces(entry: Entry) -> Interfaces:
     elif "bandwidth" in items:
         per_byte_s = time_per_byte("network.interfaces.bandwidth", items["bandwidth"])
     return Interfaces(
-        count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else Interfaces.count,
+        count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else rails,
         duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
         per_byte_s=per_byte_s,
         assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,

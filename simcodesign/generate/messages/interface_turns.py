@@ -33,7 +33,9 @@ def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s
         comes[order] = _counted(target[order])
     place, turns = machine.place_of(plan.ranks), np.zeros((2, len(plan)), np.int64)
     count = machine.network.interfaces.count
-    turns[0, sends], turns[1, sends] = (place[source] + leaves) % count, (place[target] + comes) % count
+    turns[0, sends] = (place[source] + leaves) % count
+    # Interface i of every node is on the same rail, so that a message comes by the interface of the same number.
+    turns[1, sends] = turns[0, sends] if machine.network.rails > 1 else (place[target] + comes) % count
     return turns[0], turns[1]
 
 

@@ -17,6 +17,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import DIRECTION
+from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.messages.way import Way
@@ -169,7 +170,7 @@ class RouteTable:
             return None, np.zeros(0, np.int64)
         source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
         self._pairs = [(source, target)]  # many short columns are routed together
-        if turns is not None and self._interfaces:
+        if turns is not None and (self._interfaces or (self._links and self._machine.network.rails > 1)):
             route = self._by_interface(route, *turns)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
@@ -193,7 +194,10 @@ class RouteTable:
 
     def _by_interface(self, route: Int32s, leaves: Int64s, comes: Int64s) -> Int32s:
         """The routes again, where one by other interfaces is another route."""
-        count = self._machine.network.interfaces.count
+        network = self._machine.network
+        count = network.interfaces.count
+        if not self._interfaces:  # then only the rail matters
+            leaves = comes = leaves % network.rails
         sends = np.flatnonzero(route != NONE)
         key = (route[sends].astype(np.int64) * count + leaves[sends]) * count + comes[sends]
         different, number = np.unique(key, return_inverse=True)
@@ -208,14 +212,14 @@ class RouteTable:
         """The group of links that each station is of, up to the last link; 0 for other stations."""
         group = np.zeros(before + len(visited), np.int32)
         is_link = visited >= self._interfaces_of_nodes
-        topology = self._machine.network.topology
-        group[before:][is_link] = topology.group_of(visited[is_link] - self._interfaces_of_nodes)
+        network = self._machine.network
+        group[before:][is_link] = network.link_group(visited[is_link] - self._interfaces_of_nodes)
         return group
 
     @property
     def _most(self) -> int:
         """Interfaces and links of the network."""
-        return self._interfaces_of_nodes + self._machine.network.topology.link_count
+        return self._interfaces_of_nodes + self._machine.network.link_count
 
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s]]:
         """Sources and targets of many routes at a time, and by which interfaces they leave and arrive."""
@@ -239,7 +243,7 @@ class RouteTable:
         """Stations in travel order for every pair of nodes: interfaces in the order of ``Interfaces``, then links."""
         network, nodes, before = self._machine.network, self._machine.nodes, self._interfaces_of_nodes
         if not self._interfaces:
-            return network.topology.routes(source, target).link + before
+            return self._on_rails(network.topology.routes(source, target), leaves) + before
         interfaces = network.interfaces
         by_direction = interfaces.count > 1 and network.interface_assignment == DIRECTION
         links = network.topology.routes(source, target) if self._links or by_direction else None
@@ -253,8 +257,16 @@ class RouteTable:
         way[start[1:] - 1] = interfaces.ejection(target, nodes, comes)
         inner[start[:-1]] = inner[start[1:] - 1] = False
         if links is not None and self._links:
-            way[inner] = links.link + before
+            way[inner] = self._on_rails(links, leaves) + before
         return way
+
+    def _on_rails(self, routes: TopologyRoutes, leaves: Int64s) -> Int64s:
+        """The links of the routes, each on the rail of the interface by which its message leaves."""
+        network = self._machine.network
+        if network.rails == 1:
+            return routes.link
+        rail = np.broadcast_to(leaves % network.rails, len(routes.start) - 1)
+        return routes.link + np.repeat(rail, np.diff(routes.start)) * network.topology.link_count
 
 
 def _numbered(way: NDArray[Any], most: int, before: int) -> tuple[Int64s, Int32s]:
@@ -276,7 +288,7 @@ def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]
     network, bandwidth = machine.network, np.zeros(len(stations))
     per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        bandwidth[links] = 1 / per_byte_s[network.topology.group_of(stations.unit[links])]
+        bandwidth[links] = 1 / per_byte_s[network.link_group(stations.unit[links])]
     return bandwidth
 
 

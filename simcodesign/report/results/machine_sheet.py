@@ -165,15 +165,21 @@ def _topology_rows(machine: Machine) -> Rows:
         yield from ((name, str(value)) for name, value in machine.nodes_by_ranks.options.items())
         return
     yield from topology.facts()
-    yield "links", f"{topology.link_count:,} (one-way)"
+    rails = machine.network.rails
+    if rails > 1:
+        yield "rails", f"{rails}, each of them such a network"
+    yield "links", f"{machine.network.link_count:,} (one-way)"
     yield "diameter (hops)", f"{topology.diameter:,}"
     yield "mean distance (hops)", f"{topology.mean_hops():.4g}"
-    yield "bisection width (links)", f"{'' if topology.bisection_exact else 'at most '}{topology.bisection_width:,}"
+    yield (
+        "bisection width (links)",
+        f"{'' if topology.bisection_exact else 'at most '}{rails * topology.bisection_width:,}",
+    )
     law = busiest_link(topology)
     if law is not None:
         yield (
             "busiest link, of one message a host",
-            f"{law.uniform:.4g} to any other, {law.adverse:.4g} {law.pattern}",
+            f"{law.uniform / rails:.4g} to any other, {law.adverse / rails:.4g} {law.pattern}",
         )
 
 
