@@ -27,6 +27,7 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import placed_demands
+from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
 
 Floats = NDArray[np.float64]
 
@@ -143,6 +144,8 @@ class _Loads:
         for passed_s, side in ((self.injected, sent.source), (self.ejected, sent.target)):
             np.add.at(passed_s, self.place[side[far]], interface_s)
         network = machine.network
+        if network.routing != MINIMAL:
+            return  # no link is known to carry any of them
         links, size = network.topology.link_loads(source[far], target[far], load)
         per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
         for link, seconds in zip(links.tolist(), (size * per_byte_s).tolist(), strict=True):
@@ -151,7 +154,8 @@ class _Loads:
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
-        hops = max(float(network.topology.diameter), float(modelled_hops(network, self.ranks)))
+        longest = network.topology.diameter * (2 if network.routing in (VALIANT, UGAL) else 1)
+        hops = max(float(longest), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops, worst_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte

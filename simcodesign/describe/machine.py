@@ -40,6 +40,7 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_model,
     check_occupancy,
     check_own_links,
+    check_routing,
     check_saturation,
     check_sharing,
 )
@@ -97,6 +98,7 @@ class Machine:
         check_local(self.network, self.processors_per_node, self.place)
         check_sharing(self.network, self.place)
         check_saturation(self.network, self.place)
+        check_routing(self.network, self.place)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
             check_memory(self.memory, self.place)

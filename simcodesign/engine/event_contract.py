@@ -15,6 +15,9 @@
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
    ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
+   Where messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
+   arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and asks
+   for the next station of its way in the same instant. In service is who has a server that is not free yet.
    Where messages pass as packets (``PacketSharing``), the requests of interfaces and links are those of packets, of
    each message one at a time: the arrival time of a request is that of the packet's head, or the time at which the
    service of the packet before it ends there, if that is later. No packet overtakes another of its message, since all

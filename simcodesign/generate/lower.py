@@ -74,7 +74,7 @@ def _builder(design_point: DesignPoint, effects: frozenset[str], seed: int, coun
     return PlanBuilder(
         Evaluation.at_ranks(design_point),
         phases,
-        MessagePricing(design_point, effects),
+        MessagePricing(design_point, effects, seed),
         effects,
         seed,
         Variations(slices, "noise" in effects and workload.varies),

@@ -109,6 +109,21 @@ class PacketSharing:
 
 
 @dataclass(frozen=True)
+class AlternativeRoutes:
+    """Messages that choose between two routes: that of ``Routes.route``, the minimal one, and row ``route[op]``, where
+    that is not NONE.
+
+    They are the same for the first ``fork[op]`` stations. When the head of the message comes to where they part, it
+    takes the alternative if q h > q' h' there, else the minimal route: q messages wait or are in service at the next
+    station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the alternative.
+    """
+
+    route: Int32s  # (N,) or NONE
+    fork: Int32s  # (N,)
+    links: Int32s  # (R,) of every route
+
+
+@dataclass(frozen=True)
 class Routes:
     """Stations that messages visit in turn: message ``op`` takes ``station[start[r]:start[r+1]]``, r = ``route[op]``.
 
@@ -139,6 +154,7 @@ class Routes:
     group: Int32s | None = None  # group of each link by station number; None: one for all
     fair: FairSharing | None = None  # where messages share stations fairly; the costs have no meaning then
     packets: PacketSharing | None = None  # where messages pass as packets
+    adaptive: AlternativeRoutes | None = None  # where messages choose between two routes
 
     @property
     def holds(self) -> NDArray[np.bool_] | None:

@@ -35,6 +35,7 @@ from tests import THOROUGH, examples
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
+    Oracle,
     Run,
     Writer,
     check,
@@ -42,6 +43,7 @@ from tests.oracles.event_contract import (
     plan_of,
     plans,
     shuffled,
+    with_alternative_routes,
     with_fair_sharing,
     with_limited_capacity,
     with_packets,
@@ -232,6 +234,34 @@ def test_the_oracle_says_the_same_of_links_that_differ(
     name: str, plan: Plan, seed: int, times: tuple[float, ...]
 ) -> None:
     check(with_unequal_links(plan, Random(seed), times), engine(name))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=examples(1500, ordinary=120))
+@given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
+def test_the_oracle_chooses_the_same_routes(name: str, plan: Plan, seed: int) -> None:
+    check(with_alternative_routes(plan, Random(seed)), engine(name))
+
+
+@settings(max_examples=examples(3000, ordinary=200))
+@given(plan=crowded_plans(ROUNDED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
+def test_messages_that_choose_routes(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
+    random = Random(seed)
+    unequal = with_unequal_links(with_slow_stations(plan, random), random, times)
+    agree(other, with_alternative_routes(random.choice((plan, unequal)), random))
+
+
+def test_many_of_these_take_the_other_route() -> None:
+    random = Random(11)
+    elsewhere = 0
+    for _ in range(100):
+        plan = with_alternative_routes(Writer(random, TIED, 60, hoarding=False).plan(), random)
+        oracle = Oracle(plan).run()
+        elsewhere += sum(
+            row != first
+            for row, first in zip(oracle.route, () if plan.routes is None else plan.routes.route, strict=True)
+        )
+    assert elsewhere > 100
 
 
 @settings(max_examples=examples(3000, ordinary=250))

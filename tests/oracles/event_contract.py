@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -30,6 +31,7 @@ from simcodesign.generate.plan import (
     NONE,
     PROCESSOR,
     UNLIMITED,
+    AlternativeRoutes,
     Discipline,
     Edges,
     FairSharing,
@@ -119,6 +121,9 @@ class Oracle:
         self.match: list[int] = [int(other) for other in plan.match]
         self.place = [0] * len(plan)  # of a message on its route
         self.tail = [0.0] * len(plan)  # when its last byte is past the station before
+        self.route = [] if plan.routes is None else [int(row) for row in plan.routes.route]
+        self.choosing: list[tuple[float, int, int]] = []  # messages whose two routes part here: (arrival, rank, send)
+        self.decided: set[int] = set()
         self.posted: set[int] = set()  # receives that wait for their message
         self.needs: list[set[object]] = [self.needs_of(op) for op in range(len(plan))]
         self.owed_to: dict[object, list[int]] = defaultdict(list)
@@ -142,7 +147,7 @@ class Oracle:
         self.happened("start")
         while True:
             event = min(self.events, default=(math.inf,))
-            turns = [queue.turn(self.now) for queue in self.queues]
+            turns = [*(queue.turn(self.now) for queue in self.queues), self.now if self.choosing else math.inf]
             turn = min(turns, default=math.inf)
             if event[0] == turn == math.inf:
                 return self
@@ -152,7 +157,8 @@ class Oracle:
                 getattr(self, event[2])(event[3])
             else:
                 self.now = turn
-                self.arbitrate(turns.index(turn))
+                station = turns.index(turn)
+                self.choose() if station == len(self.queues) else self.arbitrate(station)
 
     @property
     def ended(self) -> bool:
@@ -235,13 +241,35 @@ class Oracle:
         return plan.kind[op] == RECEIVE and plan.duration_s[op] == 0 and not held
 
     def way(self, op: int) -> list[int]:
+        return self.stations_of(self.route[op])
+
+    def stations_of(self, route: int) -> list[int]:
         routes = self.plan.routes
-        route = routes.route[op]
         return routes.station[routes.start[route] : routes.start[route + 1]].tolist()
 
     def reach(self, op: int) -> None:
+        adaptive = self.plan.routes.adaptive
+        may_choose = adaptive is not None and adaptive.route[op] != NONE and op not in self.decided
+        if may_choose and adaptive.fork[op] == self.place[op]:
+            self.choosing.append((self.now, int(self.plan.rank[op]), op))
+            return
         self.processed += 1
         self.queues[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
+
+    def choose(self) -> None:
+        """The first message takes the route whose next station, weighted by its links, has the shorter queue."""
+        chosen = min(self.choosing)
+        self.choosing.remove(chosen)
+        op, adaptive = chosen[2], self.plan.routes.adaptive
+        weights = []
+        for row in (self.route[op], int(adaptive.route[op])):
+            queue = self.queues[self.stations_of(row)[self.place[op]]]
+            at_hand = len(queue.waiting) + sum(free > self.now for free in queue.free)
+            weights.append(at_hand * int(adaptive.links[row]))
+        if weights[0] > weights[1]:
+            self.route[op] = int(adaptive.route[op])
+        self.decided.add(op)
+        self.at(self.now, "reach", op)
 
     def arbitrate(self, station: int) -> None:
         queue, kind = self.queues[station], self.plan.stations.kind[station]
@@ -375,6 +403,27 @@ def with_unequal_links(plan: Plan, random: Random, times: tuple[float, ...]) -> 
     link_s, latency_s = (np.array(random.choices(times, k=rows * groups)).reshape(rows, groups) for _ in range(2))
     group = np.array([random.randrange(groups) for _ in plan.stations.kind], np.int32)
     return replace(plan, routes=replace(plan.routes, link_s=link_s, latency_s=latency_s, group=group))
+
+
+def with_alternative_routes(plan: Plan, random: Random) -> Plan:
+    """The Plan where most messages with a route have another one, which is the same for some stations, or for none."""
+    if plan.routes is None:
+        return plan
+    routes = plan.routes
+    shared = [number for number, kind in enumerate(plan.stations.kind) if kind in (INTERFACE, LINK)]
+    ways = [routes.station[low:high].tolist() for low, high in pairwise(routes.start)]
+    other, fork = np.full(len(plan), NONE, np.int32), np.zeros(len(plan), np.int32)
+    for op in np.flatnonzero(routes.route != NONE):
+        way = ways[routes.route[op]]
+        together = random.randrange(len(way))
+        elsewhere = [station for station in shared if station != way[together]]
+        if elsewhere and random.random() < 0.8:
+            other[op], fork[op] = len(ways), together
+            ways.append([*way[:together], random.choice(elsewhere), *random.choices(shared, k=random.randint(0, 3))])
+    start = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
+    links = np.array([random.randint(1, 3) for _ in ways], np.int32)
+    stations, adaptive = np.concatenate(ways).astype(np.int32), AlternativeRoutes(other, fork, links)
+    return replace(plan, routes=replace(routes, start=start, station=stations, adaptive=adaptive))
 
 
 def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> Plan:

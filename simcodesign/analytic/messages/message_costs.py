@@ -218,7 +218,7 @@ def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
     if network.distance == "one":
         return 1.0
     if network.distance == "mean":
-        return network.topology.mean_hops()
+        return network.mean_hops
     hops: FloatOrArray = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
     return hops
 

@@ -19,6 +19,10 @@ With dimension-ordered and minimal routes these are matters of counting. With p 
 * Slim Fly: a link between groups has its own pair of routers, 2 (q - 1) of two hops over it and another link between
   groups, and q - 1 over it and a link within a group: 3 q - 2. Links within groups have fewer.
 
+Through random hosts (Valiant), a message makes two ways whose other ends are any hosts, so that every pattern loads
+links as uniform traffic does twice, less the 1 / N of ways that end where they begin. On dragonflies, whose routes turn
+at the first router of a group, the links within groups depend on the pattern.
+
 Routes by the destination share parallel ways evenly only where the hosts divide evenly; where they do not, or where
 routes depend on where cables are plugged, there is no closed form here.
 """
@@ -45,12 +49,14 @@ class BusiestLink:
 
     ``uniform``: in the mean, to any of the other hosts alike; ``adverse``: when each sends to one other by a
     ``pattern``. Group to group and router to router are all hosts of one to the same places of the next one, or of one
-    that it is joined with; the tornado, the mirror image and the bit reversal stand above.
+    that it is joined with; the tornado, the mirror image and the bit reversal stand above. ``valiant``: in the mean,
+    whatever the pattern, when each message goes through a random host; None where that depends on the pattern.
     """
 
     uniform: float
     adverse: float
     pattern: str
+    valiant: float | None = None
 
 
 def busiest_link(topology: Topology) -> BusiestLink | None:
@@ -79,20 +85,30 @@ def _grid(network: GridTopology) -> BusiestLink | None:
     adverse = {(axis.extent - 1) // 2 if axis.is_ring else axis.extent // 2: axis.is_ring for axis in axes}
     most = max(adverse)
     pattern = "half way round a ring" if adverse[most] else "to the mirror image"
-    return BusiestLink(float(max(pairs)) / (network.node_count - 1), float(most), pattern)
+    uniform = float(max(pairs)) / (network.node_count - 1)
+    return BusiestLink(uniform, float(most), pattern, _twice(float(max(pairs)), network))
 
 
 def _hypercube(network: HypercubeTopology) -> BusiestLink | None:
     if network.dimension < 2:
         return None
-    uniform = network.node_count / 2 / (network.node_count - 1)
-    return BusiestLink(uniform, 2.0 ** (network.dimension // 2 - 1), "with bits reversed")
+    pairs = network.node_count / 2
+    adverse = 2.0 ** (network.dimension // 2 - 1)
+    return BusiestLink(pairs / (network.node_count - 1), adverse, "with bits reversed", _twice(pairs, network))
 
 
-def _busiest(topology: Topology, pairs: list[float], adverse: list[float], part: str) -> BusiestLink:
+def _twice(pairs: float, network: Topology) -> float:
+    """Messages over a link, in the mean, when every host sends one through a random host."""
+    return 2 * pairs / network.node_count
+
+
+def _busiest(
+    topology: Topology, pairs: list[float], adverse: list[float], part: str, turns_at_routers: bool = True
+) -> BusiestLink:
     """Of pairs of hosts over links between routers, and messages; a link of a host has one message each way."""
     others = topology.node_count - 1
-    return BusiestLink(max(others, *pairs) / others, max(1.0, *adverse), f"{part} to {part}")
+    valiant = max(1.0, _twice(max(pairs), topology)) if turns_at_routers else None
+    return BusiestLink(max(others, *pairs) / others, max(1.0, *adverse), f"{part} to {part}", valiant)
 
 
 def _dragonfly(network: DragonflyTopology) -> BusiestLink | None:
@@ -103,7 +119,7 @@ def _dragonfly(network: DragonflyTopology) -> BusiestLink | None:
     first = min(network.global_links, others)
     second = min(network.global_links, others - first)
     inside = p**2 * (1 + a * (first + second)) if a > 1 else 0
-    return _busiest(network, [inside, (a * p) ** 2], [a * p], "group")
+    return _busiest(network, [inside, (a * p) ** 2], [a * p], "group", turns_at_routers=False)
 
 
 def _dragonfly_plus(network: DragonflyPlusTopology) -> BusiestLink | None:
@@ -114,7 +130,8 @@ def _dragonfly_plus(network: DragonflyPlusTopology) -> BusiestLink | None:
     ports = min(network.global_links, (network.groups - 1) * cables)  # in use at the first spine
     inside = p * (hosts - p) / spines + ports * p * hosts / cables
     most = p * _cables_at_one_spine(network) / cables
-    return _busiest(network, [inside, hosts**2 / cables], [most, hosts / cables], "group")
+    # To the random leaf and from it, cables are taken by the destination, and by that of the leaf's host.
+    return _busiest(network, [inside, hosts**2 / cables], [most, hosts / cables], "group", turns_at_routers=False)
 
 
 def _cables_at_one_spine(network: DragonflyPlusTopology) -> int:

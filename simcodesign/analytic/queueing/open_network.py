@@ -18,7 +18,7 @@ from simcodesign.analytic.messages.collective_traffic import checked_peers
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import group_table, links_of_messages
 from simcodesign.analytic.queueing.station import mg1
-from simcodesign.analytic.queueing.uniform_traffic import check_one_interface, uniform_latency
+from simcodesign.analytic.queueing.uniform_traffic import check_closed_form, uniform_latency
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.arrivals import Arrivals
@@ -57,7 +57,7 @@ def crowd(
 
     CapacityError where routes of too many pairs would have to be looked at.
     """
-    check_one_interface(design_point.machine.network, step.place)
+    check_closed_form(design_point.machine.network, step.place)
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
     if _is_uniform(step, design_point, rate, size):

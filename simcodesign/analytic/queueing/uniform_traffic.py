@@ -28,7 +28,7 @@ from simcodesign.analytic.queueing.station import mg1
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.base import MINIMAL, Topology
 from simcodesign.describe.topology.grid import GridTopology
 from simcodesign.describe.topology.hypercube import HypercubeTopology
 from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
@@ -188,8 +188,8 @@ def uniform_latency(
     if network.links_differ:
         what = "uniform traffic over links that differ has no closed form here"
         raise InputError(what, value=network.topology.label, allowed="links that are all alike")
-    if interfaces or network.rails > 1:
-        check_one_interface(network)
+    if interfaces or network.rails > 1 or network.routing != MINIMAL:
+        check_closed_form(network)
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
     rate, spread = np.asarray(rate_per_s, dtype=np.float64), np.asarray(variation, dtype=np.float64)
@@ -244,9 +244,13 @@ def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
         return np.where(factor > 0, waits * factor, np.where(np.isinf(waits), np.inf, 0.0))
 
 
-def check_one_interface(network: Network, place: Place | None = None) -> None:
-    """InputError where the waits at interfaces have no closed form: the messages that one of several takes in turn do
-    not arrive at random."""
+def check_closed_form(network: Network, place: Place | None = None) -> None:
+    """InputError where waits have no closed form: at interfaces, when the messages that one of several takes in turn do
+    not arrive at random; at links, when routes are not known or lead over several rails in turn."""
+    if network.routing != MINIMAL:
+        what = "open streams over routes that are chosen at random have no closed form"
+        allowed = f"network.routing: {MINIMAL}; or simulate it"
+        raise InputError(what, place, value=network.routing, allowed=allowed)
     if network.rails > 1:
         what = "open streams over several rails, which messages take in turn, have no closed form: network.rails"
         raise InputError(what, place, value=network.rails, allowed="1; or simulate it")

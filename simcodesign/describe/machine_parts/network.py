@@ -9,8 +9,9 @@ import numpy as np
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN, Interfaces
-from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.base import MINIMAL, ROUTINGS, VALIANT, Topology
 from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.routing import mean_hops_through
 
 #: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
 #: topology.
@@ -34,6 +35,7 @@ CHOICES = {
     "distance": DISTANCES,
     "switching": SWITCHINGS,
     "sharing": SHARINGS,
+    "routing": ROUTINGS,
 }
 
 
@@ -79,6 +81,9 @@ class Network:
     take turns packet by packet, of ``packet_bytes`` each; with ``switching = "store_and_forward"`` it is packets that
     are stored, not messages. Else messages take turns.
 
+    ``routing``: which way messages take (``topology.routing``): the minimal route of their pair of nodes, one of all
+    minimal ones, one through a random node, or of the first and the last the one with the shorter queues.
+
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
     ``m reduction_per_byte_s``; by default it takes no time.
 
@@ -105,6 +110,7 @@ class Network:
     distance: str = "one"
     switching: str = "cut_through"
     sharing: str = "messages"
+    routing: str = MINIMAL
     packet_bytes: float = PACKET_BYTES
     shares: str = EQUAL
     model: str = "hockney"
@@ -122,6 +128,12 @@ class Network:
     sockets_per_node: int = 1
     reduction_per_byte_s: FloatOrArray | None = None
     saturation: float = 1.0
+
+    @property
+    def mean_hops(self) -> float:
+        """Mean hops between different nodes, by its routing; of ``ugal`` those of minimal routes, which it takes where
+        nobody waits."""
+        return mean_hops_through(self.topology) if self.routing == VALIANT else self.topology.mean_hops()
 
     @property
     def bytes_hold_sender(self) -> bool:

@@ -9,6 +9,7 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
 from simcodesign.describe.machine_parts.network import ONE_BY_ONE, SENDS, SHARES, Network
+from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
 
 #: Interfaces of a node.
 MOST_INTERFACES = 1024
@@ -69,6 +70,27 @@ def check_sharing(network: Network, place: Place) -> None:
     if is_stored and not as_fast:
         what = "packets are stored only by links that are all as fast as messages"
         raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
+
+
+def check_routing(network: Network, place: Place) -> None:
+    """InputError for a routing that the topology has not, or that does not go with how messages pass links."""
+    topology, routing = network.topology, network.routing
+    if routing not in topology.routings:
+        kinds = ", ".join(name for name, kind in TOPOLOGIES.items() if routing in kind.routings)
+        what = f"network.routing: {routing} has no routes on a {topology.kind}"
+        raise InputError(what, place, allowed=f"{', '.join(topology.routings)}; or one of {kinds}")
+    if routing in (VALIANT, UGAL) and network.startup_per == "hop":
+        what = f"network.routing: {routing} is not for messages that are sent anew at every hop"
+        raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
+    if routing != UGAL:
+        return
+    if network.sharing != "messages" or network.model != "hockney":
+        what = "network.routing: ugal is for messages of Hockney's model that queue for links one after another"
+        given = f"model: {network.model}, sharing: {network.sharing}"
+        raise InputError(what, place, value=given, allowed="valiant or ecmp; or model: hockney, sharing: messages")
+    if network.interfaces.count > 1 and network.interface_assignment == DIRECTION:
+        what = "network.routing: ugal chooses among routes by one and the same interface"
+        raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"assignment: {ROUND_ROBIN}")
 
 
 def check_own_links(network: Network, place: Place) -> None:

@@ -14,12 +14,14 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.topology.link_group import LinkGroup
-from simcodesign.describe.topology.link_loads import DenseLoads, FloatArray, IntArray, SparseLoads
+from simcodesign.describe.topology.link_loads import BoolArray, DenseLoads, FloatArray, IntArray, SparseLoads
 from simcodesign.describe.topology.options import Option
 
 if TYPE_CHECKING:
     import networkx as nx
 
+#: Names of ways to choose routes (``routing.py``).
+MINIMAL, ECMP, VALIANT, UGAL = ROUTINGS = ("minimal", "ecmp", "valiant", "ugal")
 MAX_DRAWN_LINKS = 200_000
 PAIRS_AT_ONCE = 2**16  # pairs walked together: the working arrays stay in the processor's cache
 DENSE_LINKS = 2**27  # up to this many links an array with one load per link is affordable (1 GiB)
@@ -53,6 +55,8 @@ class Topology(ABC):
     can_be_resized: ClassVar[bool] = True
     #: Hops that a route may have beyond those of a shortest path of the graph: minimal routes of some publications do.
     detour_hops: ClassVar[int] = 0
+    #: What ``network.routing`` may be (``routing.py``): those whose routes differ from the one of a pair of hosts.
+    routings: ClassVar[tuple[str, ...]] = (MINIMAL,)
     node_count: int
 
     @classmethod
@@ -144,6 +148,15 @@ class Topology(ABC):
 
         All arrays have shape (n,) and ``at != target`` everywhere; the numbers are not checked.
         """
+
+    def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """As ``step``, by that link of all that lead nearer to the target which ``draw`` picks, numbers from 0 on."""
+        raise NotImplementedError
+
+    def turns_at(self, at: IntArray, through: IntArray) -> BoolArray:
+        """Whether routes by way of the hosts ``through`` make for their targets from the vertices ``at`` on."""
+        turns: BoolArray = at == through
+        return turns
 
     @abstractmethod
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import register_topology
+from simcodesign.describe.topology.base import ECMP, MINIMAL, register_topology
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole, whole
@@ -34,6 +34,7 @@ class FatTreeTopology(UpDownTopology):
     """
 
     kind: ClassVar[str] = "fat_tree"
+    routings: ClassVar[tuple[str, ...]] = (MINIMAL, ECMP)
     options: ClassVar[tuple[Option, ...]] = (
         Option("arity", "ports up, and ports down, of a switch", whole(low=2)),
         Option("bandwidth", "of the links of each level", values_of_links("bandwidth"), dimension="bandwidth"),
@@ -107,12 +108,21 @@ class FatTreeTopology(UpDownTopology):
         return np.array([self.arity**level for level in range(self.levels + 1)], dtype=np.int64)
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        return self._step(at, target, None)
+
+    def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """Up to any switch of the next level, down on the only way that there is."""
+        return self._step(at, target, draw)
+
+    def _step(self, at: IntArray, target: IntArray, draw: IntArray | None) -> tuple[IntArray, IntArray]:
         following, link = at // self.arity + self.node_count, 2 * at
         inner = np.flatnonzero(at >= self.node_count)
-        following[inner], link[inner] = self._step_from_switch(at[inner] - self.node_count, target[inner])
+        port = None if draw is None else draw[inner] % self.arity
+        following[inner], link[inner] = self._step_from_switch(at[inner] - self.node_count, target[inner], port)
         return following, link
 
-    def _step_from_switch(self, switch: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+    def _step_from_switch(self, switch: IntArray, target: IntArray, port: IntArray | None) -> tuple[IntArray, IntArray]:
+        """By the target's digits; on the way up, through ``port`` if there is one."""
         level, word = np.divmod(switch, self.switches_per_level)
         power = self._power[level]
         is_down = target // (power * self.arity) == word // power
@@ -120,6 +130,8 @@ class FatTreeTopology(UpDownTopology):
         low = np.where(is_down, np.maximum(level - 1, 0), level)  # lower end's level = digit to change
         unit = self._power[low]
         wanted = target // np.where(is_down, unit * self.arity, unit) % self.arity
+        if port is not None:
+            wanted = np.where(is_down, wanted, port)
         old = word // unit % self.arity
         other = word + (wanted - old) * unit
         cable = self._cable(low, np.where(is_down, other, word), np.where(is_down, old, wanted))

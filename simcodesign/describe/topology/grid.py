@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import Routes, Topology, register_topology
+from simcodesign.describe.topology.base import ROUTINGS, Routes, Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
-from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.link_loads import BoolArray, IntArray
 from simcodesign.describe.topology.options import Option, flags, whole, wholes
 
 
@@ -166,6 +166,20 @@ class GridTopology(Topology):
             rest = rest[~differs]
         return following, link
 
+    def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """Along one of the dimensions in which the coordinates differ; half way round a ring, either way."""
+        following, link = np.empty_like(at), np.empty_like(at)
+        apart = np.stack([at // axis.stride % axis.extent != target // axis.stride % axis.extent for axis in self.axes])
+        wanted = draw % np.maximum(apart.sum(axis=0), 1)
+        place = np.cumsum(apart, axis=0) - 1
+        for number, axis in enumerate(self.axes):
+            moving = np.flatnonzero(apart[number] & (place[number] == wanted))
+            here, there = (host[moving] // axis.stride % axis.extent for host in (at, target))
+            halfway = 2 * np.abs(there - here) == axis.extent if axis.is_ring else np.zeros(len(here), bool)
+            up = np.where(halfway, draw[moving] // 64 % 2 == 0, _goes_up(axis, here, there))
+            following[moving], link[moving] = _moved(axis, at[moving], here, up)
+        return following, link
+
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
         lower, upper = np.empty_like(link), np.empty_like(link)
         for axis in self.axes:
@@ -197,6 +211,7 @@ class MeshTopology(GridTopology):
     """
 
     kind: ClassVar[str] = "mesh"
+    routings: ClassVar[tuple[str, ...]] = ROUTINGS
 
     @property
     def closed(self) -> tuple[bool, ...]:
@@ -218,6 +233,7 @@ class TorusTopology(GridTopology):
     """
 
     kind: ClassVar[str] = "torus"
+    routings: ClassVar[tuple[str, ...]] = ROUTINGS
     options: ClassVar[tuple[Option, ...]] = (
         *GridTopology.options,
         Option("wrap", "whether each dimension is closed to rings (default: all are)", flags),
@@ -286,17 +302,19 @@ def _hops_along(axis: Axis, here: IntArray, there: IntArray) -> IntArray:
     return hops
 
 
-def _goes_up(axis: Axis, here: IntArray, there: IntArray) -> NDArray[np.bool_]:
+def _goes_up(axis: Axis, here: IntArray, there: IntArray) -> BoolArray:
     """Whether the way from one coordinate to another, not the same, goes up; half way round, even ones do."""
-    up: NDArray[np.bool_] = (
-        2 * ((there - here) % axis.extent) + here % 2 <= axis.extent if axis.is_ring else there > here
-    )
+    up: BoolArray = 2 * ((there - here) % axis.extent) + here % 2 <= axis.extent if axis.is_ring else there > here
     return up
 
 
 def _move(axis: Axis, at: IntArray, here: IntArray, there: IntArray) -> tuple[IntArray, IntArray]:
-    """The neighbour one step nearer along the axis, and the link to it."""
-    up = _goes_up(axis, here, there)
+    """The neighbour one step nearer along the axis, and the link to it; half way round, even ones go up."""
+    return _moved(axis, at, here, _goes_up(axis, here, there))
+
+
+def _moved(axis: Axis, at: IntArray, here: IntArray, up: BoolArray) -> tuple[IntArray, IntArray]:
+    """The neighbour along the axis in the positive direction, or in the other one, and the link to it."""
     reached: IntArray = (here + np.where(up, 1, -1)) % axis.extent
     low = np.where(up, here, reached)
     cable = axis.cable(at // (axis.stride * axis.extent), low, at % axis.stride)

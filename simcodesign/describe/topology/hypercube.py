@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import Topology, register_topology
+from simcodesign.describe.topology.base import ROUTINGS, Topology, register_topology
 from simcodesign.describe.topology.link_loads import IntArray
 
 
@@ -23,6 +23,7 @@ class HypercubeTopology(Topology):
     """
 
     kind: ClassVar[str] = "hypercube"
+    routings: ClassVar[tuple[str, ...]] = ROUTINGS
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> HypercubeTopology:
@@ -60,6 +61,13 @@ class HypercubeTopology(Topology):
         differing = at ^ target
         lowest = differing & -differing
         return at ^ lowest, at * self.dimension + np.bitwise_count(lowest - 1)
+
+    def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """Along one of the dimensions in which the numbers differ."""
+        bits = (at ^ target)[None, :] >> np.arange(self.dimension)[:, None] & 1
+        wanted = draw % np.maximum(bits.sum(axis=0), 1)
+        bit = np.argmax((np.cumsum(bits, axis=0) == wanted + 1) & (bits == 1), axis=0)
+        return at ^ (1 << bit), at * self.dimension + bit
 
     def link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
         tail = link // self.dimension

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 
 PENDING_LINKS = 2**22  # entries that the sparse load counter holds before it merges them

@@ -15,6 +15,7 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_interfaces,
     check_occupancy,
     check_own_links,
+    check_routing,
     check_saturation,
     check_sharing,
 )
@@ -56,6 +57,7 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
     check_sharing(network, items.get("sharing", entry).place)
+    check_routing(network, items.get("routing", entry).place)
     return network
 
 

@@ -14,7 +14,7 @@ from simcodesign.core.jit import compiled_without_arrays, inlined
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
-from simcodesign.engine.compiled.messages import forward, hold, meet, send, share_links, wake_mailbox
+from simcodesign.engine.compiled.messages import choose_route, forward, hold, meet, send, share_links, wake_mailbox
 from simcodesign.engine.compiled.operations import Run, release, waits_at
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
@@ -98,7 +98,10 @@ def walk(run: Run, limit: int) -> float:
         now = run.stations.wake_s[station]
         run.stations.wake_s[station] = np.inf
         if station == run.program.all_links:
-            share_links(run, now)
+            if run.flows.stations:
+                share_links(run, now)
+            else:
+                choose_route(run, now)
         elif station >= run.program.first_mailbox:
             meet(run, station, now)
         elif station >= run.program.first_interface:

@@ -23,7 +23,17 @@ from simcodesign.engine.compiled.packets import may_ask, next_to_ask
 from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET, as_int64
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
-from simcodesign.engine.compiled.waiting_line import first_arrival_s, forget, join, melded, new_request, without_root
+from simcodesign.engine.compiled.waiting_line import (
+    come,
+    first_arrival_s,
+    forget,
+    join,
+    leave_the_way,
+    line_up,
+    melded,
+    new_request,
+    without_root,
+)
 from simcodesign.generate.plan import NONE
 
 #: Columns of the costs of messages. From the last two on: service and latency of each group of links.
@@ -65,6 +75,9 @@ def make_for_first(run: Run, op: int, cost: int, head: float, asks_s: float) -> 
     run.requests.place[slot] = place
     run.requests.left[slot] = run.program.way_start[route + 1] - place - 1
     look_ahead(run, slot)
+    if chooses(run, op, place):
+        come_to_choose(run, slot)
+        return
     station = run.program.way[place]
     join(run.stations, run.requests, station, slot)
     wake(run, station)
@@ -108,12 +121,64 @@ def forward(run: Run, station: int, now: float) -> None:
     run.requests.tail_s[slot] = tail
     run.requests.arrival_s[slot] = tail if stored else now + way_s
     run.requests.child[slot] = run.requests.sibling[slot] = NONE
+    if chooses(run, op, run.requests.place[slot]):
+        come_to_choose(run, slot)
+        return
     if len(run.packets.total) and run.packets.total[op] > 1:
         place = run.packets.shift[op] + run.requests.place[slot]
         if not may_ask(run.packets, run.requests, place, slot):
             return
     join(run.stations, run.requests, following, slot)
     wake(run, following)
+
+
+@inlined
+def chooses(run: Run, op: int, place: int) -> bool:
+    """Whether the two routes of a message part at this place of its way."""
+    if not len(run.program.other_route) or run.program.other_route[op] == NONE:
+        return False
+    return bool(place == run.program.way_start[run.program.route[op]] + run.program.fork[op])
+
+
+@inlined
+def come_to_choose(run: Run, slot: int) -> None:
+    """A message will choose its route when its head is where the two part."""
+    come(run.stations, run.requests, run.program.all_links, slot)
+    schedule(run.stations, run.calendar, run.program.all_links, run.requests.arrival_s[slot])
+
+
+@called
+def choose_route(run: Run, now: float) -> None:
+    """The first message that is to choose takes the other route if its queue, weighted by links, is shorter."""
+    chooser = run.program.all_links
+    slot = leave_the_way(run.stations, run.requests, chooser)
+    if run.stations.root[chooser] != NONE:
+        following = run.requests.arrival_s[run.stations.root[chooser]]
+        schedule(run.stations, run.calendar, chooser, max(following, now))
+    op = as_int64(run.requests.op[slot])
+    first, other, fork = run.program.route[op], run.program.other_route[op], run.program.fork[op]
+    places = run.program.way_start[first] + fork, run.program.way_start[other] + fork
+    queue = queue_at(run, run.program.way[places[0]], now) * as_int64(run.program.links[first])
+    other_queue = queue_at(run, run.program.way[places[1]], now) * as_int64(run.program.links[other])
+    run.program.other_route[op] = NONE
+    place = places[0]
+    if queue > other_queue:
+        run.program.route[op] = other
+        place = places[1]
+    run.requests.place[slot] = place
+    run.requests.left[slot] = run.program.way_start[run.program.route[op] + 1] - place - 1
+    run.requests.child[slot] = run.requests.sibling[slot] = NONE
+    look_ahead(run, slot)
+    station = run.program.way[place]
+    join(run.stations, run.requests, station, slot)
+    wake(run, station)
+
+
+@inlined
+def queue_at(run: Run, station: int, now: float) -> int:
+    """Requests that wait at a link by now, or are in service."""
+    line_up(run.stations, run.requests, station, now)
+    return as_int64(run.stations.waiting[station]) + (run.stations.free_s[station] > now)
 
 
 @inlined

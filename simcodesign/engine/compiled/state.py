@@ -51,6 +51,9 @@ class Program(NamedTuple):
     edge_early: Array
     route: Array
     cost: Array
+    other_route: Array  # of a message that chooses between two
+    fork: Array  # stations on both of its routes before they part
+    links: Array  # by route
     way_start: Array
     way: Array
     costs: Array  # (K, 4 + 2 G) inject, tail, interface, after interface; link and latency of each group of links
@@ -59,7 +62,7 @@ class Program(NamedTuple):
     first_interface: int
     first_link: int
     first_mailbox: int
-    all_links: int  # where links are shared fairly, they arbitrate together under this number
+    all_links: int  # under this number links arbitrate together that are shared fairly; and routes are chosen
     discipline: Array  # kind of discipline by station
     capacity: Array  # by station
     service_factor: Array  # by station
@@ -154,9 +157,17 @@ def _costs(routes: Routes) -> Array:
     return np.ascontiguousarray(np.stack(own + links, axis=1))
 
 
+def _routes_of_messages(routes: Routes | None) -> Array:
+    """The route of every operation, of its own where messages choose theirs."""
+    if routes is not None and routes.adaptive is not None:
+        return routes.route.astype(np.int32)
+    return _given(routes.route if routes else None, np.int32)
+
+
 def program_of(plan: Plan) -> Program:
     """The Plan as plain arrays."""
     routes, edges, kinds = plan.routes, plan.edges, plan.stations.kind
+    adaptive = None if routes is None else routes.adaptive
     return Program(
         kind=plan.kind,
         match=plan.match if plan.mailbox is None and plan.loggops is None else plan.match.copy(),
@@ -170,8 +181,11 @@ def program_of(plan: Plan) -> Program:
         edge_start=_given(edges.start if edges else None, np.int64),
         edge_target=_given(edges.target if edges else None, np.int32),
         edge_early=_given(edges.early if edges else None, np.bool_),
-        route=_given(routes.route if routes else None, np.int32),
+        route=_routes_of_messages(routes),
         cost=_given(routes.cost if routes else None, np.int32),
+        other_route=_given(adaptive.route if adaptive else None, np.int32),
+        fork=_given(adaptive.fork if adaptive else None, np.int32),
+        links=_given(adaptive.links if adaptive else None, np.int32),
         way_start=_given(routes.start if routes else None, np.int64),
         way=_given(routes.station if routes else None, np.int32),
         costs=np.zeros((0, 6)) if routes is None else _costs(routes),

@@ -45,7 +45,7 @@ from simcodesign.engine.event_contract import (
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.fair_links import FairLinks, rounded
 from simcodesign.engine.reference.packet import Packet
-from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
+from simcodesign.engine.reference.stations import STATION_OF, Mailbox, RouteChooser, Station
 from simcodesign.generate.plan import LINK, MAILBOX, NONE, Plan
 
 #: Events between two reports of progress.
@@ -137,6 +137,7 @@ class Simulation:
     def read_routes(self, plan: Plan) -> None:
         """Routes as lists of (station, whether it is a link), and what messages cost on them."""
         self.route, self.held = [NONE] * len(plan), [False] * len(plan)
+        self.adaptive, self.fork = None, dict[int, int]()  # where the two routes of a message part
         if plan.routes is not None:
             routes, is_link = plan.routes, (plan.stations.kind == LINK).tolist()
             self.route, self.cost = routes.route.tolist(), routes.cost.tolist()
@@ -158,6 +159,11 @@ class Simulation:
             if routes.holds is not None:
                 self.held = routes.holds.tolist()
             self.packets = routes.packets
+            self.adaptive = routes.adaptive
+            if routes.adaptive is not None:
+                self.route_chooser = RouteChooser(self.env, len(is_link), self.choose_route)
+                choosing = np.flatnonzero(routes.adaptive.route != NONE)
+                self.fork = dict(zip(choosing.tolist(), routes.adaptive.fork[choosing].tolist(), strict=True))
             if routes.fair is not None:
                 self.fair = routes.fair
                 self.fair_links = FairLinks(self.env, len(is_link), link_capacities(plan).tolist(), routes.fair.unit)
@@ -274,9 +280,12 @@ class Simulation:
         """The head of a message or a packet requests one station of its route after another; its tail follows (see
         ``Routes``). When the last one takes it up, it is known when the tail will have passed that: the value."""
         _, tail_s, interface_s, link_s, after_interface_s, latency_s = self.costs[cost]
-        env, way = self.env, self.ways[self.route[send]]
+        env, way, place = self.env, self.ways[self.route[send]], 0
         tail_passes_s: float = head_s + tail_s  # when the last byte has passed the station that the head is at
-        for place, ((number, is_link), following) in enumerate(zip(way, [*way[1:], None], strict=True)):
+        while place < len(way):
+            if self.fork.get(send) == place:
+                way = yield self.route_chooser.choose(send)
+            (number, is_link), following = way[place], way[place + 1] if place + 1 < len(way) else None
             if packet is not None:
                 yield packet.before[place]
             service_s, delay_s = (link_s, latency_s) if is_link else (interface_s, after_interface_s)
@@ -298,7 +307,20 @@ class Simulation:
                 yield env.timeout_at(tail_passes_s)
             elif not is_last:
                 yield env.timeout(delay_s)
+            place += 1
         return tail_passes_s
+
+    def choose_route(self, send: int) -> list[tuple[int, bool]]:
+        """The way of a message from where its two routes part: the other one if its queue, weighted by links, is
+        shorter."""
+        assert self.adaptive is not None
+        first, other, fork = self.route[send], int(self.adaptive.route[send]), self.fork[send]
+        ways = self.ways[first], self.ways[other]
+        queues = [self.stations[way[fork][0]].requests for way in ways]
+        links = self.adaptive.links
+        if queues[0] * int(links[first]) > queues[1] * int(links[other]):
+            self.route[send] = other
+        return self.ways[self.route[send]]
 
     def travel_in_packets(self, send: int) -> Process:
         """A message whose packets pass the stations of its route one behind another."""

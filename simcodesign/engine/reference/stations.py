@@ -7,6 +7,7 @@ somebody waits and a server is free they arbitrate again in the same instant, af
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import simpy
@@ -72,6 +73,11 @@ class Station(Resource):
         """A server is free again after ``service_s``, for which nobody waits."""
         self.env.timeout(service_s).callbacks.append(lambda event: self.release())
 
+    @property
+    def requests(self) -> int:
+        """Requests that wait or are in service."""
+        return len(self.waiting) + self.servers - self.free_servers
+
     def can_grant(self) -> bool:
         """Whether somebody waits and a server is free."""
         return self.free_servers > 0 and len(self.waiting) > 0
@@ -115,6 +121,31 @@ class LimitedStation(Station):
         self.longest_queue = max(self.longest_queue, len(self.waiting))
         if super().can_grant():
             super().grant()
+
+
+class RouteChooser(Resource):
+    """Where messages that have two routes choose one: by the queues of the stations at which the two part."""
+
+    def __init__(self, env: ContractEnvironment, number: int, take: Callable[[int], list[tuple[int, bool]]]) -> None:
+        super().__init__(env, number)
+        self.take = take  # looks at the queues, and gives the way that a message takes
+        self.waiting: list[tuple[float, int, simpy.Event]] = []  # (since, send, its way), a heap
+
+    def choose(self, send: int) -> simpy.Event:
+        """An event: the message of a send has chosen; the value is its way."""
+        chosen = self.env.event()
+        heappush(self.waiting, (self.env.now, send, chosen))
+        self.arbitrate_if_needed()
+        return chosen
+
+    def can_grant(self) -> bool:
+        """Whether a message is to choose."""
+        return len(self.waiting) > 0
+
+    def grant(self) -> None:
+        """The first message chooses."""
+        _, send, chosen = heappop(self.waiting)
+        chosen.succeed(self.take(send))
 
 
 #: The station of each discipline.

@@ -32,7 +32,7 @@ def modelled_hops(machine: Machine, ranks: int) -> float:
         case "sqrt":
             return math.sqrt(ranks)
         case "mean":
-            return machine.network.topology.mean_hops()
+            return machine.network.mean_hops
         case _:
             return 1.0
 

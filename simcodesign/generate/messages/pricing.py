@@ -26,6 +26,7 @@ from simcodesign.generate.messages.cost_model import (
     send_s,
     spread_s,
 )
+from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.way import Way, Ways, slowest
 
@@ -37,8 +38,9 @@ class MessagePricing:
     ``has_rendezvous``: some senders may have to wait for their receivers.
     """
 
-    def __init__(self, point: DesignPoint, effects: frozenset[str]) -> None:
+    def __init__(self, point: DesignPoint, effects: frozenset[str], seed: int) -> None:
         machine = point.machine
+        self._choice = RouteChoice(machine.network, seed)
         self._machine, self._ranks, self._effects = machine, point.ranks, effects
         self._law = modelled_hops(machine, point.ranks)
         self._counted = bool(effects & {"hops", "links"})
@@ -53,7 +55,7 @@ class MessagePricing:
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
         shared = bool(self._effects & {"links", "interfaces"})
-        return RouteTable(self._machine, self.node_of, self._effects) if shared else None
+        return RouteTable(self._machine, self.node_of, self._effects, self._choice) if shared else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ class MessagePricing:
 
     @cached_property
     def _ways(self) -> Ways:
-        return Ways(self._machine, self._ranks)
+        return Ways(self._machine, self._ranks, self._choice)
 
     @property
     def node_of(self) -> NDArray[np.int64]:

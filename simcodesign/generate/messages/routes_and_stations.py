@@ -17,9 +17,12 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import DIRECTION
+from simcodesign.describe.topology.base import VALIANT
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
+from simcodesign.generate.messages.alternative_routes import alternatives
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
+from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
     CONTROLLER,
@@ -53,12 +56,13 @@ PAIRS_AT_ONCE = 2**13
 class RouteTable:
     """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
 
-    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str]) -> None:
-        self._machine, self._node = machine, node
+    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str], choice: RouteChoice) -> None:
+        self._machine, self._node, self._choice = machine, node, choice
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
         self._interfaces_of_nodes = machine.network.interfaces.stations(machine.nodes)
         self._pairs: list[tuple[Int32s, Int32s]] = []
         self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
+        self._through: list[Int64s | None] | None = None  # nodes that routes go through, of every pair
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
         self._costs: dict[bytes, int] = {}
@@ -172,15 +176,18 @@ class RouteTable:
         self._pairs = [(source, target)]  # many short columns are routed together
         if turns is not None and (self._interfaces or (self._links and self._machine.network.rails > 1)):
             route = self._by_interface(route, *turns)
+        others = None
+        if self._links and self._choice.is_by_message:
+            route, others = self._by_message(route)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
         check_memory(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
         first = 0
-        for source, target, leaves, comes in self._chunks():
+        for source, target, leaves, comes, through in self._chunks():
             last = first + len(source)
             places = start[first : last + 1] - start[first]
-            way[start[first] : start[last]] = self._ways(source, target, leaves, comes, places)
+            way[start[first] : start[last]] = self._ways(source, target, leaves, comes, through, places)
             first = last
         visited, station = _numbered(way, self._most, before)
         inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1)
@@ -188,8 +195,21 @@ class RouteTable:
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
         forward = self._machine.network.switching == "store_and_forward"
         group = self._group_of(visited, before) if groups > 1 else None
+        adaptive = None if others is None else alternatives(route, others, start, station, self._interfaces)
         return Routes(
-            route, cost, start, station, inject, tail, interface, link, after_interface, latency, forward, group
+            route,
+            cost,
+            start,
+            station,
+            inject,
+            tail,
+            interface,
+            link,
+            after_interface,
+            latency,
+            forward,
+            group,
+            adaptive=adaptive,
         ), visited
 
     def _by_interface(self, route: Int32s, leaves: Int64s, comes: Int64s) -> Int32s:
@@ -202,11 +222,32 @@ class RouteTable:
         key = (route[sends].astype(np.int64) * count + leaves[sends]) * count + comes[sends]
         different, number = np.unique(key, return_inverse=True)
         pair, which = np.divmod(different, count * count)
-        source, target = (ends[pair] for ends in self._pairs[0])
-        self._pairs, self._turns, self._count = [(source, target)], [np.divmod(which, count)], len(different)
+        source, target = self._pairs[0]
+        self._pairs, self._turns = [(source[pair], target[pair])], [np.divmod(which, count)]
+        self._count = len(different)
         numbered = np.full(len(route), NONE, np.int32)
         numbered[sends] = number
         return numbered
+
+    def _by_message(self, route: Int32s) -> tuple[Int32s, Int32s | None]:
+        """The routes again, of each message through a random node; or those of pairs, and these as others that messages
+        may take."""
+        sends = np.flatnonzero(route != NONE)
+        pair = route[sends]
+        source, target = self._pairs[0]
+        ends = source[pair], target[pair]
+        turns = None if self._turns is None else [(leaves[pair], comes[pair]) for leaves, comes in self._turns]
+        through = self._choice.through(len(sends))
+        own = np.full(len(route), NONE, np.int32)
+        if self._choice.routing == VALIANT:
+            self._pairs, self._turns, self._through = [ends], turns, [through]
+            own[sends] = np.arange(len(sends))
+            return own, None
+        self._pairs, self._through = [self._pairs[0], ends], [None, through]
+        if turns is not None and self._turns is not None:
+            self._turns += turns
+        own[sends] = self._count + np.arange(len(sends))
+        return route, own
 
     def _group_of(self, visited: Int64s, before: int) -> Int32s:
         """The group of links that each station is of, up to the last link; 0 for other stations."""
@@ -221,32 +262,37 @@ class RouteTable:
         """Interfaces and links of the network."""
         return self._interfaces_of_nodes + self._machine.network.link_count
 
-    def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s]]:
-        """Sources and targets of many routes at a time, and by which interfaces they leave and arrive."""
+    def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
+        """Sources and targets of many routes at a time, by which interfaces they leave and arrive, and through which
+        nodes they go."""
         turns = [(np.zeros(1, np.int64),) * 2] * len(self._pairs) if self._turns is None else self._turns
-        for (source, target), (leaves, comes) in zip(self._pairs, turns, strict=True):
+        every = [None] * len(self._pairs) if self._through is None else self._through
+        for (source, target), (leaves, comes), through in zip(self._pairs, turns, every, strict=True):
             for low in range(0, len(source), PAIRS_AT_ONCE):
                 part = slice(low, low + PAIRS_AT_ONCE)
                 which = (leaves, comes) if self._turns is None else (leaves[part], comes[part])
-                yield source[part].astype(np.int64), target[part].astype(np.int64), *which
+                by = None if through is None else through[part]
+                yield source[part].astype(np.int64), target[part].astype(np.int64), *which, by
 
     def _lengths(self) -> Int64s:
         """Stations on each route."""
         hops = [
-            self._machine.network.topology.hops(source, target) if self._links else np.zeros(len(source), np.int64)
-            for source, target, *_ in self._chunks()
+            self._choice.hops(source, target, through) if self._links else np.zeros(len(source), np.int64)
+            for source, target, _, _, through in self._chunks()
         ]
         ends = 2 if self._interfaces else 0
         return np.concatenate(hops) + ends if hops else np.zeros(0, np.int64)
 
-    def _ways(self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, start: Int64s) -> Int64s:
+    def _ways(
+        self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, start: Int64s
+    ) -> Int64s:
         """Stations in travel order for every pair of nodes: interfaces in the order of ``Interfaces``, then links."""
         network, nodes, before = self._machine.network, self._machine.nodes, self._interfaces_of_nodes
         if not self._interfaces:
-            return self._on_rails(network.topology.routes(source, target), leaves) + before
+            return self._on_rails(self._choice.routes(source, target, through), leaves) + before
         interfaces = network.interfaces
         by_direction = interfaces.count > 1 and network.interface_assignment == DIRECTION
-        links = network.topology.routes(source, target) if self._links or by_direction else None
+        links = self._choice.routes(source, target, through) if self._links or by_direction else None
         if links is not None and by_direction:
             leaves = network.topology.direction_of(links.link[links.start[:-1]])
             comes = network.topology.direction_of(links.link[links.start[1:] - 1]) ^ 1

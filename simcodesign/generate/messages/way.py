@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.generate.messages.route_choice import RouteChoice
 
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
@@ -57,14 +58,14 @@ class Way:
 class Ways:
     """The ways of messages between the ranks of a machine, whose constants may be those of a phase."""
 
-    def __init__(self, machine: Machine, ranks: int) -> None:
-        self.node = machine.node_of(ranks)
+    def __init__(self, machine: Machine, ranks: int, choice: RouteChoice) -> None:
+        self.node, self._choice = machine.node_of(ranks), choice
         self._socket = machine.socket_of(ranks) if machine.network.socket is not None else np.zeros(ranks, np.int64)
         self._ranks = ranks
 
     def counted(self, network: Network, source: Int64s, target: Int64s) -> Way:
         """From ranks to ranks (n,) by their own routes; without hops on the same node."""
-        way = _counted(network, self.node[source], self.node[target])
+        way = _counted(network, self._choice, self.node[source], self.node[target])
         return way if network.node is None else self._within_nodes(network, way, source, target)
 
     def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s) -> Way:
@@ -111,25 +112,27 @@ def slowest(ways: Sequence[Way]) -> Way:
     return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
 
 
-def _counted(network: Network, source: Int64s, target: Int64s) -> Way:
+def _counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s) -> Way:
     """The ways from nodes to nodes (n,) over the network."""
-    hops = network.topology.hops(source, target).astype(np.float64)
+    hops = choice.hops_of_pairs(source, target).astype(np.float64)
     way = Way.of_hops(network, hops)
     if not network.links_differ:
         if not network.has_own_links:
             return way
         return replace(way, per_byte_s=np.where(hops > 0, way.per_byte_s, network.per_byte_s))
     parts = [
-        _along_routes(network, source[low : low + PAIRS_AT_ONCE], target[low : low + PAIRS_AT_ONCE])
+        _along_routes(network, choice, source[low : low + PAIRS_AT_ONCE], target[low : low + PAIRS_AT_ONCE])
         for low in range(0, max(1, len(source)), PAIRS_AT_ONCE)
     ]
     latency_s, per_byte_s, stored = (np.concatenate(values) for values in zip(*parts, strict=True))
     return replace(way, latency_s=latency_s, per_byte_s=per_byte_s, stored_s_per_byte=stored)
 
 
-def _along_routes(network: Network, source: Int64s, target: Int64s) -> tuple[NDArray[np.float64], ...]:
+def _along_routes(
+    network: Network, choice: RouteChoice, source: Int64s, target: Int64s
+) -> tuple[NDArray[np.float64], ...]:
     """Latency of all hops, time per byte, and that of links after the first one, of every route."""
-    routes = network.topology.routes(source, target)
+    routes = choice.routes_of_pairs(source, target)
     group = network.topology.group_of(routes.link)
     link_s = np.array(network.links_s_per_byte, dtype=np.float64)[group]
     latencies = np.array(network.link_latencies_s, dtype=np.float64)

@@ -18,6 +18,7 @@ from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.network import BY_LATENCY, ONE_BY_ONE, TOGETHER, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
+from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
 
@@ -170,7 +171,7 @@ def _topology_rows(machine: Machine) -> Rows:
         yield "rails", f"{rails}, each of them such a network"
     yield "links", f"{machine.network.link_count:,} (one-way)"
     yield "diameter (hops)", f"{topology.diameter:,}"
-    yield "mean distance (hops)", f"{topology.mean_hops():.4g}"
+    yield "mean distance (hops)", f"{machine.network.mean_hops:.4g}{_routing_text(machine.network)}"
     yield (
         "bisection width (links)",
         f"{'' if topology.bisection_exact else 'at most '}{rails * topology.bisection_width:,}",
@@ -179,8 +180,19 @@ def _topology_rows(machine: Machine) -> Rows:
     if law is not None:
         yield (
             "busiest link, of one message a host",
-            f"{law.uniform / rails:.4g} to any other, {law.adverse / rails:.4g} {law.pattern}",
+            f"{law.uniform / rails:.4g} to any other, {law.adverse / rails:.4g} {law.pattern}"
+            + ("" if law.valiant is None else f"; {law.valiant / rails:.4g} through random ones"),
         )
+
+
+def _routing_text(network: Network) -> str:
+    """How routes are chosen, unless they are the one of each pair."""
+    words = {
+        ECMP: ", by any minimal route",
+        VALIANT: ", through random nodes",
+        UGAL: ", or through random nodes if busy",
+    }
+    return words.get(network.routing, "")
 
 
 def _message_rows(network: Network) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.topology.routing import routes_through
 from tests import examples
 
 #: Routes of so many pairs are counted.
@@ -162,3 +164,31 @@ def test_saturation_of_networks_whose_routes_are_too_many_to_count() -> None:
         uniform_traffic(topology)
     network = Network(topology, per_byte_s=1e-9)
     assert saturation_per_s(network, 1000.0, interfaces=False) == pytest.approx(1e6, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hosts", "options"),
+    [
+        ("torus", 30, {"shape": [5, 6]}),
+        ("torus", 64, {"shape": [4, 4, 4]}),
+        ("mesh", 12, {"shape": [3, 4]}),
+        ("hypercube", 16, {}),
+        ("hyperx", 64, {"shape": [4, 4]}),
+        ("slim_fly", 100, {"q": 5}),
+    ],
+)
+def test_through_random_hosts_every_pattern_loads_links_alike(kind: str, hosts: int, options: dict[str, Any]) -> None:
+    """Counted over all hosts in the middle, for random patterns and a shift."""
+    topology, draw = build_topology(kind, hosts, **options), np.random.default_rng(4)
+    source = np.arange(hosts)
+    for target in (np.roll(source, 1), draw.permutation(hosts), draw.permutation(hosts)):
+        passed = np.zeros(topology.link_count)
+        for middle in range(hosts):
+            routes = routes_through(topology, source, target, np.full(hosts, middle))
+            passed += np.bincount(routes.link, minlength=topology.link_count) / hosts
+        law = busiest_link(topology)
+        assert law is not None
+        assert law.valiant is not None
+        resting = np.count_nonzero(source == target)  # who sends to himself sends nothing
+        assert passed.max() <= law.valiant * (1 + 1e-12)
+        assert resting or passed.max() == pytest.approx(law.valiant, rel=1e-12)

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.topology.base import register_topology
-from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.link_loads import BoolArray, IntArray
 from simcodesign.describe.topology.low_diameter.global_links import (
     ARRANGEMENT,
     CONSECUTIVE,
@@ -179,6 +179,12 @@ class DragonflyTopology(RouterTopology):
         inside = ~crosses
         link[inside] = (at * (self.routers - 1) + goal - (goal > here))[inside]
         return following, link
+
+    def turns_at(self, at: IntArray, through: IntArray) -> BoolArray:
+        """As soon as they are in the group of the host (Kim et al., ISCA 2008)."""
+        group = (at - self.node_count) // self.routers
+        turns: BoolArray = (at >= self.node_count) & (group == through // (self.terminals * self.routers))
+        return turns
 
     def router_link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
         inner = self.router_links["within groups"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.base import ROUTINGS, Topology
 from simcodesign.describe.topology.link_group import (
     DIMENSION_OF,
     LinkGroup,
@@ -20,9 +20,11 @@ from simcodesign.describe.topology.link_group import (
     link_groups,
     values_of_links,
 )
-from simcodesign.describe.topology.link_loads import IntArray
+from simcodesign.describe.topology.link_loads import BoolArray, IntArray
 from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole
 
+#: From routers to routers, with the hosts there or what else decides between equal ways: next routers and links.
+RouterStep = Callable[[IntArray, IntArray, IntArray], tuple[IntArray, IntArray]]
 #: Up to so many links, the cut of a network is counted link by link.
 MOST_COUNTED_LINKS = 2**25
 #: Options of all these networks: values of the links of hosts first, then of each kind of links between routers.
@@ -43,6 +45,7 @@ class RouterTopology(Topology):
     A subclass has the abstract members: everything that happens between routers.
     """
 
+    routings: ClassVar[tuple[str, ...]] = ROUTINGS
     terminals: int
 
     @property
@@ -140,6 +143,23 @@ class RouterTopology(Topology):
         return hops
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+        return self._step(at, target, self.router_step, target)
+
+    def spread_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """Where cables are parallel, and where routers have several ways of the same length, by any."""
+        return self._step(at, target, self.spread_router_step, draw)
+
+    def spread_router_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """As ``router_step``, by that of the minimal ways which ``draw`` picks, in place of the host."""
+        return self.router_step(at, target, draw)
+
+    def turns_at(self, at: IntArray, through: IntArray) -> BoolArray:
+        """At the router of the host."""
+        turns: BoolArray = at == through // self.terminals + self.node_count
+        return turns
+
+    def _step(self, at: IntArray, target: IntArray, between: RouterStep, by: IntArray) -> tuple[IntArray, IntArray]:
+        """A step, that between routers by ``between``, which also looks at ``by``: a host, or a number."""
         following, link = at // self.terminals + self.node_count, 2 * at
         inner = np.flatnonzero(at >= self.node_count)
         router, host = at[inner] - self.node_count, target[inner]
@@ -148,7 +168,7 @@ class RouterTopology(Topology):
         there = inner[arrives]
         following[there], link[there] = target[there], 2 * target[there] + 1
         on = ~arrives
-        reached, taken = self.router_step(router[on], goal[on], host[on])
+        reached, taken = between(router[on], goal[on], by[inner[on]])
         following[inner[on]], link[inner[on]] = reached + self.node_count, taken + 2 * self.node_count
         return following, link
 

@@ -169,6 +169,17 @@ class HyperXTopology(RouterTopology):
             rest = rest[~differs]
         return following, link
 
+    def spread_router_step(self, at: IntArray, target: IntArray, draw: IntArray) -> tuple[IntArray, IntArray]:
+        """Along one of the dimensions in which the coordinates differ, and over any of its parallel cables."""
+        apart = np.stack([at // it.stride % it.extent != target // it.stride % it.extent for it in self.dimensions])
+        wanted = draw % np.maximum(apart.sum(axis=0), 1)
+        chosen = np.argmax((np.cumsum(apart, axis=0) == wanted + 1) & apart, axis=0)
+        nearer = at.copy()
+        for number, it in enumerate(self.dimensions):
+            moving = chosen == number
+            nearer[moving] += ((target // it.stride % it.extent - at // it.stride % it.extent) * it.stride)[moving]
+        return self.router_step(at, nearer, draw // 64)
+
     def router_link_ends(self, link: IntArray) -> tuple[IntArray, IntArray]:
         tail, head = np.empty_like(link), np.empty_like(link)
         for it in self.dimensions:

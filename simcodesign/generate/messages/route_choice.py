@@ -1,0 +1,65 @@
+"""Which routes messages take, by the routing of the network; what is random is drawn here."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT, Routes
+from simcodesign.describe.topology.routing import hops_through, mixed, routes_through, spread_routes
+from simcodesign.generate.randomness.random_streams import stream
+
+Int64s = NDArray[np.int64]
+#: Streams of random numbers: the key of those of pairs of nodes, and the nodes that messages go through.
+PAIRS, MESSAGES = "routes of pairs", "routes of messages"
+
+
+class RouteChoice:
+    """The routes of a network, by its ``routing`` and the seed."""
+
+    def __init__(self, network: Network, seed: int) -> None:
+        self._topology, self.routing, self._seed = network.topology, network.routing, seed
+        self._key = stream(seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
+
+    @property
+    def is_by_message(self) -> bool:
+        """Whether each message has a route of its own, or may take one, through a random node."""
+        return self.routing in (VALIANT, UGAL)
+
+    def through(self, messages: int) -> Int64s:
+        """A random node for each of so many messages."""
+        return stream(self._seed, MESSAGES).integers(0, self._topology.node_count, messages)
+
+    def hops_of_pairs(self, source: Int64s, target: Int64s) -> Int64s:
+        """Links between pairs of nodes, (n,), where messages are not looked at one by one."""
+        return self.hops(source, target, self._through_of_pairs(source, target))
+
+    def routes_of_pairs(self, source: Int64s, target: Int64s) -> Routes:
+        """The same, link by link."""
+        return self.routes(source, target, self._through_of_pairs(source, target))
+
+    def _through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s | None:
+        """A random node for each pair, if its messages always go through some."""
+        if self.routing != VALIANT:
+            return None
+        return (self._numbers(source, target) % np.uint64(self._topology.node_count)).astype(np.int64)
+
+    def hops(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Int64s:
+        """Links of the routes of pairs of nodes, or of those through others; shapes (n,)."""
+        if through is None:
+            return self._topology.hops(source, target)
+        return hops_through(self._topology, source, target, through)
+
+    def routes(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Routes:
+        """These routes, link by link."""
+        if through is not None:
+            return routes_through(self._topology, source, target, through)
+        if self.routing == ECMP:
+            return spread_routes(self._topology, source, target, self._numbers(source, target))
+        return self._topology.routes(source, target)
+
+    def _numbers(self, source: Int64s, target: Int64s) -> NDArray[np.uint64]:
+        """A random number for each pair, the same whatever else is sent."""
+        pair = source.astype(np.uint64) * np.uint64(self._topology.node_count) + target.astype(np.uint64)
+        return mixed(pair ^ self._key)
