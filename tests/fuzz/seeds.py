@@ -47,7 +47,7 @@ export groups.yaml loggop.yaml out.goal -P 4 --effects none
 show groups.yaml --latex
 show together.yaml
 sweep groups.yaml together.yaml --over n=50,100 --over P=2,4 --reading both --json-lines -j 1
-sweep small.yaml links.yaml --over P=4,8 --set nodes=P --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
+sweep small.yaml links.yaml --over P=4,8 --set nodes=P --set network.topology.dims=2 --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
 simulate ring.goal loggop.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json
