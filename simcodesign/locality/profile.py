@@ -9,6 +9,7 @@ IBM Systems Journal 9, 1970), so that one histogram holds the hits of all sizes.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,6 +60,10 @@ class StackDistanceProfile:
         object.__setattr__(self, "count", _read_only(_numbers("count of a profile", self.count)))
         object.__setattr__(self, "cold", float(_numbers("cold of a profile", self.cold)))
         object.__setattr__(self, "line_bytes", line_size(self.line_bytes))
+        if self.cold > sys.float_info.max / self.line_bytes:
+            raise InputError(
+                "cold of a profile", value=self.cold, allowed="as many lines as have a finite size in bytes"
+            )
         if self.distance.ndim != 1 or self.distance.shape != self.count.shape:
             shapes = (self.distance.shape, self.count.shape)
             raise InputError("shapes of distance and count", value=shapes, allowed="two lists of equal length")

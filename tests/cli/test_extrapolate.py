@@ -122,6 +122,7 @@ def test_no_ladder_is_said(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--on", "2,4,8", "--target", "P=32", "--seeds", "9" * 30), "'--seeds'"),
         (("--on", "2,4", "--target", "P=32"), "numbers of processes to profile"),
         (("--on", "2,x,8", "--target", "P=32"), "--on: not numbers of processes"),
         (("--on", "2,4,8", "--target", "P=8"), "a target that is profiled"),

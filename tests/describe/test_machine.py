@@ -598,6 +598,10 @@ def test_capacity_beside_latency_and_caches() -> None:
         ("memory: {capacity: 24 s}", "size"),
         ("memory: {capacity: 24 GB, latency: 80 ns}", "bandwidth"),
         ("memory: {capacity: 24 GB, line: 64 B}", "latency"),
+        (
+            "memory: {latency: 80 ns, per_byte: 0}\ncaches: {L0.5: {size: 32 KiB, latency: 1 ns, per_byte: 1 ns/B}}",
+            r"m.yaml:11: caches\.L0\.5: the name of a cache",
+        ),
         ("memory: {capacity: 24 GB}\ncaches: {L1: {size: 32 KiB, latency: 1 ns}}", "latency"),
     ],
 )

@@ -179,6 +179,7 @@ def test_arrays_are_the_profiles_own() -> None:
         (([1], [math.inf]), "got inf"),
         (([1], ["a"]), "numbers of 0 or more"),
         (([1], [1], -1), "cold of a profile, got -1.0"),
+        (([1], [1], 1e308), "cold of a profile, got 1e+308"),
         (([1], [1], 0, 48), "line_bytes of a profile, got 48 (allowed: a power of two"),
         (([1], [1], 0, 0), "got 0"),
         (([1], [1], 0, 64.0), "got 64.0"),

@@ -24,7 +24,9 @@ class ExtrapolateOptions:
             "messages grow. Repeatable.",
         ),
     ]
-    seeds: Annotated[int, Option(metavar="N", min=1, help="How often all is repeated, with other draws.")] = 5
+    seeds: Annotated[
+        int, Option(metavar="N", min=1, max=10_000, help="How often all is repeated, with other draws.")
+    ] = 5
     further: Annotated[
         str | None,
         Option(

@@ -48,6 +48,8 @@ def capacity_from(items: Mapping[str, Entry]) -> float | None:
 
 
 def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
+    if "." in name:
+        raise InputError("the name of a cache", entry.place, value=name, allowed="a name without dots")
     items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte"), ("size", "latency"))
     ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
     latency_s, clock_hz = _latency(name, items["latency"], processor)
