@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 from hypothesis import settings
 
+from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.engine import selection
 from tests import MOST_PARAMETERS, ROOT, THOROUGH, examples
 
 # No deadline: the time of a single example says more about the machine's load than about the code.
@@ -60,3 +63,14 @@ def papers() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the tables of the papers in ../shared/papers/data, beside the checkout")
     return folder
+
+
+@pytest.fixture(scope="module")
+def quick_engine() -> Iterator[None]:
+    """In ``make test-all`` ``auto`` is the compiled engine, however small the Plan: many thousand runs of a module take a
+    third of the time. That both engines give the same is tested elsewhere; the ordinary suite keeps to what users get.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if THOROUGH and HAVE_NUMBA:
+            patch.setattr(selection, "SIMPY_UP_TO", 0)
+        yield

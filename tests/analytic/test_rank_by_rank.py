@@ -21,6 +21,8 @@ from tests import examples
 from tests.builders import machine, network, workload
 from tests.oracles.messages.loggopsim import as_std_sort
 
+pytestmark = pytest.mark.usefixtures("quick_engine")
+
 #: Rounding of sums of a few hundred times.
 ROUNDING = 1e-12
 #: Whole nanoseconds and picoseconds a byte, so that what comes at the same time in theory does so in the simulation.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine
 from simcodesign.aspen.timing import run_time
 from simcodesign.core.errors import InputError
+from tests.hanging import no_hang
 
 MACHINE = """param clock = 1 in 1 .. 2
 machine M { socket [2] S  socket [1] T }
@@ -211,10 +211,9 @@ def test_imports_and_their_names(tmp_path: Path) -> None:
 def test_fifty_megabytes_of_nested_braces(tmp_path: Path, opening: str, place: str) -> None:
     path = tmp_path / "deep.aspen"
     path.write_bytes(opening.encode() * (50_000_000 // len(opening)))
-    start = time.process_time()
-    text = refused(lambda: load_application(path))
+    with no_hang():
+        text = refused(lambda: load_application(path))
     assert text == f"{path}{place}: brackets nested too deeply (allowed: up to 64 levels)"
-    assert time.process_time() - start < 2
 
 
 TOO_LONG = ": model too long, got 50000000 (allowed: 500000 bytes with all includes)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.yaml import tree as yaml_tree
 from simcodesign.describe.yaml.tree import Entry, merged, nested, parse_yaml, read_yaml
+from tests.hanging import no_hang
 
 
 def read(text: str) -> Entry:
@@ -332,25 +332,21 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_refused_at_once(name: str) -> None:
-    start = time.process_time()
-    error = problem(BOMBS[name])
-    assert time.process_time() - start < 2
+    with no_hang():
+        error = problem(BOMBS[name])
     assert len(str(error)) < 1000
 
 
 def test_as_much_as_is_allowed_is_quick() -> None:
-    start = time.process_time()
-    entry = read("\n".join(f"k{number}: 1" for number in range(yaml_tree.MAX_ENTRIES // 2 - 10)))
+    with no_hang():
+        entry = read("\n".join(f"k{number}: 1" for number in range(yaml_tree.MAX_ENTRIES // 2 - 10)))
     assert len(entry.mapping()) == yaml_tree.MAX_ENTRIES // 2 - 10
-    assert time.process_time() - start < 2
 
 
 def test_a_long_number_is_no_trouble() -> None:
-    start = time.process_time()
-    with pytest.raises(InputError, match="too large") as caught:
+    with no_hang(), pytest.raises(InputError, match="too large") as caught:
         at(read("x: " + "1" * 1_000_000), "x").number()
     assert len(str(caught.value)) < 200
-    assert time.process_time() - start < 2
 
 
 # --- Files -------------------------------------------------------------------------------------------------

@@ -9,14 +9,12 @@ import os
 import random
 import re
 import resource
-import signal
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -26,6 +24,7 @@ from simcodesign.generate import lower
 from simcodesign.studies.sweep import executors
 from tests.fuzz.mutations import changed_file, changed_words
 from tests.fuzz.seeds import SHIPPED, command_lines, shipped
+from tests.hanging import HangError, no_hang
 
 STATUSES = (0, 1, 2, 130, 141)
 #: CPU seconds that a case may take.
@@ -49,10 +48,6 @@ class Case:
     words: list[str]
     files: Mapping[str, bytes]
     changed: tuple[str, ...]
-
-
-class HangError(BaseException):
-    """Raised in whatever runs too long; no Exception, so that nothing takes it for an error of its own."""
 
 
 def case(number: int, inputs: Mapping[str, bytes]) -> Case:
@@ -109,7 +104,6 @@ def limits() -> Iterator[None]:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + LIMIT_BYTES, hard))
-    before = signal.signal(signal.SIGPROF, _too_long)
     spare_bytes = float(MOST_OPERATIONS * lower.BYTES_PER_OPERATION)
     try:
         with (
@@ -120,12 +114,7 @@ def limits() -> Iterator[None]:
             warnings.simplefilter("error", RuntimeWarning)
             yield
     finally:
-        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _too_long(_: int, frame: FrameType | None) -> None:
-    raise HangError("".join(traceback.format_stack(frame)[-6:]))
 
 
 @dataclass(frozen=True)
@@ -146,15 +135,18 @@ def run(one: Case, folder: Path) -> Outcome:
     os.chdir(folder)
     status = None
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
-            signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+            no_hang(LIMIT_S),
+        ):
             status = cli.main(one.words)
     except HangError as error:
         err.write(f"took more than {LIMIT_S:g} CPU seconds\n{error}")
     except BaseException:
         err.write(traceback.format_exc())
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
         os.chdir(back)
     return Outcome(status, out.getvalue(), err.getvalue())
 

@@ -156,7 +156,15 @@ def _not_yaml(error: yaml.YAMLError, text: str, place: Place) -> InputError:
     line = text.split("\n")[mark.line : mark.line + 1]
     if line and line[0][mark.column : mark.column + 1] == "\t":
         problem = "a tab, where only spaces may stand"
-    return InputError(f"not YAML: {problem}", Place(place.file, _line(mark.line, place.path), place.path))
+    here = Place(place.file, _line(mark.line, place.path), place.path)
+    # PyYAML from 6.0.4 on has a limit of its own, and reads so far ahead in flow style that it meets its own first.
+    if "nesting depth" in str(problem):
+        return _nested_too_deeply(here)
+    return InputError(f"not YAML: {problem}", here)
+
+
+def _nested_too_deeply(place: Place) -> InputError:
+    return InputError(f"nested more than {MAX_DEPTH} deep", place)
 
 
 def _line(index: int, path: str) -> int | None:
@@ -214,7 +222,7 @@ def _build(events: Iterator[yaml.Event], file: str, path: str) -> Entry | None:
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             _refuse(event, place)
             if len(stack) >= MAX_DEPTH:
-                raise InputError(f"nested more than {MAX_DEPTH} deep", place)
+                raise _nested_too_deeply(place)
             stack.append(_Open(place, isinstance(event, yaml.MappingStartEvent)))
             continue
         if isinstance(event, yaml.ScalarEvent):
@@ -276,7 +284,7 @@ def nested(values: Mapping[str, object], file: str) -> Entry:
         if not all((*outer, last)):
             raise InputError("not the path of a key", Place(file), value=path, allowed="names joined by dots")
         if len(outer) >= MAX_DEPTH:
-            raise InputError(f"nested more than {MAX_DEPTH} deep", place)
+            raise _nested_too_deeply(place)
         here = root
         for name in outer:
             entry = here.setdefault(name, Entry({}, place))
