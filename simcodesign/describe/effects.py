@@ -44,8 +44,9 @@ def _uses_resources(workload: Any, machine: Any) -> bool:
 
 
 def _is_uneven(workload: Any, machine: Any) -> bool:
-    """Uneven shares of computation, slow nodes."""
-    return bool(workload.imbalance_model) or bool(machine.noise_model.slow_nodes)
+    """Uneven shares of computation, processors of several speeds, slow nodes."""
+    slow = bool(machine.noise_model.slow_nodes) or machine.processor.speeds_differ
+    return bool(workload.imbalance_model) or slow
 
 
 def _is_randomly_uneven(workload: Any, machine: Any) -> bool:
@@ -142,8 +143,8 @@ SHIPPED = (
     Effect(
         "imbalance",
         "uneven shares of computation, and slow nodes (imbalance)",
-        "the ranks' shares of the computation differ (`imbalance:` of the workload), some nodes are slow "
-        "(`noise.slow_nodes` of the machine)",
+        "the ranks' shares of the computation differ (`imbalance:` of the workload), processors have speeds of their "
+        "own (`processor.speeds` of the machine), some nodes are slow (`noise.slow_nodes`)",
         acts_on=_is_uneven,
         random_on=_is_randomly_uneven,
         changes_work=True,

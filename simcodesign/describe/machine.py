@@ -45,7 +45,7 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_sharing,
 )
 from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
-from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures
@@ -107,6 +107,7 @@ class Machine:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
             self._check_slow_nodes()
+            check_speeds(self.processor, self.nodes, self.processors_per_node, self.place)
 
     def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
@@ -305,6 +306,14 @@ class Machine:
         place = np.empty(ranks, np.int64)
         place[order] = np.arange(ranks) - np.repeat(first, counts)
         return place
+
+    def speed_of(self, ranks: int) -> NDArray[np.float64] | None:
+        """Speed of the processor of every rank 0..ranks-1, by the rate: shape (ranks,); None where all are alike."""
+        if not self.processor.speeds_differ:
+            return None
+        speeds = np.asarray(self.processor.speeds)
+        parts = len(speeds) // self.nodes
+        return speeds[self.node_of(ranks) * parts + self.place_of(ranks) * parts // self.processors_per_node]
 
     @property
     def processors_per_socket(self) -> int:

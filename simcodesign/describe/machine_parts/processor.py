@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+
+#: Speeds below and above which a processor cannot be, by the rate of the machine.
+SPEED_RANGE = (1e-6, 1e6)
 
 
 @dataclass(frozen=True)
 class Processor:
     """``rate_flop_per_s`` prices operations; ``clock_hz`` and ``cycles_per_instruction`` price instructions. A rank
-    that computes draws ``dynamic_power_w``."""
+    that computes draws ``dynamic_power_w``.
+
+    ``speeds``: how fast processors compute, by the rate and the clock that stand here: one number for each node, or for
+    each of the equal parts that every node is divided into (sockets, processors), node after node. None: all alike.
+    Forecasts look at the rate and the clock alone; the effect ``imbalance`` has the speeds.
+    """
 
     rate_flop_per_s: FloatOrArray
     clock_hz: FloatOrArray | None = None  # only a demand in instructions needs it
     cycles_per_instruction: FloatOrArray = 1.0
     dynamic_power_w: FloatOrArray | None = None
+    speeds: tuple[float, ...] | None = None
+
+    @property
+    def speeds_differ(self) -> bool:
+        """Whether some processor is faster or slower than the rate says."""
+        return self.speeds is not None and any(speed != 1 for speed in self.speeds)
+
+
+def check_speeds(processor: Processor, nodes: int, per_node: int, place: Place) -> None:
+    """InputError unless there is a speed for every node, or for every one of equal parts of all nodes, in range."""
+    if processor.speeds is None:
+        return
+    low, high = SPEED_RANGE
+    for speed in processor.speeds:
+        if not low <= speed <= high:
+            raise InputError("a speed of processors", place, value=speed, allowed=f"{low:g} to {high:g} times the rate")
+    count = len(processor.speeds)
+    if count % nodes or (nodes * per_node) % count or not count:
+        parts = " or ".join(str(nodes * each) for each in range(1, per_node + 1) if per_node % each == 0)
+        raise InputError("number of speeds of processors", place, value=count, allowed=parts)

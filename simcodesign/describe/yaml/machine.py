@@ -9,7 +9,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.nodes_by_ranks import AS_RANKS, NodesByRanks
-from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
@@ -51,8 +51,8 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     check_format(items["simcodesign"])
     follows = _nodes_by_ranks(items, folder)
     nodes = MAX_HOSTS if follows else items["nodes"].whole(low=1)
-    processor = _processor(items["processor"])
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
+    processor = _processor(items["processor"], None if follows else nodes, per_node)
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
@@ -97,11 +97,17 @@ def check_format(entry: Entry) -> None:
         raise entry.error("unknown format version", str(FORMAT))
 
 
-def _processor(entry: Entry) -> Processor:
-    values = constants_from(entry, "processor")
+def _processor(entry: Entry, nodes: int | None, per_node: int) -> Processor:
+    values = constants_from(entry, "processor", ("speeds",))
     if "rate_flop_per_s" not in values:
         raise InputError("'rate' is missing", entry.place)
-    return Processor(**values)
+    listed = entry.mapping().get("speeds")
+    speeds = None if listed is None else tuple(item.quantity("count") for item in listed.sequence())
+    if listed is not None and nodes is None:
+        raise listed.error("speeds of nodes, where nodes are as many as the ranks need", "a number of nodes")
+    if listed is not None and nodes is not None:
+        check_speeds(Processor(values["rate_flop_per_s"], speeds=speeds), nodes, per_node, listed.place)
+    return Processor(**values, speeds=speeds)
 
 
 def _disk(entry: Entry, nodes: int) -> Disk:

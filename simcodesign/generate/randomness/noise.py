@@ -1,7 +1,7 @@
 """Randomness applied to the durations of a Plan: imbalance and slow nodes, demands that vary, noise, bursts.
 
-A computation has its rank's share, its node's slowness, the factor of its demand, then that of the noise; other
-operations have those of these that are theirs. Bursts add to what comes out.
+A computation has its rank's share, its processor's speed, its node's slowness, the factor of its demand, then that of
+the noise; other operations have those of these that are theirs. Bursts add to what comes out.
 
 Every factor has its place in a stream named after its phase, in the order of ranks and of their operations. So a phase
 alone has the same factors as within its program; and so have two machines, whatever their constants are: repetition k
@@ -30,7 +30,13 @@ from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, SEND, WRITE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.plan import NONE, LogGOPS, Plan, Routes
-from simcodesign.generate.randomness.random_streams import imbalance_shares, random_factors, slow_factors, stream
+from simcodesign.generate.randomness.random_streams import (
+    imbalance_shares,
+    random_factors,
+    slow_factors,
+    speed_factors,
+    stream,
+)
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -100,7 +106,12 @@ def apply_randomness(
     if not {"imbalance", "noise"} & {*effects}:
         return None
     computes = np.flatnonzero(plan.kind == COMPUTE)
-    for every in (imbalance_shares(design_point, effects, seed), slow_factors(design_point, effects, seed)):
+    of_ranks = (
+        imbalance_shares(design_point, effects, seed),
+        speed_factors(design_point, effects),
+        slow_factors(design_point, effects, seed),
+    )
+    for every in of_ranks:
         if every is not None:
             plan.duration_s[computes] *= every[plan.rank[computes]]
     if "noise" not in effects:

@@ -70,6 +70,12 @@ def imbalance_shares(design_point: DesignPoint, effects: Collection[str], seed: 
     return random_factors(uneven.distribution, generator, int(node.max()) + 1)[node]
 
 
+def speed_factors(design_point: DesignPoint, effects: Collection[str]) -> Floats | None:
+    """(P,) the factor of every rank on the time of its computations by its speed, None where all are alike."""
+    speed = design_point.machine.speed_of(design_point.ranks) if "imbalance" in effects else None
+    return None if speed is None else 1 / speed
+
+
 def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations that comes of slow nodes, None without any."""
     slow = design_point.machine.noise_model.slow_nodes

@@ -111,6 +111,9 @@ def _node_rows(machine: Machine) -> Rows:
             amount_text(processor.cycles_per_instruction, "count"),
         )
         yield "clock", f"{clock}, {cycles} cycles per instruction"
+    if processor.speeds is not None:
+        low, high = min(processor.speeds), max(processor.speeds)
+        yield "speeds by that rate", f"{low:.4g} to {high:.4g}, of {len(processor.speeds):,} parts of the nodes"
     mapping = machine.mapping
     yield "mapping of ranks", f"nodes {', '.join(map(str, mapping))}" if isinstance(mapping, tuple) else str(mapping)
     if isinstance(machine.noise, Noise):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from simcodesign.core.errors import InputError
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Noise
@@ -28,6 +30,8 @@ def spread_changes(scenario: Scenario, factor: float) -> Iterator[Change]:
         slow = replace(noise.slow_nodes, factor=1 + (noise.slow_nodes.factor - 1) / factor)
         less = partial(_with_noise, replace(noise, slow_nodes=slow))
         yield Change("noise.slow_nodes", "noise", less, effects=("imbalance",))
+    if scenario.machine.processor.speeds_differ:
+        yield Change("processor.speeds", "processor", partial(_nearer_speeds, factor), effects=("imbalance",))
     if noise.bursts:
         bursts = replace(noise.bursts, length_s=noise.bursts.length_s / factor)
         yield Change("noise.bursts", "noise", partial(_with_noise, replace(noise, bursts=bursts)), effects=("noise",))
@@ -43,6 +47,15 @@ def _less_noise(part: str, factor: float, scenario: Scenario) -> Scenario:
     noise = scenario.machine.noise_model
     less: dict[str, Any] = {part: narrower(noise.parts[part], factor)}
     return _with_noise(replace(noise, **less), scenario)
+
+
+def _nearer_speeds(factor: float, scenario: Scenario) -> Scenario:
+    """Speeds that differ less from their mean, which is the same: of the times of the same work, not of the speeds."""
+    machine = scenario.machine
+    slowness = 1 / np.asarray(machine.processor.speeds)
+    nearer = 1 / (slowness.mean() + (slowness - slowness.mean()) / factor)
+    processor = replace(machine.processor, speeds=tuple(nearer.tolist()))
+    return replace(scenario, machine=replace(machine, processor=processor))
 
 
 def _with_noise(noise: Noise, scenario: Scenario) -> Scenario:
