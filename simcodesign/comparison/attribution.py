@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,30 @@ def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
     gap = sum(changes)
     is_gap = abs(gap) > least_s  # changes may cancel but for rounding
     return [(change, change / gap if is_gap else float("nan")) for change in changes]
+
+
+#: The last step of a ladder where a time was measured.
+UNEXPLAINED = "not explained"
+
+
+@dataclass(frozen=True)
+class LadderStep:
+    """One step of a ladder that goes beyond the simulation, or begins before the forecast: ``time_s`` after it, what it
+    adds, and its share of the whole gap (nan when there is none)."""
+
+    step: str
+    time_s: float
+    change_s: float
+    share: float
+
+
+def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | None) -> tuple[LadderStep, ...]:
+    """A ladder from a time through others, by their names, to what was measured, if anything was."""
+    ends_s = {**times_s, **({} if measured_s is None else {UNEXPLAINED: measured_s})}
+    changes = changes_of([start_s, *ends_s.values()])
+    return tuple(
+        LadderStep(step, time_s, *change) for (step, time_s), change in zip(ends_s.items(), changes, strict=True)
+    )
 
 
 @dataclass(frozen=True)

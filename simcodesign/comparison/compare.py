@@ -10,17 +10,19 @@ import numpy as np
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import message_assumptions
-from simcodesign.comparison.attribution import DemandGap, gaps_by_demand, relative_error
+from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
-from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas, measured_at
+from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
+from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at
+from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.effects import changing_effects
-from simcodesign.describe.formulas.formula import MeasuredTimes
+from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
@@ -46,6 +48,8 @@ class Comparison(PlainResult):
     formulas: tuple[FormulaComparison, ...] = ()
     #: What was measured at this design point, as far as given.
     measured: MeasuredTimes | None = None
+    #: The ladder that goes on to the measured total, with shares of the whole gap; empty where no total was measured.
+    measured_ladder: tuple[LadderStep, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -57,6 +61,19 @@ class Comparison(PlainResult):
         """Signed error of the forecast against the simulation: negative when the forecast is too low. Of the makespan,
         or of the response time of an open stream."""
         return relative_error(float(self.forecast.headline_s), float(self.simulation.headline_s))
+
+    @property
+    def measured_errors(self) -> dict[str, float]:
+        """Signed errors of both readings against the measured total; empty where none was measured."""
+        if self.measured is None or self.measured.total_s is None:
+            return {}
+        sides = {"forecast": self.forecast, "simulation": self.simulation}
+        return {name: relative_error(float(it.headline_s), self.measured.total_s) for name, it in sides.items()}
+
+    @property
+    def not_explained(self) -> LadderStep | None:
+        """The last step of the ladder to the measured total: what no effect explains; None where there is none."""
+        return self.measured_ladder[-1] if self.measured_ladder else None
 
     @property
     def difference_s(self) -> float:
@@ -156,7 +173,8 @@ class Comparison(PlainResult):
             "waiting_by_demand",
             ladder="rungs",
         )
-        shown |= {name: it for name in ("formulas", "measured") if (it := getattr(self, name))}
+        shown |= {name: it for name in ("formulas", "measured", "measured_ladder") if (it := getattr(self, name))}
+        shown |= {"measured_errors": errors} if (errors := self.measured_errors) else {}
         return shown | {"components": self.component_rows()}
 
     def __str__(self) -> str:
@@ -175,6 +193,7 @@ def compare(
     parameters: Mapping[str, object] | None = None,
     *,
     formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
     timeline: bool = False,
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
@@ -188,11 +207,15 @@ def compare(
     expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
     are names of a formula and which returns seconds. Those of the workload are compared too.
 
+    ``measured``: times that were measured, with their spread; those that hold at this design point stand beside both
+    readings, and the ladder goes on to them.
+
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do, and InputError for formulas
     with unknown names and with terms that are not seconds.
     """
     experiment = Experiment.of(workload, machine, parameters, **options)
     given = given_formulas(formulas)
+    given = replace(given, measured=(*given_measurements(measured), *given.measured))
     return compare_experiment(experiment, given, timeline=timeline, on_progress=on_progress)
 
 
@@ -216,7 +239,10 @@ def compare_experiment(
 
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
-    rungs, point, whole = rungs_of(forecasted, simulations, chosen), experiment.point, scenario.phases is None
+    point, whole = experiment.point, scenario.phases is None
     measured = measured_at((*given.measured, *point.workload.measured), point) if whole else None
+    rungs = rungs_of(forecasted, simulations, chosen)
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
-    return Comparison(forecasted, rungs, assumptions, formulas, measured)
+    return Comparison(
+        forecasted, rungs, assumptions, formulas, measured, ladder_to_measured(forecasted, rungs, measured)
+    )

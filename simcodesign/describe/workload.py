@@ -15,7 +15,8 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, c
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
-from simcodesign.describe.formulas.formula import Formula, MeasuredTimes
+from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.groups import GROUP_NAMES, check_group
 from simcodesign.describe.programs.overlap import check_starts, has_overlap

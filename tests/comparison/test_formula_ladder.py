@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.attribution import UNEXPLAINED, relative_error
 from simcodesign.comparison.compare import compare
 from simcodesign.comparison.effects import WAITING
-from simcodesign.comparison.formulas.ladder import LEFT_OUT, UNEXPLAINED
+from simcodesign.comparison.formulas.ladder import LEFT_OUT
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.to_json import to_json

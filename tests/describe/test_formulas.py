@@ -9,8 +9,9 @@ import pytest
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.dimension import dimension_of_unit
 from simcodesign.describe.constants import CONSTANTS
-from simcodesign.describe.formulas.formula import Formula, MeasuredTimes
+from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.formulas.symbols import SYMBOLS, constant_dimension
+from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.formulas import load_formulas
 from tests.builders import workload
@@ -114,7 +115,7 @@ def test_in_python() -> None:
     with pytest.raises(InputError, match="no time was measured"):
         MeasuredTimes()
     with pytest.raises(InputError):
-        MeasuredTimes(float("nan"))
+        MeasuredTimes(MeasuredValue(float("nan")))
 
 
 def test_units_of_symbols_are_those_of_the_constants_behind_them() -> None:
@@ -125,3 +126,23 @@ def test_units_of_symbols_are_those_of_the_constants_behind_them() -> None:
         assert symbol.dimension == (constant**-1 if symbol.meaning.endswith(f"1/{symbol.path}") else constant), name
         assert symbol.value({symbol.path: 4.0}) == (0.25 if "1/" in symbol.meaning else 4.0)
         assert (dimension_of_unit(symbol.unit) is None) == (symbol.unit == "")
+
+
+def test_a_measured_time_with_its_spread(tmp_path: Path) -> None:
+    path = tmp_path / "f.yaml"
+    spread = "{value: 2 ms, low: 1.5 ms, high: 4 ms, n: 9}"
+    text = f"measured: {{total: {spread}, phases: {{a: 1 ms}}, interval: quartiles}}\nformulas: {{a: t_s}}\n"
+    path.write_text(text, encoding="utf-8")
+    (one,) = load_formulas(path).measured
+    assert one.total == MeasuredValue(2e-3, 1.5e-3, 4e-3, 9, "quartiles")
+    assert one.phases == {"a": MeasuredValue(1e-3)}
+    for wrong in (
+        spread.replace("low: 1.5 ms, ", ""),
+        spread.replace("4 ms", "1.9 ms"),
+        spread.replace("9", "0"),
+        spread.replace("1.5 ms", "-1 ms"),
+        spread.replace("value: 2 ms, ", ""),
+    ):
+        path.write_text(text.replace(spread, wrong), encoding="utf-8")
+        with pytest.raises(InputError):
+            load_formulas(path)

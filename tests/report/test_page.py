@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -22,10 +23,13 @@ from rich.console import Console
 
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import to_json
 from simcodesign.core.units import parse_quantity
+from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.progress import case_progress
 from simcodesign.report.validation import page as pages
+from simcodesign.report.validation.measured import measured_summary
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables, shown_point
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
@@ -96,6 +100,24 @@ def cases() -> list[Case]:
             lambda: Readings(simulation={"far": 1e-3, "near": 2.2e-6, "next": 4.5e-6}),
             parameters={"network.hop_latency": 4e-8, "train": 104.0},
         ),
+        Case(
+            "paper/measured",
+            "A machine took that long.",
+            "Logbook",
+            "s",
+            {64: 2e-3, 128: 4e-3, 256: 9e-3},
+            Tolerance("A share of what was measured.", relative=0.5),
+            "both",
+            lambda: Readings(
+                {64: 2e-3, 128: 3e-3, 256: 5e-3}, {64: 2e-3, 128: 5e-3, 256: 8e-3}, formula={64: 1e-3, 256: 3e-3}
+            ),
+            axis="bytes",
+            measured={
+                64: MeasuredValue(2e-3, 1.8e-3, 2.5e-3, 10, "quartiles"),
+                128: MeasuredValue(4e-3, 3e-3, 5e-3, 20, "quartiles"),
+                256: MeasuredValue(9e-3),
+            },
+        ),
         made("paper/drawn", {"x": 1.0}, Readings({"x": 1.0}, {"x": 1.0}, plot=lambda axes: axes.plot([1, 2], [3, 4]))),
     ]
 
@@ -160,7 +182,7 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutc
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
     assert (
-        "6 of 10 cases reproduced; source inconsistent: 1, not recoverable: 1, not reproduced: 0, differs: 2" in visible
+        "7 of 11 cases reproduced; source inconsistent: 1, not recoverable: 1, not reproduced: 0, differs: 2" in visible
     )
 
 
@@ -220,6 +242,37 @@ def test_headings_labels_and_links(text: str) -> None:
             if target and not target.startswith("data:"):
                 assert target.removeprefix("#") in ids
     assert all(attributes.get("alt") for tag, attributes in elements.tags if tag == "img")
+
+
+def test_measured_values_stand_with_their_spread_and_all_errors(text: str, outcomes: list[CaseOutcome]) -> None:
+    visible = Elements(text).visible
+    minus = "\N{MINUS SIGN}"
+    assert (
+        "64 2 (1.8 to 2.5) 1 2 2 \N{MINUS SIGN}50 % 0 0 0 0 reproduced "
+        f"128 4 (3 to 5) \N{EN DASH} 3 5 \N{EN DASH} {minus}25 % +25 % {minus}1"
+    ) in visible
+    assert f"256 9 3 5 8 {minus}67 % {minus}44 % {minus}11 % 1" in visible
+    assert "in brackets: quartiles; 10 to 20 measurements behind each value" in visible
+    (outcome,) = [one for one in outcomes if one.name == "paper/measured"]
+    (last,) = to_json(outcome)["points"][-1:]
+    assert (last["measured"], last["not_explained"]) == ({"value": 9e-3}, pytest.approx(1e-3))
+    assert last["measured_errors"] == pytest.approx({"formula": -2 / 3, "forecast": -4 / 9, "simulation": -1 / 9})
+    assert not {"measured", "formula"} & to_json(outcomes[0])["points"][0].keys()
+    (table,) = measured_summary(outcomes)
+    console = Console(width=120, file=io.StringIO())
+    console.print(table)
+    (row,) = [line for line in console.file.getvalue().splitlines() if "paper/measured" in line]  # type: ignore[attr-defined]
+    assert row.split() == ["paper/measured", "3", "58", "%", "25", "%", "11", "%", "+25", "%"]
+
+
+def test_a_ladder_goes_on_to_what_was_measured() -> None:
+    seen = MeasuredTimes(MeasuredValue(1e-3), machine="mesh-256")
+    comparison = compare("burst", "mesh-256", {"P": 16}, effects="hops,links", measured=seen)
+    case = made("paper/ladder", {"x": 1.0}, Readings({"x": 1.0}, {"x": 1.0}, ladders={"16 ranks": comparison}))
+    (shown,) = outcome_of(case, case.measure()).ladders  # type: ignore[misc]
+    assert (shown.steps[-1].effect, shown.steps[-1].simulated_s) == ("not explained", 1e-3)
+    assert shown.start_s + math.fsum(step.change_s for step in shown.steps) == pytest.approx(1e-3)
+    assert math.fsum(step.share for step in shown.steps) == pytest.approx(1)
 
 
 def test_many_points_are_folded_up(text: str) -> None:

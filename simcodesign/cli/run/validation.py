@@ -9,6 +9,7 @@ from simcodesign.cli.commands.validation import ValidateOptions
 from simcodesign.cli.options import usable_cpus
 from simcodesign.report.common.progress import case_progress
 from simcodesign.report.common.terminal import complain, print_all, write, write_json
+from simcodesign.report.validation.measured import measured_summary
 from simcodesign.report.validation.page import write_page
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables
@@ -29,7 +30,7 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
     if options.as_json:
         write_json(_answer(outcomes))
     else:
-        print_all(outcome_tables(outcomes))
+        print_all([*outcome_tables(outcomes), *measured_summary(outcomes)])
     if options.report:
         write_page(outcomes, options.report, dated=options.dated)
         (complain if options.as_json else write)(f"report: {options.report}" + ("" if options.as_json else "\n"))

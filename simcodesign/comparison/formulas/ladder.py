@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.attribution import changes_of, relative_error
+from simcodesign.comparison.attribution import LadderStep, relative_error, steps_to
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.terms import LeftOut, left_out
 from simcodesign.comparison.formulas.values import (
@@ -18,28 +17,14 @@ from simcodesign.comparison.formulas.values import (
     formula_values,
     total_counts,
 )
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.formulas.formula import MeasuredTimes, check_phases
+from simcodesign.describe.measured.times import MeasuredTimes
 
-#: First rung of a formula's ladder, and the last one where a time was measured.
+#: First rung of a formula's ladder.
 LEFT_OUT = "left out of the formula"
-UNEXPLAINED = "not explained"
-#: A measured time holds at values that differ by no more, as a share.
-_SAME_VALUE = 1e-9
-
-
-@dataclass(frozen=True)
-class FormulaRung:
-    """One step from a formula to the simulation, and to what was measured: ``time_s`` after it, what it adds, and its
-    share of the whole gap (nan when there is none)."""
-
-    step: str
-    time_s: float
-    change_s: float
-    share: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +36,7 @@ class FormulaComparison:
     values: FormulaValues
     given: bool
     left_out: LeftOut
-    rungs: tuple[FormulaRung, ...]
+    rungs: tuple[LadderStep, ...]
     simulated_s: float
     measured_s: float | None
 
@@ -119,36 +104,14 @@ def _compared(
     measured: MeasuredTimes | None,
 ) -> FormulaComparison:
     measured_s = None if measured is None else measured.total_s
-    steps: tuple[FormulaRung, ...] = ()
+    steps: tuple[LadderStep, ...] = ()
     if values.total_s is not None and np.isfinite(values.total_s):
         steps = _steps(float(values.total_s), forecast, rungs, measured_s)
     simulated_s = float(rungs[-1].simulation.headline_s)
     return FormulaComparison(values, is_given, left_out(values, point, forecast), steps, simulated_s, measured_s)
 
 
-def _steps(
-    total_s: float, forecast: Result, rungs: Sequence[Rung], measured_s: float | None
-) -> tuple[FormulaRung, ...]:
+def _steps(total_s: float, forecast: Result, rungs: Sequence[Rung], measured_s: float | None) -> tuple[LadderStep, ...]:
     times = {LEFT_OUT: float(forecast.headline_s)}
     times |= {rung.effect: float(rung.simulation.headline_s) for rung in rungs}
-    if measured_s is not None:
-        times[UNEXPLAINED] = measured_s
-    changes = changes_of([total_s, *times.values()])
-    return tuple(
-        FormulaRung(step, time_s, *change) for (step, time_s), change in zip(times.items(), changes, strict=True)
-    )
-
-
-def measured_at(several: Sequence[MeasuredTimes], point: DesignPoint) -> MeasuredTimes | None:
-    """The first of measured times that hold at a single design point; None if none does. InputError for a value of
-    what the workload has not."""
-    here = {name: float(np.asarray(value).item()) for name, value in point.values.items()}
-    for one in several:
-        for name in one.at.keys() - here.keys():
-            what = "measured at a value of an unknown name"
-            raise InputError(what, one.place, value=name, allowed=nearest(name, here))
-        same = all(math.isclose(here[name], value, rel_tol=_SAME_VALUE) for name, value in one.at.items())
-        if same and one.machine in ("", point.machine.name):
-            check_phases([one], point.workload.phases())
-            return one
-    return None
+    return steps_to(total_s, times, measured_s)

@@ -16,7 +16,8 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.unit_check import condition_units, seconds_of
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.formulas.formula import Formula, MeasuredTimes, check_components, check_phases
+from simcodesign.describe.formulas.formula import Formula, check_components, check_phases
+from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.yaml.formulas import load_formulas
 
 #: What a function in Python may return beside a number or an array: these, with seconds or mappings of them.
@@ -128,7 +129,7 @@ def formula_values(
     if isinstance(formula, PythonFormula):
         return _of_function(formula, point, whole_program)
     if whole_program:
-        check_phases([formula], point.workload.phases())
+        check_phases(formula.phases, point.workload.phases(), formula.place)
     valid, notes, reason = _validity(formula, point)
 
     def value(expression: Expression, phase: str | None = None) -> FloatOrArray:

@@ -1,4 +1,4 @@
-"""A formula that a user brings for the time of a workload, and times that were measured."""
+"""A formula that a user brings for the time of a workload."""
 
 from __future__ import annotations
 
@@ -54,30 +54,6 @@ class Formula:
         return shown | {key: text for key in ("source", "about") if (text := getattr(self, key))}
 
 
-@dataclass(frozen=True)
-class MeasuredTimes:
-    """Seconds that were measured: of the whole, of phases and of components, as far as known. ``at``: the values of
-    parameters, ``P`` among them, and ``machine`` the name of the machine, at which: a design point must have all of
-    these; any has an empty name."""
-
-    total_s: float | None = None
-    phases_s: Mapping[str, float] = field(default_factory=dict)
-    components_s: Mapping[str, float] = field(default_factory=dict)
-    at: Mapping[str, float] = field(default_factory=dict)
-    machine: str = ""
-    source: str = ""
-    about: str = ""
-    place: Place = field(default=Place(), compare=False)
-
-    def __post_init__(self) -> None:
-        if self.total_s is None and not self.phases_s and not self.components_s:
-            raise InputError("no time was measured", self.place, allowed="total, phases or components")
-        check_components(self.components_s, self.place)
-        for time_s in (self.total_s or 0.0, *self.phases_s.values(), *self.components_s.values()):
-            if not 0 <= time_s < float("inf"):
-                raise InputError("a measured time", self.place, value=time_s, allowed="0 or above")
-
-
 def check_components(components: Collection[str], place: Place) -> None:
     """InputError for a component of time that there is not."""
     for name in components:
@@ -85,9 +61,8 @@ def check_components(components: Collection[str], place: Place) -> None:
             raise InputError("no such component of time", place, value=name, allowed=nearest(name, COMPONENTS))
 
 
-def check_phases(given: Iterable[Formula | MeasuredTimes], phases: Collection[str]) -> None:
+def check_phases(given: Iterable[str], phases: Collection[str], place: Place) -> None:
     """InputError for a phase that the workload, which has these, has not."""
-    for one in given:
-        for name in one.phases if isinstance(one, Formula) else one.phases_s:
-            if name not in phases:
-                raise InputError("no such phase", one.place, value=name, allowed=nearest(name, phases))
+    for name in given:
+        if name not in phases:
+            raise InputError("no such phase", place, value=name, allowed=nearest(name, phases))

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.describe.formulas.formula import Formula, MeasuredTimes
+from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.resources import check_name
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 
 _FORMULA_KEYS = ("total", "phases", "components", "valid", "symbols", "word", "source", "about")
-_MEASURED_KEYS = ("total", "phases", "components", "at", "machine", "source", "about")
+_MEASURED_KEYS = ("total", "phases", "components", "interval", "at", "machine", "source", "about")
+#: Those of a measured time with its spread.
+_VALUE_KEYS = ("value", "low", "high", "n", "interval")
 _FILE_KEYS = ("simcodesign", "formulas", "measured")
 SUFFIXES = (".yaml", ".yml")
 #: ``name = expression``: a name before an expression of its own.
@@ -87,20 +90,32 @@ def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
 
 def _measured(entry: Entry) -> MeasuredTimes:
     items = entry.mapping(_MEASURED_KEYS)
+    interval = items["interval"].text() if "interval" in items else ""
 
-    def times(key: str) -> dict[str, float]:
-        return {name: _seconds(item) for name, item in items[key].mapping().items()} if key in items else {}
+    def values(key: str) -> dict[str, MeasuredValue]:
+        return {name: _value(item, interval) for name, item in items[key].mapping().items()} if key in items else {}
 
     return MeasuredTimes(
-        total_s=_seconds(items["total"]) if "total" in items else None,
-        phases_s=times("phases"),
-        components_s=times("components"),
+        total=_value(items["total"], interval) if "total" in items else None,
+        phases=values("phases"),
+        components=values("components"),
         at={name: item.number() for name, item in items["at"].mapping().items()} if "at" in items else {},
         machine=items["machine"].text() if "machine" in items else "",
         source=items["source"].text() if "source" in items else "",
         about=items["about"].text() if "about" in items else "",
         place=entry.place,
     )
+
+
+def _value(entry: Entry, interval: str) -> MeasuredValue:
+    """A time, or a mapping of it and its spread; ``interval`` is what the spread is where the mapping does not say."""
+    if not isinstance(entry.content, dict):
+        return MeasuredValue(_seconds(entry), place=entry.place)
+    items = entry.mapping(_VALUE_KEYS, ("value",))
+    low, high = (_seconds(items[key]) if key in items else None for key in ("low", "high"))
+    n = items["n"].whole(1) if "n" in items else None
+    words = items["interval"].text() if "interval" in items else interval
+    return MeasuredValue(_seconds(items["value"]), low, high, n, words if low is not None else "", entry.place)
 
 
 def _seconds(entry: Entry) -> float:

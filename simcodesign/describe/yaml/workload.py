@@ -8,7 +8,8 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cache_of, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
-from simcodesign.describe.formulas.formula import check_phases
+from simcodesign.describe.formulas.formula import Formula, check_phases
+from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
@@ -68,7 +69,9 @@ def workload_from(entry: Entry) -> Workload:
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
         measured=measured_from(items["measured"]) if "measured" in items else (),
     )
-    check_phases((*workload.formulas.values(), *workload.measured), workload.phases())
+    timed: list[Formula | MeasuredTimes] = [*workload.formulas.values(), *workload.measured]
+    for one in timed:
+        check_phases(one.phases, workload.phases(), one.place)
     return workload
 
 

@@ -113,15 +113,23 @@ def compared_requests(comparison: Comparison) -> list[RenderableType]:
 
 def ladder_table(comparison: Comparison) -> Table:
     """What each effect adds, switched on one after another."""
-    show = Seconds(float(rung.simulation.headline_s) for rung in comparison.rungs)
+    measured_s = [] if comparison.not_explained is None else [comparison.not_explained.time_s]
+    show = Seconds([*(float(rung.simulation.headline_s) for rung in comparison.rungs), *measured_s])
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
     share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
-    table = new_table(title, "effect", "simulated", "change", share)
+    to_measured = [signed_percent(step.share, "-") for step in comparison.measured_ladder]
+    table = new_table(
+        title, "effect", "simulated", "change", share, *(["of the gap to measured"] if to_measured else [])
+    )
     table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
-    for rung in comparison.rungs:
+    for number, rung in enumerate(comparison.rungs):
         seconds = show(float(rung.simulation.headline_s))
-        table.add_row(rung.effect, seconds, show(rung.change_s, "+"), signed_percent(rung.share, "-"))
+        shares = signed_percent(rung.share, "-"), *to_measured[number : number + 1]
+        table.add_row(rung.effect, seconds, show(rung.change_s, "+"), *shares)
+    if (last := comparison.not_explained) is not None:
+        table.add_section()
+        table.add_row(f"{last.step}, to measured", show(last.time_s), show(last.change_s, "+"), "", to_measured[-1])
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,13 @@ from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common.numbers import Seconds, quantity
+from simcodesign.report.validation.measured import (
+    Column,
+    expects_measured,
+    measured_columns,
+    measured_text,
+    spread_words,
+)
 from simcodesign.report.validation.tables import (
     counts_line,
     deviation_text,
@@ -26,7 +33,7 @@ from simcodesign.report.validation.tables import (
     tolerance_text,
 )
 from simcodesign.studies.validation.outcome import CaseLadder, CaseOutcome, counts
-from simcodesign.studies.validation.verdict import Verdict
+from simcodesign.studies.validation.verdict import SERIES, CaseValue, Verdict
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 #: More rows are folded up.
@@ -81,6 +88,9 @@ def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
         deviation_text=deviation_text,
         expected_text=expected_text,
         columns=_columns,
+        expects_measured=expects_measured,
+        measured_text=measured_text,
+        spread_words=spread_words,
         shown_point=shown_point,
         row_unit=row_unit,
         counted=_counted,
@@ -99,14 +109,21 @@ def _groups(outcomes: Sequence[CaseOutcome]) -> list[tuple[str, list[CaseOutcome
     return list(groups.items())
 
 
-def _columns(outcome: CaseOutcome) -> list[tuple[str, str]]:
-    """What the table of a case has values for: names of Point, and what they are called there."""
-    names = (("own", "own recomputed"), ("forecast", "forecast"), ("simulation", "simulation"))
+def _columns(outcome: CaseOutcome) -> list[Column]:
+    """What the table of a case has values for."""
+    names = (("own", "own recomputed"), *((name, name) for name in SERIES))
     return [
-        (name, words)
-        for name, words in names
-        if name in outcome.tested or any(getattr(point, name) is not None for point in outcome.points)
+        *(
+            (words, True, _value_of(name))
+            for name, words in names
+            if name in outcome.tested or any(getattr(point, name) is not None for point in outcome.points)
+        ),
+        *measured_columns(outcome),
     ]
+
+
+def _value_of(name: str) -> Callable[[CaseValue, float], str]:
+    return lambda point, scale: number(getattr(point, name), scale)
 
 
 def slug(verdict: Verdict) -> str:

@@ -20,6 +20,7 @@ from simcodesign.studies.validation.verdict import CaseValue
 MOST_LABEL, LABEL_LINE = 40, 30
 #: Colour, marker and name of each series.
 LOOKS = {
+    "formula": ("#E69F00", "^", "formula"),
     "own": ("#CC79A7", "d", "own equations"),
     "forecast": ("#0072B2", "o", "forecast"),
     "simulation": ("#D55E00", "x", "simulation"),
@@ -31,6 +32,7 @@ DECADES = 100.0
 #: More strips cannot be read; more markers become a picture within the SVG.
 MOST_STRIPS, MOST_MARKERS = 40, 400
 _BAND = {"facecolor": "#009E73", "alpha": 0.18, "linewidth": 0}
+_SPREAD: dict[str, Any] = {"color": plot_style.DARK, "linewidth": 2.5, "alpha": 0.6, "label": "spread of measured"}
 
 
 def drawer() -> Draw | None:
@@ -110,6 +112,11 @@ def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequen
         axes.fill_between(places, lower, upper, label="tolerance", **_BAND)
         axes.plot(places, expected, color=plot_style.DARK, linewidth=1.2, label=_expected_word(case))
     _allowed_side(axes, case, places, expected)
+    if spreads := _spreads(ordered):
+        where, lows, highs = zip(
+            *((places[number], scale * low, scale * high) for number, low, high in spreads), strict=True
+        )
+        axes.vlines(where, lows, highs, **_SPREAD)
     for name in shown:
         pairs = [
             (place, scale * value)
@@ -120,6 +127,12 @@ def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequen
     axes.set_xlabel(plot_style.plain(case.axis))
     axes.set_ylabel(plot_style.plain(_quantity_word(unit)))
     _legend(axes)
+
+
+def _spreads(points: Sequence[CaseValue]) -> list[tuple[int, float, float]]:
+    """Where the spread of what was measured is known: the number of the point, and both ends."""
+    known = [(number, point.measured.ends) for number, point in enumerate(points) if point.measured is not None]
+    return [(number, *ends) for number, ends in known if ends is not None]
 
 
 def _expected_word(case: Case) -> str:
@@ -182,6 +195,9 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
         below, above = (_off(margin, point, relative) for margin in _margins(case.tolerance, point.expected))
         axes.barh(row, below + above, left=-below, height=0.8, label="tolerance" if not row else None, **_BAND)
     axes.axvline(0, color=plot_style.DARK, linewidth=1.2, label=_expected_word(case))
+    if spreads := _spreads(points):
+        off = [[_off(end - points[row].expected, points[row], relative) for end in ends] for row, *ends in spreads]
+        axes.hlines([row for row, *_ in spreads], *zip(*off, strict=True), **_SPREAD)
     for name in shown:
         pairs = [
             (_off(value - point.expected, point, relative), row)

@@ -13,6 +13,7 @@ from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.describe.measured.times import MeasuredValue
 
 #: What one value of a case is called: a word, or a number on the axis of the case.
 Label = str | int | float
@@ -112,6 +113,7 @@ def _number(value: float) -> str:
 class Readings:
     """The answers to a case: a value for every label, by each reading that is under test.
 
+    ``formula``: what a formula of the literature says of the same; it is shown beside the readings, and not judged.
     ``ladders``: where the readings differ, or a formula and the simulation, which effect explains it, by a title.
     ``plot`` draws on the axes that it is given (Matplotlib); without one, the values are plotted over the labels.
     """
@@ -122,6 +124,7 @@ class Readings:
     derivation: tuple[Derived, ...] = ()
     notes: tuple[str, ...] = ()
     plot: Callable[[Any], None] | None = None
+    formula: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,10 @@ class Case:
     it. ``measure`` returns the answers; a case of the reading ``source`` has none, but an own value for each expected
     one. ``because``: why the claim, which is of other runs or machines, does not hold here; a case that is
     reproduced after all differs then, since the reason is none. ``quick`` cases run in the tests, ``full`` ones only
-    on demand. InputError for a case that cannot be judged, or that checks nothing.
+    on demand. ``measured``: what was measured on a real machine, with its spread, by label, in the unit of the case;
+    mostly what is expected is the value of each. The report then shows formula, forecast, simulation and measured
+    value, the error of each, and what the simulation does not explain. InputError for a case that cannot be judged, or
+    that checks nothing.
     """
 
     name: str
@@ -154,6 +160,7 @@ class Case:
     because: str = ""
     quick: bool = False
     full: bool = False
+    measured: Mapping[Any, MeasuredValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -164,6 +171,8 @@ class Case:
             raise InputError(f"{self.name}: a case needs a claim, a source and expected values")
         if not self.own.keys() <= self.expected.keys():
             raise InputError(f"{self.name}: recomputed what is not expected", value=[*self.own])
+        if not self.measured.keys() <= self.expected.keys():
+            raise InputError(f"{self.name}: measured what is not expected", value=[*self.measured])
         if self.missing:
             return
         if (self.measure is None) != (self.reading == "source"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from simcodesign.comparison.attribution import relative_error
@@ -146,7 +146,7 @@ def outcome_of(
 def failed(case: Case, error: str, seconds: float = 0.0) -> CaseOutcome:
     """The case whose measurement broke off: it differs, whatever its source lacks."""
     points = tuple(
-        CaseValue(label, expected, case.own.get(label), None, None, Verdict.DIFFERS)
+        CaseValue(label, expected, case.own.get(label), None, None, Verdict.DIFFERS, measured=case.measured.get(label))
         for label, expected in case.expected.items()
     )
     return _outcome(case, points, seconds=seconds, error=error)
@@ -176,6 +176,9 @@ def _ladder(title: str, compared: Comparison | FormulaComparison) -> CaseLadder:
     if isinstance(compared, FormulaComparison):
         rungs = tuple(CaseLadderStep(rung.step, rung.time_s, rung.change_s, rung.share) for rung in compared.rungs)
         return CaseLadder(title, compared.name, compared.total_s, rungs)
+    if compared.measured_ladder:
+        steps = tuple(CaseLadderStep(*astuple(step)) for step in compared.measured_ladder)
+        return CaseLadder(title, "forecast", float(compared.forecast.headline_s), steps)
     steps = tuple(
         CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
         for rung in compared.rungs

@@ -15,7 +15,7 @@ from simcodesign.core.processes.grouped_pool import GroupedPool
 from simcodesign.studies.validation.case import Case, Readings
 from simcodesign.studies.validation.outcome import CaseOutcome, failed, outcome_of
 from simcodesign.studies.validation.registry import load_cases
-from simcodesign.studies.validation.verdict import CaseValue, points_of
+from simcodesign.studies.validation.verdict import SERIES, CaseValue, points_of
 
 #: Draws a case as SVG; a function of a module, for it is sent to other processes.
 Draw = Callable[[Case, Sequence[CaseValue], Readings], str]
@@ -84,7 +84,8 @@ def measured(case: Case, draw: Draw | None = None) -> CaseOutcome:
 
 def _check(case: Case, readings: Readings) -> None:
     """A value for what is not expected is a mistake in the case: nothing would be compared with it."""
-    for reading, values in (("forecast", readings.forecast), ("simulation", readings.simulation)):
+    for reading in SERIES:
+        values = getattr(readings, reading)
         if not values.keys() <= case.expected.keys():
             raise ValueError(f"{reading} of what is not expected: {sorted(map(str, values.keys() - case.expected))}")
 

@@ -6,7 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.core.to_json import attributes_of, fields_of
+from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.studies.validation.case import Case, Label, Readings
 
 
@@ -23,6 +27,10 @@ class Verdict(StrEnum):
     REPRODUCED = "reproduced"
 
 
+#: What gives values of a case beside its source.
+SERIES = ("formula", "forecast", "simulation")
+
+
 @dataclass(frozen=True)
 class CaseValue:
     """One value of a case with all that is known about it, None where there is nothing."""
@@ -33,6 +41,33 @@ class CaseValue:
     forecast: float | None
     simulation: float | None
     verdict: Verdict
+    formula: float | None = None
+    measured: MeasuredValue | None = None
+
+    @property
+    def measured_errors(self) -> dict[str, float]:
+        """Signed errors of formula and readings, as far as there are values, against what was measured."""
+        if self.measured is None:
+            return {}
+        values = {name: value for name in SERIES if (value := getattr(self, name)) is not None}
+        return {name: relative_error(value, float(self.measured)) for name, value in values.items()}
+
+    @property
+    def not_explained(self) -> float | None:
+        """What was measured beyond the simulation (below 0: less than it), in the unit of the case."""
+        if self.measured is None or self.simulation is None:
+            return None
+        return float(self.measured) - self.simulation
+
+    def json_fields(self) -> dict[str, Any]:
+        """All fields; those of measurements and formulas where there are any."""
+        shown = fields_of(self, without=("formula", "measured"))
+        shown |= {} if self.formula is None else {"formula": self.formula}
+        return (
+            shown
+            if self.measured is None
+            else shown | attributes_of(self, "measured", "measured_errors", "not_explained")
+        )
 
 
 def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
@@ -45,6 +80,8 @@ def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
             readings.forecast.get(label),
             readings.simulation.get(label),
             _verdict(case, label, {"forecast": readings.forecast, "simulation": readings.simulation}),
+            readings.formula.get(label),
+            case.measured.get(label),
         )
         for label, expected in case.expected.items()
     )

@@ -1,0 +1,102 @@
+"""Measured values with their spread, and the times that were measured of a workload at a design point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.to_json import fields_of
+from simcodesign.describe.formulas.formula import check_components
+
+
+@dataclass(frozen=True)
+class MeasuredValue:
+    """A number that was measured, in the unit of what it is of. ``low`` and ``high``: the ends of its spread, both or
+    neither; ``interval`` says what they are (``95 % t``, ``min-max``, ``quartiles``); ``n``: how many measurements
+    stand behind it. InputError for what is no finite number, an end without the other, and a value that is not between
+    them."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    interval: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        for name, number in (("value", self.value), ("low", self.low), ("high", self.high)):
+            if number is not None and not math.isfinite(number):
+                raise InputError(f"{name} of a measured value", self.place, value=number, allowed="finite numbers")
+        if (self.low is None) != (self.high is None):
+            raise InputError("a spread with one end", self.place, allowed="both low and high, or neither")
+        if self.ends is not None and not self.ends[0] <= self.value <= self.ends[1]:
+            given = f"{self.value:g} with {self.low:g} to {self.high:g}"
+            raise InputError("a value outside its spread", self.place, value=given, allowed="low <= value <= high")
+        if self.n is not None and self.n < 1:
+            raise InputError("number of measurements", self.place, value=self.n, allowed="1 or more")
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of its spread; None where that is not known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def json_fields(self) -> dict[str, Any]:
+        """What is known of it."""
+        shown = fields_of(self, without=("place",))
+        return {name: value for name, value in shown.items() if value not in (None, "")}
+
+
+@dataclass(frozen=True)
+class MeasuredTimes:
+    """Times that were measured, in seconds: of the whole, of phases and of components, as far as known. ``at``: the
+    values of parameters, ``P`` among them, and ``machine`` the name of the machine, at which: a design point must have
+    all of these; any has an empty name."""
+
+    total: MeasuredValue | None = None
+    phases: Mapping[str, MeasuredValue] = field(default_factory=dict)
+    components: Mapping[str, MeasuredValue] = field(default_factory=dict)
+    at: Mapping[str, float] = field(default_factory=dict)
+    machine: str = ""
+    source: str = ""
+    about: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not any(True for _ in self.values()):
+            raise InputError("no time was measured", self.place, allowed="total, phases or components")
+        check_components(self.components, self.place)
+        for _, one in self.values():
+            if min(one.value, *(one.ends or (one.value,))) < 0:
+                raise InputError("a measured time", self.place, value=one.value, allowed="0 or above")
+
+    def values(self) -> Iterator[tuple[str, MeasuredValue]]:
+        """What was measured, by what it is of: ``total``, a phase, a component."""
+        if self.total is not None:
+            yield "total", self.total
+        yield from ((f"phase {name}", one) for name, one in self.phases.items())
+        yield from self.components.items()
+
+    @property
+    def total_s(self) -> float | None:
+        """Seconds of the whole; None where they were not measured."""
+        return None if self.total is None else float(self.total)
+
+    @property
+    def phases_s(self) -> dict[str, float]:
+        """Seconds of phases."""
+        return {name: float(one) for name, one in self.phases.items()}
+
+    @property
+    def components_s(self) -> dict[str, float]:
+        """Seconds of components."""
+        return {name: float(one) for name, one in self.components.items()}
+
+    def json_fields(self) -> dict[str, Any]:
+        """Seconds by what they are of; each with its spread; and where they were measured."""
+        return fields_of(self, "total_s", "phases_s", "components_s", without=("place",))
