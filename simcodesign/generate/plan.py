@@ -114,13 +114,17 @@ class AlternativeRoutes:
     that is not NONE.
 
     They are the same for the first ``fork[op]`` stations. When the head of the message comes to where they part, it
-    takes the alternative if q h > q' h' there, else the minimal route: q messages wait or are in service at the next
-    station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the alternative.
+    takes the alternative if q h > q' h' + ``threshold`` there, else the minimal route: q messages wait or are in service
+    at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the alternative.
+    With ``along_route`` it takes the alternative if q > q' + ``threshold``, q and q' being the sums over all stations
+    from there on.
     """
 
     route: Int32s  # (N,) or NONE
     fork: Int32s  # (N,)
     links: Int32s  # (R,) of every route
+    threshold: int = 0
+    along_route: bool = False
 
 
 @dataclass(frozen=True)

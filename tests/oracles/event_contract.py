@@ -257,16 +257,17 @@ class Oracle:
         self.queues[self.way(op)[self.place[op]]].come((self.now, int(self.plan.rank[op]), op))
 
     def choose(self) -> None:
-        """The first message takes the route whose next station, weighted by its links, has the shorter queue."""
+        """The first message takes the route whose next station, weighted by its links, has the shorter queue, or all
+        of whose stations together have; the minimal one if they differ by no more than a threshold."""
         chosen = min(self.choosing)
         self.choosing.remove(chosen)
         op, adaptive = chosen[2], self.plan.routes.adaptive
         weights = []
         for row in (self.route[op], int(adaptive.route[op])):
-            queue = self.queues[self.stations_of(row)[self.place[op]]]
-            at_hand = len(queue.waiting) + sum(free > self.now for free in queue.free)
-            weights.append(at_hand * int(adaptive.links[row]))
-        if weights[0] > weights[1]:
+            ahead = [self.queues[number] for number in self.stations_of(row)[self.place[op] :]]
+            at_hand = [len(queue.waiting) + sum(free > self.now for free in queue.free) for queue in ahead]
+            weights.append(sum(at_hand) if adaptive.along_route else at_hand[0] * int(adaptive.links[row]))
+        if weights[0] > weights[1] + adaptive.threshold:
             self.route[op] = int(adaptive.route[op])
         self.decided.add(op)
         self.at(self.now, "reach", op)
@@ -422,7 +423,8 @@ def with_alternative_routes(plan: Plan, random: Random) -> Plan:
             ways.append([*way[:together], random.choice(elsewhere), *random.choices(shared, k=random.randint(0, 3))])
     start = np.concatenate([[0], np.cumsum([len(way) for way in ways])]).astype(np.int64)
     links = np.array([random.randint(1, 3) for _ in ways], np.int32)
-    stations, adaptive = np.concatenate(ways).astype(np.int32), AlternativeRoutes(other, fork, links)
+    rule = {"threshold": random.choice((0, 0, 1, 3)), "along_route": random.random() < 0.5}
+    stations, adaptive = np.concatenate(ways).astype(np.int32), AlternativeRoutes(other, fork, links, **rule)
     return replace(plan, routes=replace(routes, start=start, station=stations, adaptive=adaptive))
 
 

@@ -27,6 +27,8 @@ SHARINGS = ("messages", "fair", "packets")
 EQUAL, BY_LATENCY = SHARES = ("equal", "by_latency")
 #: The packets of ``sharing: packets``, unless it says another size.
 PACKET_BYTES = 4096.0
+#: The queues by which ``routing: ugal`` chooses: those at the next link of both routes, or all along them.
+NEXT_LINK, ALONG_ROUTE = QUEUES = ("next_link", "along_route")
 #: Fields of a network that are one of a few words.
 CHOICES = {
     "model": ("hockney", "loggop"),
@@ -37,6 +39,16 @@ CHOICES = {
     "sharing": SHARINGS,
     "routing": ROUTINGS,
 }
+
+
+@dataclass(frozen=True)
+class Ugal:
+    """How ``routing: ugal`` chooses: by ``queues``, a message takes the minimal route unless the queue at its next link,
+    times the links of the route, or all queues along it together, exceed those of the other by more than
+    ``threshold``."""
+
+    threshold: int = 0
+    queues: str = NEXT_LINK
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ class Network:
     are stored, not messages. Else messages take turns.
 
     ``routing``: which way messages take (``topology.routing``): the minimal route of their pair of nodes, one of all
-    minimal ones, one through a random node, or of the first and the last the one with the shorter queues.
+    minimal ones, one through a random node, or of the first and the last the one with the shorter queues (``ugal``).
 
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
     ``m reduction_per_byte_s``; by default it takes no time.
@@ -111,6 +123,7 @@ class Network:
     switching: str = "cut_through"
     sharing: str = "messages"
     routing: str = MINIMAL
+    ugal: Ugal = field(default=Ugal())
     packet_bytes: float = PACKET_BYTES
     shares: str = EQUAL
     model: str = "hockney"

@@ -8,11 +8,13 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
-from simcodesign.describe.machine_parts.network import ONE_BY_ONE, SENDS, SHARES, Network
+from simcodesign.describe.machine_parts.network import ONE_BY_ONE, QUEUES, SENDS, SHARES, Network
 from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
 
 #: Interfaces of a node.
 MOST_INTERFACES = 1024
+#: Messages times links by which the queue of a minimal route may be the longer one.
+MOST_THRESHOLD = 1_000_000
 #: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
 OCCUPIED = {
     "link": ("link_per_byte_s", "network.link_bandwidth"),
@@ -84,6 +86,12 @@ def check_routing(network: Network, place: Place) -> None:
         raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
     if routing != UGAL:
         return
+    if network.ugal.queues not in QUEUES:
+        what = "the queues by which ugal chooses, network.routing.ugal.queues"
+        raise InputError(what, place, value=network.ugal.queues, allowed=", ".join(QUEUES))
+    if not 0 <= network.ugal.threshold <= MOST_THRESHOLD:
+        what = "network.routing.ugal.threshold"
+        raise InputError(what, place, value=network.ugal.threshold, allowed=f"0 to {MOST_THRESHOLD:,}")
     if network.sharing != "messages" or network.model != "hockney":
         what = "network.routing: ugal is for messages of Hockney's model that queue for links one after another"
         given = f"model: {network.model}, sharing: {network.sharing}"

@@ -9,9 +9,10 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import HOCKNEY_KEYS, MODEL_OF, REQUIRED_CONSTANTS, check_constant, check_not_former
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import CHOICES, SHARES, SHARINGS, LocalMessages, Network
+from simcodesign.describe.machine_parts.network import CHOICES, QUEUES, SHARES, SHARINGS, LocalMessages, Network, Ugal
 from simcodesign.describe.machine_parts.network_checks import (
     MOST_INTERFACES,
+    MOST_THRESHOLD,
     check_interfaces,
     check_occupancy,
     check_own_links,
@@ -20,10 +21,13 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_sharing,
 )
 from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
-from simcodesign.describe.topology.base import TOPOLOGIES, Topology
+from simcodesign.describe.topology.base import ROUTINGS, TOPOLOGIES, UGAL, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
 from simcodesign.describe.yaml.tree import Entry
+
+#: Choices that may be mappings, of a word to how it is done.
+_MAPPINGS = ("sharing", "routing")
 
 
 def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Network:
@@ -39,12 +43,12 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     entry.mapping(required=("topology", *required))
     if "per_byte_s" not in values:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
-    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key != "sharing"}
+    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key not in _MAPPINGS}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
     rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
     interfaces = _interfaces(items["interfaces"], rails) if "interfaces" in items else Interfaces(rails)
-    own: dict[str, Any] = {**values, **texts, **_sharing(items), **_local(items)}
+    own: dict[str, Any] = {**values, **texts, **_sharing(items), **_routing(items), **_local(items)}
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
     network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, rails=rails, **own)
@@ -92,6 +96,19 @@ def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
     if "fair" in given:
         return {"sharing": "fair", "shares": given["fair"].text(SHARES)}
     return {"sharing": "packets", "packet_bytes": given["packets"].quantity("size")}
+
+
+def _routing(items: Mapping[str, Entry]) -> dict[str, Any]:
+    """Which way messages take: a word, or how ``ugal`` chooses."""
+    if "routing" not in items:
+        return {}
+    entry = items["routing"]
+    if not isinstance(entry.content, dict):
+        return {"routing": entry.text(ROUTINGS)}
+    given = entry.mapping((UGAL,), (UGAL,))[UGAL].mapping(("threshold", "queues"))
+    threshold = given["threshold"].whole(0, MOST_THRESHOLD) if "threshold" in given else Ugal.threshold
+    queues = given["queues"].text(QUEUES) if "queues" in given else Ugal.queues
+    return {"routing": UGAL, "ugal": Ugal(threshold, queues)}
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:

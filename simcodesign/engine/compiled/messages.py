@@ -157,14 +157,11 @@ def choose_route(run: Run, now: float) -> None:
         schedule(run.stations, run.calendar, chooser, max(following, now))
     op = as_int64(run.requests.op[slot])
     first, other, fork = run.program.route[op], run.program.other_route[op], run.program.fork[op]
-    places = run.program.way_start[first] + fork, run.program.way_start[other] + fork
-    queue = queue_at(run, run.program.way[places[0]], now) * as_int64(run.program.links[first])
-    other_queue = queue_at(run, run.program.way[places[1]], now) * as_int64(run.program.links[other])
     run.program.other_route[op] = NONE
-    place = places[0]
-    if queue > other_queue:
+    place = run.program.way_start[first] + fork
+    if queue_ahead(run, first, fork, now) > queue_ahead(run, other, fork, now) + run.program.threshold:
         run.program.route[op] = other
-        place = places[1]
+        place = run.program.way_start[other] + fork
     run.requests.place[slot] = place
     run.requests.left[slot] = run.program.way_start[run.program.route[op] + 1] - place - 1
     run.requests.child[slot] = run.requests.sibling[slot] = NONE
@@ -172,6 +169,18 @@ def choose_route(run: Run, now: float) -> None:
     station = run.program.way[place]
     join(run.stations, run.requests, station, slot)
     wake(run, station)
+
+
+@called
+def queue_ahead(run: Run, route: int, fork: int, now: float) -> int:
+    """The queue at a place of a route, times its links; or those from there on together."""
+    place = run.program.way_start[route] + fork
+    if not run.program.along_route:
+        return queue_at(run, run.program.way[place], now) * as_int64(run.program.links[route])
+    queues = 0
+    for following in range(place, run.program.way_start[route + 1]):
+        queues += queue_at(run, run.program.way[following], now)
+    return queues
 
 
 @inlined

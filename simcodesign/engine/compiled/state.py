@@ -54,6 +54,8 @@ class Program(NamedTuple):
     other_route: Array  # of a message that chooses between two
     fork: Array  # stations on both of its routes before they part
     links: Array  # by route
+    threshold: int  # by how much the queue of a minimal route has to be the longer one
+    along_route: bool  # whether it is the sum of all queues to come
     way_start: Array
     way: Array
     costs: Array  # (K, 4 + 2 G) inject, tail, interface, after interface; link and latency of each group of links
@@ -186,6 +188,8 @@ def program_of(plan: Plan) -> Program:
         other_route=_given(adaptive.route if adaptive else None, np.int32),
         fork=_given(adaptive.fork if adaptive else None, np.int32),
         links=_given(adaptive.links if adaptive else None, np.int32),
+        threshold=adaptive.threshold if adaptive else 0,
+        along_route=adaptive is not None and adaptive.along_route,
         way_start=_given(routes.start if routes else None, np.int64),
         way=_given(routes.station if routes else None, np.int32),
         costs=np.zeros((0, 6)) if routes is None else _costs(routes),

@@ -311,16 +311,18 @@ class Simulation:
         return tail_passes_s
 
     def choose_route(self, send: int) -> list[tuple[int, bool]]:
-        """The way of a message from where its two routes part: the other one if its queue, weighted by links, is
-        shorter."""
+        """The way of a message from where its two routes part: the other one if its queue is shorter."""
         assert self.adaptive is not None
         first, other, fork = self.route[send], int(self.adaptive.route[send]), self.fork[send]
-        ways = self.ways[first], self.ways[other]
-        queues = [self.stations[way[fork][0]].requests for way in ways]
-        links = self.adaptive.links
-        if queues[0] * int(links[first]) > queues[1] * int(links[other]):
+        if self.queue_ahead(first, fork) > self.queue_ahead(other, fork) + self.adaptive.threshold:
             self.route[send] = other
         return self.ways[self.route[send]]
+
+    def queue_ahead(self, route: int, fork: int) -> int:
+        """The queue at a place of a route, times its links; or those from there on together."""
+        assert self.adaptive is not None
+        queues = [self.stations[number].requests for number, _ in self.ways[route][fork:]]
+        return sum(queues) if self.adaptive.along_route else queues[0] * int(self.adaptive.links[route])
 
     def travel_in_packets(self, send: int) -> Process:
         """A message whose packets pass the stations of its route one behind another."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.describe.machine_parts.network import ALONG_ROUTE, Ugal
 from simcodesign.generate.plan import NONE, AlternativeRoutes
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 
-def alternatives(route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool) -> AlternativeRoutes:
+def alternatives(
+    route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool, ugal: Ugal
+) -> AlternativeRoutes:
     """The alternatives of all operations with a ``route``: the row ``other`` of the routes, unless it is the same way.
 
     ``start`` and ``station`` are those of ``Routes``; with ``has_ends`` the first and the last station of each are
@@ -33,4 +36,5 @@ def alternatives(route: Int32s, other: Int32s, start: Int64s, station: Int32s, h
     chosen, place = np.full(len(route), NONE, np.int32), np.zeros(len(route), np.int32)
     chosen[sends[differs]] = second[differs]
     place[sends] = fork
-    return AlternativeRoutes(chosen, place, (np.diff(start) - 2 * has_ends).astype(np.int32))
+    links = (np.diff(start) - 2 * has_ends).astype(np.int32)
+    return AlternativeRoutes(chosen, place, links, ugal.threshold, ugal.queues == ALONG_ROUTE)

@@ -195,7 +195,9 @@ class RouteTable:
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
         forward = self._machine.network.switching == "store_and_forward"
         group = self._group_of(visited, before) if groups > 1 else None
-        adaptive = None if others is None else alternatives(route, others, start, station, self._interfaces)
+        adaptive = None
+        if others is not None:
+            adaptive = alternatives(route, others, start, station, self._interfaces, self._machine.network.ugal)
         return Routes(
             route,
             cost,

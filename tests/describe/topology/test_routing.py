@@ -132,6 +132,11 @@ network: {topology: {kind: KIND}, startup: 1 us, bandwidth: 1 GB/s, routing: ROU
         ("torus", "valiant", ", startup_per: hop", "startup_per"),
         ("torus", "ugal", ", interfaces: {count: 4}", "round_robin"),
         ("torus", "shortest", "", "valiant"),
+        ("torus", "{valiant: {threshold: 1}}", "", "ugal"),
+        ("torus", "{ugal: {threshold: -1}}", "", "0 to 1000000"),
+        ("torus", "{ugal: {threshold: 1.5}}", "", "0 to 1000000"),
+        ("torus", "{ugal: {queues: all}}", "", "along_route"),
+        ("fat_tree, arity: 4", "{ugal: {queues: along_route}}", "", "minimal, ecmp"),
     ],
 )
 def test_what_does_not_go_together_is_refused(kind: str, routing: str, more: str, words: str) -> None:
