@@ -121,10 +121,16 @@ def _edges(count: int, dependencies: Dependencies | None) -> Edges | None:
 
 def _check_finite(plan: Plan, place: Place) -> None:
     every = [plan.duration_s, plan.size_bytes, plan.flight_s, plan.gap_s]
-    if not np.isfinite(sum(float(np.nansum(part)) for part in every if part is not None)):
+    if not np.isfinite(sum(_sum(part) for part in every if part is not None)):
         raise InputError(
             "the time or the bytes of an operation, or of all together, are too large to be a number", place
         )
+
+
+def _sum(values: NDArray[np.float64]) -> float:
+    """Without those that are not known yet (NaN)."""
+    total = float(values.sum())
+    return float(np.nansum(values)) if np.isnan(total) else total
 
 
 def _at_some(plan: Plan, operations: NDArray[np.int64], number: NDArray[Any], others: Int32s | None = None) -> Int32s:

@@ -285,7 +285,7 @@ def check(ranks: int, tree: Piece | Repeat) -> None:
 @settings(max_examples=examples(400))
 @given(programs(), st.sampled_from([1, 2, 4096]))
 def test_programs_become_what_their_ranks_do(program: tuple[int, Piece | Repeat], at_once: int) -> None:
-    with patch.object(segment, "RANKS_AT_ONCE", at_once), patch.object(matching, "RANKS_AT_ONCE", at_once):
+    with patch.object(segment, "RANKS_AT_ONCE", at_once), patch.object(matching, "AT_ONCE", at_once):
         check(*program)
 
 

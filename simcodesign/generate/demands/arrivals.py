@@ -303,6 +303,7 @@ def _numbered(writer: _Writer, builder: PlanBuilder, disk_discipline: Discipline
     fields = {name: writer.field(name, dtype, defaults.get(name, 0))[order] for name, dtype in kinds.items()}
     for sends, receives in writer.pairs:
         fields["match"][place[receives]] = place[sends] - first[rank[sends]]
+        fields["match"][place[sends]] = place[receives] - first[rank[receives]]
     source, target = (place[np.concatenate(ends)] for ends in zip(*writer.waits, strict=True))
     fixed = np.flatnonzero(fields["phase"] == builder.phases[BETWEEN])
     return (

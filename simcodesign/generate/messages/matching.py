@@ -15,8 +15,8 @@ from simcodesign.generate.programs.segment import BY_TAG, Segment
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-#: Ranks whose messages are paired together.
-RANKS_AT_ONCE = 2**16
+#: Operations whose messages are paired together, so that they stay in the processor's cache.
+AT_ONCE = 2**15
 
 
 def matches(segment: Segment, rank: Int32s, place: Place) -> tuple[Int32s, Int32s | None, int]:
@@ -39,13 +39,11 @@ def matches(segment: Segment, rank: Int32s, place: Place) -> tuple[Int32s, Int32
 
 
 def _match_by_place(segment: Segment, match: Int32s) -> None:
-    """Receives that know which operation of their source sent the message."""
-    first, kind, peer = segment.first, segment.fields["kind"], segment.fields["peer"]
-    for low in range(0, len(first) - 1, RANKS_AT_ONCE):
-        begin, end = first[low], first[min(low + RANKS_AT_ONCE, len(first) - 1)]
-        receives = begin + np.flatnonzero((kind[begin:end] == RECEIVE) & (match[begin:end] >= 0))
-        sends = first[peer[receives]] + match[receives]
-        match[receives], match[sends] = sends, receives
+    """Sends and receives that know which operation of their peer is the other end of their message."""
+    first, peer = segment.first.astype(np.int32), segment.fields["peer"]
+    for low in range(0, len(match), AT_ONCE):
+        part = match[low : low + AT_ONCE]
+        np.add(part, first[peer[low : low + AT_ONCE]], out=part, where=part >= 0)
 
 
 class _Ends:

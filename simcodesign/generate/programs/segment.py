@@ -19,8 +19,8 @@ from simcodesign.generate.plan import NONE
 Array = NDArray[Any]
 Int64s = NDArray[np.int64]
 
-#: What every operation has. ``match``: of a receive the place of its message among the operations of its source in this
-#: segment; ``BY_TAG - tag`` where messages are still to be paired; NONE otherwise.
+#: What every operation has. ``match``: of a send or a receive the place of the other end of its message among the
+#: operations of its peer in this segment; ``BY_TAG - tag`` where messages are still to be paired; NONE otherwise.
 FIELDS: dict[str, type[np.generic]] = {
     "kind": np.int8,
     "phase": np.int16,
@@ -55,7 +55,7 @@ BY_TAG = -2
 #: Fields that are places within a rank of the segment.
 PLACES = {"match", "until"}
 #: Ranks whose operations are written together, so that they stay in the processor's cache.
-RANKS_AT_ONCE = 4096
+RANKS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,17 @@ class Segment:
 
     def _repeated_evenly(self, width: int, times: int) -> Segment:
         ranks = len(self.first) - 1
-        fields = {name: np.tile(array.reshape(ranks, width), (1, times)) for name, array in self.fields.items()}
-        for name in PLACES & fields.keys():
-            turns = fields[name].reshape(ranks, times, width)
-            turns += np.where(turns >= 0, np.arange(times, dtype=np.int32)[:, None] * np.int32(width), np.int32(0))
-        return Segment(self.first * times, {name: array.ravel() for name, array in fields.items()})
+        fields = {}
+        for name, array in self.fields.items():
+            turns, once = np.empty((ranks, times, width), array.dtype), array.reshape(ranks, width)
+            for low in range(0, ranks, RANKS_AT_ONCE):
+                block = slice(low, low + RANKS_AT_ONCE)
+                turns[block] = once[block, None]
+                if name in PLACES:
+                    later = np.where(once[block] >= 0, np.int32(width), np.int32(0))
+                    turns[block] += np.arange(times, dtype=np.int32)[:, None] * later[:, None]
+            fields[name] = turns.ravel()
+        return Segment(self.first * times, fields)
 
 
 def joined(parts: Sequence[Segment], ranks: int, names: Sequence[str] = ()) -> Segment:
@@ -180,6 +186,10 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
             block = slice(low, low + RANKS_AT_ONCE)
             for number, value in wide:
                 array[block, number] = value[block]
+    for number, column in enumerate(columns):
+        if column.match is not None:
+            sender = np.asarray(number + column.match)
+            fields["match"][np.asarray(column.peer) if sender.ndim else slice(None), sender] = number
     return Segment(np.arange(ranks + 1) * width, {name: array.ravel() for name, array in fields.items()})
 
 
@@ -202,11 +212,16 @@ def _woven_unevenly(columns: Sequence[Column], ranks: int, phase: int, names: Se
         awaited.reach(number, counts)
     first = _starts(counts)
     fields = {name: np.empty(first[-1], dtype) for name, dtype in _types(names).items()}
+    received = []
     for number, (column, who) in enumerate(zip(columns, crowd, strict=True)):
         match = _sent_at(number, columns, crowd, places) if column.match is not None else _loose(column)
         index = first[who] + places[number]
         for name, value in (_values(column, names, match, phase) | _until(awaited.place[number], names)).items():
             fields[name][index] = value
+        if column.match is not None:
+            received.append((first[column.peer] + match, places[number]))
+    for sends, place in received:
+        fields["match"][sends] = place
     return Segment(first, fields)
 
 
