@@ -46,9 +46,10 @@ class _Dependencies:
     """What operations wait for besides messages."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
-        self._chained, self._finish, self._begin = plan.follows_previous, log.finish_s, begin_s(plan, log)
+        self._chained, self._finish = plan.follows_previous, log.finish_s
         self._edges = plan.edges
         if plan.edges is not None:
+            self._begin = begin_s(plan, log)
             self._order = np.argsort(plan.edges.target, kind="stable")
             self._start = np.concatenate([[0], np.cumsum(np.bincount(plan.edges.target, minlength=len(plan)))])
             self._source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,8 @@ from simcodesign.generate.plan import ANY, INTERFACE, LINK, STATION_KINDS, Plan
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
 RANKS_AT_ONCE = 2**14
+#: Operations that are looked at together, those of one rank at least, so that they stay in the processor's cache.
+AT_ONCE = 2**14
 
 
 def measured(
@@ -44,7 +46,7 @@ def measured(
     plan = _as_done(plan, log)
     times = _rank_times(plan, log)
     path = critical_path_s(plan, log)
-    sends = np.flatnonzero(plan.kind == SEND)
+    sends, accesses = plan.kind == SEND, (plan.kind == READ) | (plan.kind == WRITE)
     makespan = float(log.finish_s.max()) if len(plan) else 0.0
     powers: dict[str, Any] = {}
     if plan.powers is not None:
@@ -68,9 +70,9 @@ def measured(
             name: {part: float(path[number, place]) for place, part in enumerate(COMPONENTS)}
             for number, name in enumerate(plan.phases)
         },
-        messages=len(sends) if plan.train is None else int(plan.train[sends].sum()),
+        messages=int(np.count_nonzero(sends) if plan.train is None else plan.train[sends].sum()),
         message_bytes=float(plan.size_bytes[sends].sum()),
-        disk_bytes=float(plan.size_bytes[(plan.kind == READ) | (plan.kind == WRITE)].sum()),
+        disk_bytes=float(plan.size_bytes[accesses].sum()),
         flops=plan.work.get("flops", 0.0),
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
@@ -144,13 +146,13 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
     shape = (plan.ranks, len(plan.phases), len(COMPONENTS))
     busy, waiting = np.zeros(shape), np.zeros(shape)
     released = released_s(plan, log)
-    for low in range(0, plan.ranks, RANKS_AT_ONCE):
-        high = min(low + RANKS_AT_ONCE, plan.ranks)
+    for low, high in _parts_of_ranks(plan):
         part = slice(int(plan.first[low]), int(plan.first[high]))
         ready = ready_s(plan, log, released, part)
         waited = waited_s(plan, log, ready, part)
-        cell = (plan.rank[part] - low) * shape[1] + plan.phase[part]
-        cell = cell * shape[2] + COMPONENT_OF_KIND[plan.kind[part]]
+        cell = COMPONENT_OF_KIND[plan.kind[part]]
+        cell += np.int64(shape[2]) * plan.phase[part]
+        cell += np.int64(shape[1] * shape[2]) * (plan.rank[part] - low)
         for times, amount in ((busy, log.finish_s[part] - ready), (waiting, waited)):
             sums = np.bincount(cell, weights=amount, minlength=(high - low) * shape[1] * shape[2])
             times[low:high] = sums.reshape(high - low, *shape[1:])
@@ -159,6 +161,16 @@ def _rank_times(plan: Plan, log: Log) -> RankTimes:
     if has_any.any():
         end[has_any] = np.maximum.reduceat(log.finish_s, plan.first[:-1][has_any])
     return RankTimes(plan.phases, busy, waiting, end)
+
+
+def _parts_of_ranks(plan: Plan) -> Iterator[tuple[int, int]]:
+    """From which rank to which, a part at a time."""
+    low = 0
+    while low < plan.ranks:
+        high = int(np.searchsorted(plan.first, plan.first[low] + AT_ONCE, side="right")) - 1
+        high = min(max(high, low + 1), plan.ranks)
+        yield low, high
+        low = high
 
 
 def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:

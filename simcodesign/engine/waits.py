@@ -42,14 +42,17 @@ def begin_s(plan: Plan, log: Log) -> Floats:
 
 def ready_s(plan: Plan, log: Log, released: Floats | None, part: slice) -> Floats:
     """When each operation was its rank's turn: when the one before it was done, and others that it depends on."""
-    before = np.arange(part.start, part.stop) - 1
-    ready = np.where(plan.follows_previous[part], log.finish_s[before], 0.0)
+    ready = np.zeros(part.stop - part.start)
+    begin = max(part.start, 1)  # nothing is before the very first
+    before, follows = log.finish_s[begin - 1 : part.stop - 1], plan.follows_previous[begin : part.stop]
+    np.copyto(ready[begin - part.start :], before, where=follows)
     return ready if released is None else np.maximum(ready, released[part])
 
 
 def waited_s(plan: Plan, log: Log, ready: Floats, part: slice) -> Floats:
     """How long each operation's rank waited for a message or a turn at a station."""
     finish = log.finish_s[part]
-    waited = finish - ready - plan.duration_s[part]
+    waited = finish - ready
+    waited -= plan.duration_s[part]
     waited[waited <= 4 * np.spacing(finish)] = 0.0  # no more than the rounding of ready + duration
     return waited
