@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.size_segments import SEGMENT_PATHS, segment_at, segment_dimension
 
 #: Path in a file -> (part of the machine, field or field of a field, dimension of the unit table).
 CONSTANTS: dict[str, tuple[str, str, str]] = {
@@ -89,6 +90,9 @@ def dimension_at(path: str) -> str | None:
     """The dimension, as the unit table names it, of the constant or power at this path; None where there is none."""
     if cache_of(path) is not None:
         return "per_byte"
+    segment = segment_at(path)
+    if segment is not None:
+        return segment_dimension(segment[1])
     every = CONSTANTS | POWERS
     return every[path][2] if path in every else None
 
@@ -103,7 +107,8 @@ def part_and_field(path: str, place: Place) -> tuple[str, str]:
     every = CONSTANTS | POWERS
     check_not_former(path, place)
     if path not in every:
-        raise InputError("not a constant of a machine", place, value=path, allowed=nearest(path, [*every, CACHE_PATHS]))
+        allowed = nearest(path, [*every, CACHE_PATHS, SEGMENT_PATHS])
+        raise InputError("not a constant of a machine", place, value=path, allowed=allowed)
     return every[path][0], every[path][1]
 
 
@@ -138,7 +143,8 @@ def paths_of(model: str) -> list[str]:
 def only_of(model: str) -> dict[str, Any]:
     """Fields of a network of this model without any constant of the others, and without S, which is stated anew."""
     others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
-    defaults = {name: getattr(Network, name) for name in (*HOCKNEY_KEYS, *others, "rendezvous_above_bytes")}
+    kept = (*HOCKNEY_KEYS, *others, "rendezvous_above_bytes", "segments")
+    defaults = {name: getattr(Network, name) for name in kept}
     return {"model": model} | defaults
 
 

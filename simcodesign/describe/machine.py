@@ -43,9 +43,16 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_routing,
     check_saturation,
     check_sharing,
+    check_size_segments,
 )
 from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
+from simcodesign.describe.machine_parts.size_segments import (
+    IN_SEGMENTS,
+    segment_at,
+    segment_constants,
+    with_segment_constants,
+)
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures
@@ -91,6 +98,7 @@ class Machine:
                     f"network.{name}", self.place, value=getattr(self.network, name), allowed=", ".join(allowed)
                 )
         check_model(self.network, self.place)
+        check_size_segments(self.network, self.place)
         for part in ("link", "interface"):
             check_occupancy(self.network, part, self.place)
         check_own_links(self.network, self.place)
@@ -154,8 +162,10 @@ class Machine:
             for path, (part, name, _) in CONSTANTS.items()
             if MODEL_OF.get(path, self.network.model) == self.network.model
         }
-        stated = {path: value for path, value in constants.items() if value is not None}
-        return stated | cache_constants(self.memory)
+        network, in_segments = self.network, [f"network.{key}" for key in IN_SEGMENTS[self.network.model]]
+        left_out = in_segments if network.segments else []
+        stated = {path: value for path, value in constants.items() if value is not None and path not in left_out}
+        return stated | segment_constants(network.segments, network.model) | cache_constants(self.memory)
 
     def powers(self) -> dict[str, FloatOrArray]:
         """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
@@ -220,8 +230,17 @@ class Machine:
             custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
             others = {path: value for path, value in values.items() if path not in own}
             return replace(self, custom=custom, place=here).with_constants(others, here)
+        of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
+        if of_segments:
+            network = self.network
+            segments = with_segment_constants(network.segments, network.model, of_segments, here)
+            others = {path: value for path, value in values.items() if path not in of_segments}
+            sized = replace(self, network=replace(network, segments=segments), place=here)
+            return sized.with_constants(others, here)
         model = self._model_with(values, here)
         changed: dict[str, dict[str, Any]] = {} if model is None else {"network": only_of(model)}
+        if model is None and self._has_no_segments_with(values, here):
+            changed["network"] = {"segments": ()}
         for path, value in values.items():
             part, name = part_and_field(path, here)
             if getattr(self, part) is None:
@@ -247,6 +266,18 @@ class Machine:
             allowed = nearest(path, [f"{PREFIX}{name}" for name in known])
             raise InputError(what, place or self.place, value=path, allowed=allowed)
         return known[path.removeprefix(PREFIX)]
+
+    def _has_no_segments_with(self, values: Mapping[str, FloatOrArray], place: Place) -> bool:
+        """Whether these constants take the place of segments. InputError for some of those that they state."""
+        required = [f"network.{key}" for key in REQUIRED_CONSTANTS[self.network.model]]
+        given = [path for path in values if path.removeprefix("network.") in IN_SEGMENTS[self.network.model]]
+        if not self.network.segments or not given:
+            return False
+        if not all(path in values for path in required):
+            what = f"{given[0]} depends on the size of the message in the segments of {self.name}"
+            one = next(iter(segment_constants(self.network.segments, self.network.model)))
+            raise InputError(what, place, value=given[0], allowed=f"{one}, ...; or all of {', '.join(required)}")
+        return True
 
     def _model_with(self, values: Mapping[str, FloatOrArray], place: Place) -> str | None:
         """The network model that these constants bring with them, None if it is that of the machine."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.demands.messages import message_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.messages.collective_traffic import Traffic, checked_peers
+from simcodesign.analytic.messages.costs_by_size import at_size
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.route_links import links_of_peers
 from simcodesign.core.errors import InputError
@@ -88,8 +90,10 @@ def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
-    """Time of a receive before the bytes count, which only the send knows."""
-    return price(machine.network, ranks, 0.0).message(0.0).receive_s
+    """Time of a receive before the bytes count, which only the send knows; the least of messages of any size."""
+    sizes: list[FloatOrArray] = [segment.up_to_bytes for segment in machine.network.segments] or [0.0]
+    networks = (at_size(machine.network, size) for size in sizes)
+    return functools.reduce(np.minimum, (price(network, ranks, 0.0).message(0.0).receive_s for network in networks))
 
 
 def received_bytes(receive: Receive, evaluation: Evaluation) -> FloatOrArray:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.longest_path.event_graph import (
     NONE,
     EventGraph,
@@ -40,14 +41,17 @@ class Messages(NamedTuple):
 
     @classmethod
     def of(cls, who: Ints, target: Ints, tag: Ints | int, one: Message, machine: Machine, is_priced: bool) -> Messages:
-        """By the times of a message: numbers, or arrays (M,). ``is_priced``: LogGOPS, and the constants of the whole
-        program, so that what the receive takes is known here."""
+        """By the times of a message: numbers, or arrays (M,). ``is_priced``: the constants of the whole program, so
+        that what the receive takes is known here; in Hockney's model beyond the least that one of any size does, and
+        where nobody waits for it to begin."""
 
         def of_each(value: object) -> Floats:
             return np.broadcast_to(np.asarray(value, dtype=np.float64), who.shape)
 
         waits = np.broadcast_to(np.asarray(one.waits, dtype=bool), who.shape) & one.in_order
-        receive_s = of_each(0.0 if one.in_order or not is_priced else one.receive_s)
+        receive_s = of_each(one.receive_s if is_priced else 0.0)
+        if one.in_order and is_priced:
+            receive_s = np.where(waits, 0.0, receive_s - empty_receive_s(machine, 1))
         has_gap = not one.in_order and machine.network.interfaces.count == 1
         tags = np.broadcast_to(np.asarray(tag, dtype=np.int64), who.shape)
         times = of_each(one.send_s), of_each(one.arrival_s), receive_s, of_each(one.next_send_s)

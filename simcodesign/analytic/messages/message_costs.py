@@ -41,6 +41,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.messages.costs_by_size import at_size
 from simcodesign.analytic.messages.route_links import RouteLinks, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.network import Network
@@ -134,8 +135,17 @@ def price(
 def _message(
     network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, links: RouteLinks | None
 ) -> Callable[[FloatOrArray], Message]:
-    """The price of a message by its size."""
+    """The price of a message by its size; where constants are piecewise by size, by those of its size."""
     passed = slowest_links(network) if links is None else links
+    if network.has_segments:
+        return lambda size: _plain(at_size(network, size), ranks, hops, passed.at(size))(size)
+    return _plain(network, ranks, hops, passed)
+
+
+def _plain(
+    network: Network, ranks: FloatOrArray, hops: FloatOrArray | None, passed: RouteLinks
+) -> Callable[[FloatOrArray], Message]:
+    """The same of a network without segments, over these links."""
     h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
     if network.switching == "store_and_forward":

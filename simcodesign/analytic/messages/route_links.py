@@ -16,12 +16,14 @@ are; each takes
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.messages.costs_by_size import at_size, local_at_size
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
@@ -36,7 +38,8 @@ class RouteLinks:
     """``latency_s`` of a hop in the mean; ``per_byte_s`` of the slowest link, or with store-and-forward of the first
     one; ``again_s_per_byte`` of each further link that stores a message, in the mean. ``startup_s`` and
     ``sent_s_per_byte``: what the message takes before any link; ``hops``: 1, or 0 where hops do not count, within a
-    node whose messages have a cost of their own."""
+    node whose messages have a cost of their own. ``by_size``: the same of messages of so many bytes, where these
+    differ by size."""
 
     latency_s: FloatOrArray
     per_byte_s: FloatOrArray
@@ -44,12 +47,30 @@ class RouteLinks:
     startup_s: FloatOrArray
     sent_s_per_byte: FloatOrArray
     hops: FloatOrArray = 1.0
+    by_size: Callable[[FloatOrArray], RouteLinks] | None = None
+
+    def at(self, size_bytes: FloatOrArray) -> RouteLinks:
+        """Of messages of one size."""
+        return self if self.by_size is None else self.by_size(size_bytes)
+
+
+def _over_network(
+    network: Network, latency_s: FloatOrArray, per_byte_s: FloatOrArray, again_s_per_byte: FloatOrArray
+) -> RouteLinks:
+    """Links of messages that are sent as all messages over the network are."""
+
+    def sent(as_one: Network) -> RouteLinks:
+        return RouteLinks(latency_s, per_byte_s, again_s_per_byte, as_one.startup_s, as_one.per_byte_s)
+
+    if not network.segments:
+        return sent(network)
+    return replace(sent(network), by_size=lambda size: sent(at_size(network, size)))
 
 
 def slowest_links(network: Network) -> RouteLinks:
     """Those that no message over the network exceeds; where links are alike, all of them."""
     link = network.link_occupancy_s_per_byte
-    return RouteLinks(network.longest_hop_latency_s, link, link, network.startup_s, network.per_byte_s)
+    return _over_network(network, network.longest_hop_latency_s, link, link)
 
 
 def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
@@ -72,20 +93,35 @@ def links_within_nodes(machine: Machine, node: LocalMessages, ranks: FloatOrArra
 
 
 def _within(part: LocalMessages) -> RouteLinks:
-    return RouteLinks(0.0, 0.0, 0.0, part.startup_s, part.per_byte_s, 0.0)
+    links = RouteLinks(0.0, 0.0, 0.0, part.startup_s, part.per_byte_s, 0.0)
+    if not part.segments:
+        return links
+    return replace(links, by_size=lambda size: _within(local_at_size(part, size)))
+
+
+def _combined(combine: Callable[[Sequence[RouteLinks]], RouteLinks], every: Sequence[RouteLinks]) -> RouteLinks:
+    """What is made of several links, at each size where any of these differ by size."""
+    links = combine(every)
+    if all(one.by_size is None for one in every):
+        return links
+    return replace(links, by_size=lambda size: combine([one.at(size) for one in every]))
 
 
 def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bool = True) -> RouteLinks:
     """The larger of each, where others count."""
-    pairs = ((getattr(links, name), getattr(others, name)) for name in _FIELDS)
-    most = (np.where(where, np.maximum(one, other), one) for one, other in pairs)
-    return RouteLinks(*(value if value.ndim else float(value) for value in most))
+
+    def larger(both: Sequence[RouteLinks]) -> RouteLinks:
+        pairs = {name: [getattr(one, name) for one in both] for name in _FIELDS}
+        most = {name: np.where(where, np.maximum(one, other), one) for name, (one, other) in pairs.items()}
+        values: dict[str, Any] = {name: value if value.ndim else float(value) for name, value in most.items()}
+        return RouteLinks(**values)
+
+    return _combined(larger, (links, others))
 
 
 def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
     """Of messages between ranks, what they take before any link of the network."""
-    network = machine.network
-    links = RouteLinks(0.0, 0.0, 0.0, network.startup_s, network.per_byte_s)
+    links = _over_network(machine.network, 0.0, 0.0, 0.0)
     return _with_local(machine, links, _kinds(machine, ranks, source, target))
 
 
@@ -114,12 +150,17 @@ def _with_local(machine: Machine, links: RouteLinks, kinds: NDArray[np.int8]) ->
     """The links, with what messages within a node cost."""
     for kind, part in enumerate((machine.network.node, machine.network.socket), start=1):
         if part is not None:
-            is_local = kinds == kind
-            startup_s = np.where(is_local, part.startup_s, links.startup_s)
-            sent = np.where(is_local, part.per_byte_s, links.sent_s_per_byte)
-            hops = np.where(is_local, 0.0, links.hops)
-            links = replace(links, startup_s=startup_s, sent_s_per_byte=sent, hops=hops)
+            links = _combined(functools.partial(_replaced, kinds == kind), (links, _within(part)))
     return links
+
+
+def _replaced(is_local: NDArray[np.bool_], both: Sequence[RouteLinks]) -> RouteLinks:
+    """Links, in place of which others stand for messages that are local; all have the latencies of the former."""
+    links, local = both
+    startup_s = np.where(is_local, local.startup_s, links.startup_s)
+    sent = np.where(is_local, local.sent_s_per_byte, links.sent_s_per_byte)
+    hops = np.where(is_local, local.hops, links.hops)
+    return replace(links, startup_s=startup_s, sent_s_per_byte=sent, hops=hops)
 
 
 def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks:
@@ -138,11 +179,11 @@ def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks
         worst = np.zeros((len(hops), *link.shape[:-1]))
         np.maximum.at(worst, pair, np.moveaxis(link, -1, 0))
         per_byte = np.moveaxis(worst, 0, -1)
-        return RouteLinks(mean, per_byte, per_byte, network.startup_s, network.per_byte_s)
+        return _over_network(network, mean, per_byte, per_byte)
     first = _sums(np.where(is_first, link, 0.0), pair, shape)
     later = _sums(np.where(is_first, 0.0, link), pair, shape) / np.maximum(hops - 1, 1)
     again = np.where(hops > 1, later, first)
-    return RouteLinks(mean, first, again, network.startup_s, network.per_byte_s)
+    return _over_network(network, mean, first, again)
 
 
 def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
@@ -156,7 +197,7 @@ def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
     rows = [_links_of_routes(machine.network, node, node[row]) for row in peers.reshape(-1, ranks)]
     shape = np.broadcast_shapes(peers.shape, np.shape(rows[0].latency_s))
     values = {name: _rows([getattr(row, name) for row in rows], shape) for name in _FIELDS[:3]}
-    links = replace(slowest_links(machine.network), **values)
+    links = _over_network(machine.network, **values)
     return _with_local(machine, links, _kinds(machine, ranks, every, peers))
 
 
@@ -172,16 +213,12 @@ def links_of_neighbours(
     along = [_of_grid(machine, tuple(int(extent) for extent in shape), periodic, by_rank) for shape in shapes]
     if len(along) == 1:
         return along[0]
-    where = where.reshape(extents.shape[:-1])
-    return tuple(
-        RouteLinks(
-            *(
-                np.select([where == number for number in range(len(along))], [getattr(it[dim], name) for it in along])
-                for name in _FIELDS
-            )
-        )
-        for dim in range(len(grid))
-    )
+    here = [where.reshape(extents.shape[:-1]) == number for number in range(len(along))]
+
+    def selected(every: Sequence[RouteLinks]) -> RouteLinks:
+        return RouteLinks(*(np.select(here, [getattr(one, name) for one in every]) for name in _FIELDS))
+
+    return tuple(_combined(selected, [one[dim] for one in along]) for dim in range(len(grid)))
 
 
 def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: bool) -> tuple[RouteLinks, ...]:
@@ -200,7 +237,7 @@ def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: b
         if far.any() or not present:
             links = _links_of_routes(machine.network, node[source[far]], node[target[far]])
             values = {name: _most(getattr(links, name), by_rank) for name in _FIELDS[:3]}
-            present.append(replace(links, **values))
+            present.append(_over_network(machine.network, **values))
         every.append(functools.reduce(_larger, present))
     return tuple(every)
 

@@ -57,10 +57,12 @@ def dissemination(now: Floats, m: Message) -> Floats:
 def ring(now: Floats, m: Message) -> Floats:
     """After N - 1 rounds around a ring: at first everybody passes on its own message, then the one that came last."""
     for step in range(now.shape[1] - 1):
-        send_s, arrival_s, waits = (
-            np.roll(np.broadcast_to(part, now.shape), step, axis=1) for part in (m.send_s, m.arrival_s, m.waits)
+        parts = (m.send_s, m.arrival_s, m.receive_s, m.waits)
+        send_s, arrival_s, receive_s, waits = (
+            np.roll(np.broadcast_to(part, now.shape), step, axis=1) for part in parts
         )
-        block = replace(m, send_s=send_s, arrival_s=arrival_s, waits=np.asarray(waits, dtype=np.bool_))
+        waits = np.asarray(waits, dtype=np.bool_)
+        block = replace(m, send_s=send_s, arrival_s=arrival_s, receive_s=receive_s, waits=waits)
         now = _round(now, np.arange(now.shape[1]) - 1, block)
     return now
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN, Interfaces
+from simcodesign.describe.machine_parts.size_segments import SizeSegment
 from simcodesign.describe.topology.base import MINIMAL, ROUTINGS, VALIANT, Topology
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.routing import mean_hops_through
@@ -53,10 +54,12 @@ class Ugal:
 
 @dataclass(frozen=True)
 class LocalMessages:
-    """What a message of m bytes costs its sender that passes no link of the network: ``startup_s + m per_byte_s``."""
+    """What a message of m bytes costs its sender that passes no link of the network: ``startup_s + m per_byte_s``,
+    by the one of its ``segments`` that has m bytes if it has any."""
 
-    startup_s: float
-    per_byte_s: float
+    startup_s: FloatOrArray = 0.0
+    per_byte_s: FloatOrArray = 0.0
+    segments: tuple[SizeSegment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,13 @@ class Network:
     after this message at the earliest. Beyond ``rendezvous_above_bytes`` (S) a sender goes on only when its message is
     taken up. Who has the processor when is as in LogGOPSim (docs/messages.md).
 
+    ``segments``: the constants of either model by the size of a message, in place of those above; only
+    ``receive_overhead_s`` may stand beside them.
+
     A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interfaces.per_byte_s``; both default
-    to ``per_byte_s``. Constants of the other model must be left at their defaults. Where the topology gives its links
-    bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
-    message is no faster than the slowest link of its route.
+    to ``per_byte_s``, with segments to the smallest of these. Constants of the other model must be left at their
+    defaults. Where the topology gives its links bandwidths or latencies of their own, these count in place of
+    ``link_per_byte_s`` and ``hop_latency_s``, and a message is no faster than the slowest link of its route.
 
     Messages between ranks of one node cost the same, without hops where these are counted; or, in Hockney's model, what
     ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the ``sockets_per_node``
@@ -141,6 +147,19 @@ class Network:
     sockets_per_node: int = 1
     reduction_per_byte_s: FloatOrArray | None = None
     saturation: float = 1.0
+    segments: tuple[SizeSegment, ...] = ()
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether what some messages cost is piecewise by their size."""
+        return any(part is not None and part.segments for part in (self, self.node, self.socket))
+
+    @property
+    def least_s_per_byte(self) -> FloatOrArray:
+        """Seconds per byte of messages over the network: of the fastest, where they differ by size."""
+        if not self.segments:
+            return self.per_byte_s
+        return functools.reduce(np.minimum, (segment.per_byte_s for segment in self.segments))
 
     @property
     def mean_hops(self) -> float:
@@ -187,7 +206,7 @@ class Network:
     @property
     def links_s_per_byte(self) -> tuple[FloatOrArray, ...]:
         """Seconds for which one byte occupies a link of each of the topology's groups."""
-        common = self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+        common = self.least_s_per_byte if self.link_per_byte_s is None else self.link_per_byte_s
         return tuple(
             (common if group.taper == 1 else common * group.taper) if group.per_byte_s is None else group.per_byte_s
             for group in self.topology.link_groups
@@ -216,7 +235,7 @@ class Network:
     @property
     def link_occupancy_s_per_byte(self) -> FloatOrArray:
         """Seconds for which one byte occupies a link: the slowest, where links differ."""
-        common = self.per_byte_s if self.link_per_byte_s is None else self.link_per_byte_s
+        common = self.least_s_per_byte if self.link_per_byte_s is None else self.link_per_byte_s
         return self._most(self.links_s_per_byte, common)
 
     @property
@@ -233,7 +252,7 @@ class Network:
     @property
     def interface_occupancy_s_per_byte(self) -> FloatOrArray:
         """Seconds for which one byte occupies a network interface, in each direction if it is full duplex."""
-        return self.per_byte_s if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
+        return self.least_s_per_byte if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
 
     @property
     def interface_assignment(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
@@ -9,6 +11,7 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
 from simcodesign.describe.machine_parts.network import ONE_BY_ONE, QUEUES, SENDS, SHARES, Network
+from simcodesign.describe.machine_parts.size_segments import IN_SEGMENTS, KEYS, PATH, SizeSegment, check_segments
 from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
 
 #: Interfaces of a node.
@@ -45,6 +48,44 @@ def check_model(network: Network, place: Place) -> None:
             raise InputError(what, place, value=getattr(network, key))
 
 
+def check_size_segments(network: Network, place: Place) -> None:
+    """InputError for segments of messages by size that are none, or beside what says the same."""
+    every = ((PATH, network), ("network.node.segments", network.node), ("network.socket.segments", network.socket))
+    for path, part in every:
+        if part is None or not part.segments:
+            continue
+        of_all = [one for one in part.segments if one.rendezvous or one.receive_overhead_s is not None]
+        if part is not network and of_all:
+            what = f"{path}: who waits, and what receivers pay, is said for all messages"
+            raise InputError(what, place, allowed=f"{PATH}, network.S, network.receive_overhead")
+        for key in IN_SEGMENTS[network.model]:
+            name = KEYS[network.model][key][0]
+            if np.any(np.asarray(getattr(part, name, 0.0)) != 0):
+                where = path.replace("segments", key)
+                raise InputError(f"{where} is said by {path}", place, value=getattr(part, name), allowed=f"no {where}")
+        check_segments(part.segments, path, place)
+        _check_costs(part.segments, network.model, path, place)
+        if network.rendezvous_above_bytes is not None and any(segment.rendezvous for segment in part.segments):
+            what = "network.S and segments with rendezvous both say whose senders wait for their receivers"
+            raise InputError(what, place, allowed="one of them")
+
+
+def _check_costs(segments: Sequence[SizeSegment], model: str, path: str, place: Place) -> None:
+    """InputError for constants of the other model, and for values that none can have."""
+    own = {name for name, _ in KEYS[model].values()}
+    alien = {name: key for keys in KEYS.values() for key, (name, _) in keys.items() if name not in own}
+    for number, segment in enumerate(segments, start=1):
+        for key, (name, _) in KEYS[model].items():
+            value = getattr(segment, name)
+            if value is not None:
+                check_constant(f"{path}.{number}.{key}", value, place)
+        for name, key in alien.items():
+            value = getattr(segment, name)
+            if value is not None and np.any(np.asarray(value) != 0):
+                what = f"{path}.{number}.{key} is no constant of the network model {model}"
+                raise InputError(what, place, value=value, allowed=", ".join(KEYS[model]))
+
+
 def check_saturation(network: Network, place: Place) -> None:
     """InputError unless links may be busy for some share of the time."""
     if not 0 < network.saturation <= 1:
@@ -68,7 +109,9 @@ def check_sharing(network: Network, place: Place) -> None:
     if not 1 <= network.packet_bytes < np.inf:
         what = "the size of a packet, network.sharing.packets"
         raise InputError(what, place, value=network.packet_bytes, allowed="1 B or more")
-    as_fast = np.all(np.asarray(network.link_occupancy_s_per_byte) == network.per_byte_s) and not network.links_differ
+    sent = [segment.per_byte_s for segment in network.segments] or [network.per_byte_s]
+    links = np.asarray(network.link_occupancy_s_per_byte)
+    as_fast = all(np.all(links == per_byte_s) for per_byte_s in sent) and not network.links_differ
     if is_stored and not as_fast:
         what = "packets are stored only by links that are all as fast as messages"
         raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
@@ -163,7 +206,7 @@ def check_occupancy(network: Network, part: str, place: Place) -> None:
     """InputError if links or interfaces of a network are slower than the messages that pass them. Links of their own
     may be: they slow messages down."""
     name, key = OCCUPIED[part]
-    stated, whole = value_of(network, name), np.asarray(network.per_byte_s)
+    stated, whole = value_of(network, name), np.asarray(network.least_s_per_byte)
     occupancy = whole if stated is None else np.asarray(stated)
     if np.any(occupancy > whole * (1 + 1e-12)):
         slowest = float(1 / np.max(occupancy))

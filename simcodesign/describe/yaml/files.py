@@ -18,13 +18,14 @@ from simcodesign.describe.python_programs.workload import load_program, python_f
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import check_format, machine_from
+from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
 from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
 #: Keys of which a change of one replaces the other.
-_REPLACING = OTHER_NAMES | {"dims": "shape"}
+_REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
 #: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
 SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 

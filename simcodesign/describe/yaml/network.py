@@ -24,6 +24,7 @@ from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.topology.base import ROUTINGS, TOPOLOGIES, UGAL, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.segments import LOCAL_KEYS, check_not_beside, segments_from
 from simcodesign.describe.yaml.tree import Entry
 
 #: Choices that may be mappings, of a word to how it is done.
@@ -36,12 +37,15 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    others = ("topology", "hops_hold_sender", "interfaces", "rails", "node", "socket", "saturation", *CHOICES)
+    parts = ("topology", "interfaces", "node", "socket", "segments")
+    others = (*parts, "hops_hold_sender", "rails", "saturation", *CHOICES)
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
     values = constants_from(entry, "network", others, {"bandwidth": per_byte})
-    entry.mapping(required=("topology", *required))
-    if "per_byte_s" not in values:
+    if "segments" in items:
+        check_not_beside(items, model)
+    entry.mapping(required=("topology", *(required if "segments" not in items else ())))
+    if "per_byte_s" not in values and "segments" not in items:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key not in _MAPPINGS}
     holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
@@ -49,6 +53,8 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
     interfaces = _interfaces(items["interfaces"], rails) if "interfaces" in items else Interfaces(rails)
     own: dict[str, Any] = {**values, **texts, **_sharing(items), **_routing(items), **_local(items)}
+    if "segments" in items:
+        own["segments"] = segments_from(items["segments"], model)
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
     network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, rails=rails, **own)
@@ -116,6 +122,12 @@ def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, more in (("node", ()), ("socket", ("per_node",))):
         if key not in items:
+            continue
+        if "segments" in items[key].mapping():
+            given = items[key].mapping(("segments", *more), ("segments", *more))
+            found[key] = LocalMessages(segments=segments_from(given["segments"], Network.model, LOCAL_KEYS))
+            if more:
+                found["sockets_per_node"] = given["per_node"].whole(low=1)
             continue
         given = items[key].mapping(("startup", "bandwidth", *more), ("startup", "bandwidth", *more))
         startup_s = given["startup"].quantity("time")

@@ -255,18 +255,21 @@ def _kind(entry: Entry) -> str:
     return "a mapping" if isinstance(entry.content, dict) else "a sequence"
 
 
-def merged(base: Entry, change: Entry, other_names: Mapping[str, str] = MappingProxyType({})) -> Entry:
+def merged(
+    base: Entry, change: Entry, other_names: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
+) -> Entry:
     """``base`` with what ``change`` says differently: mappings merge key by key, anything else is replaced.
 
     A mapping whose ``kind`` changes is replaced whole, since its other keys belong to the old kind. ``other_names``
-    maps keys to keys that say the same in another way: a change of one replaces the other.
+    maps keys to the key, or keys, that say the same in another way: a change of one replaces the other.
     """
     if not isinstance(base.content, dict) or not isinstance(change.content, dict):
         return change
     old, new = base.content, change.content
     if "kind" in new and "kind" in old and new["kind"].content != old["kind"].content:
         return change
-    replaced = {other_names.get(key) for key in new} - new.keys()
+    others = (other_names.get(key, ()) for key in new)
+    replaced = {name for one in others for name in ((one,) if isinstance(one, str) else one)} - new.keys()
     kept = {key: entry for key, entry in old.items() if key not in replaced}
     items = {key: merged(old[key], entry, other_names) if key in old else entry for key, entry in new.items()}
     return Entry({**kept, **items}, change.place)

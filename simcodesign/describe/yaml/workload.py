@@ -10,6 +10,7 @@ from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cach
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import Formula, check_phases
 from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.describe.machine_parts.size_segments import segment_at
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
@@ -170,8 +171,8 @@ def _block(entry: Entry) -> Block:
 
 def _block_constants(entry: Entry) -> dict[str, Entry]:
     """The constants of a machine that a block replaces, by their paths."""
-    of_caches = {path for path in entry.mapping() if cache_of(path) is not None}
-    return entry.mapping(((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) | of_caches)
+    numbered = {path for path in entry.mapping() if cache_of(path) is not None or segment_at(path) is not None}
+    return entry.mapping(((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) | numbered)
 
 
 def _index(entry: Entry, items: Mapping[str, Entry]) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.messages.constants_by_size import constant
 from simcodesign.generate.messages.way import Way
 
 
@@ -65,17 +66,18 @@ def held_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray
 
 def receive_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """Seconds for which a message occupies its receiver. LogGOPS: o + (s-1) max(O, G)."""
-    network = machine.network
     if not is_loggop(machine):
-        return network.receive_overhead_s
-    return network.overhead_s + beyond_first(size_bytes) * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
+        return constant(machine.network, "receive_overhead_s", size_bytes)
+    names = ("overhead_s", "overhead_per_byte_s", "per_byte_s")
+    overhead, each, per_byte_s = (constant(machine.network, name, size_bytes) for name in names)
+    return overhead + beyond_first(size_bytes) * np.maximum(each, per_byte_s)
 
 
 def arrival_s(machine: Machine, way: Way, size_bytes: FloatOrArray, train: FloatOrArray = 1) -> FloatOrArray:
     """Seconds from the beginning of a send to the arrival, alone on the network: of its last byte; in LogGOPS of its
     first, o + L and the flight."""
     if is_loggop(machine):
-        return machine.network.overhead_s + machine.network.latency_s + flight_s(machine, way, size_bytes)
+        return _first_there_s(machine, size_bytes) + flight_s(machine, way, size_bytes)
     again = startup_s(machine, way) + held_s(machine, way, size_bytes)
     return (
         inject_s(machine, way, size_bytes)
@@ -88,14 +90,15 @@ def between_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """LogGOPS: seconds from the beginning of a send (receive) to the earliest next one, g + (s-1) G. Hockney: none."""
     if not is_loggop(machine):
         return 0.0
-    return machine.network.gap_s + beyond_first(size_bytes) * machine.network.per_byte_s
+    gap, per_byte_s = (constant(machine.network, name, size_bytes) for name in ("gap_s", "per_byte_s"))
+    return gap + beyond_first(size_bytes) * per_byte_s
 
 
 def inject_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
     """Time before the first byte enters the network; in LogGOPS o + L, of which the links take the first byte's."""
     network = machine.network
     if is_loggop(machine):
-        return network.overhead_s + network.latency_s - _first_byte_s(machine, size_bytes)
+        return _first_there_s(machine, size_bytes) - _first_byte_s(machine, size_bytes)
     return way.startup_s * np.maximum(way.hops, 1.0) if network.startup_per == "hop" else way.startup_s
 
 
@@ -103,7 +106,7 @@ def spread_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """LogGOPS: seconds from the first byte of a message to its last. Hockney: a message is there when its last is."""
     if not is_loggop(machine):
         return 0.0
-    return beyond_first(size_bytes) * machine.network.per_byte_s
+    return beyond_first(size_bytes) * constant(machine.network, "per_byte_s", size_bytes)
 
 
 def tail_s(
@@ -111,7 +114,7 @@ def tail_s(
 ) -> FloatOrArray:
     """How far the last byte is behind the first one at first; ``again_s`` is between the messages of a train."""
     if is_loggop(machine):
-        return beyond_first(size_bytes) * machine.network.per_byte_s + _first_byte_s(machine, size_bytes)
+        return spread_s(machine, size_bytes) + _first_byte_s(machine, size_bytes)
     per_byte_s = way.per_byte_s if machine.network.flight_holds_sender else way.sent_s_per_byte
     after_another = train if machine.network.bytes_hold_sender else 1  # else all bytes flow side by side
     return (train - 1) * again_s + after_another * size_bytes * per_byte_s
@@ -119,9 +122,14 @@ def tail_s(
 
 def _first_byte_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """The time in which the first byte passes, which LogGOPS counts to o + L: a link is busy for all bytes."""
-    network = machine.network
-    first = np.minimum(size_bytes, 1.0) * network.per_byte_s
-    return np.minimum(first, network.overhead_s + network.latency_s)
+    first = np.minimum(size_bytes, 1.0) * constant(machine.network, "per_byte_s", size_bytes)
+    return np.minimum(first, _first_there_s(machine, size_bytes))
+
+
+def _first_there_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
+    """LogGOPS: o + L."""
+    overhead, latency = (constant(machine.network, name, size_bytes) for name in ("overhead_s", "latency_s"))
+    return overhead + latency
 
 
 def flight_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:
@@ -142,7 +150,8 @@ def _hops_s(machine: Machine, way: Way, size_bytes: FloatOrArray) -> FloatOrArra
 
 def overhead_s(machine: Machine, size_bytes: FloatOrArray) -> FloatOrArray:
     """LogGOPS: o + (s-1) O."""
-    return machine.network.overhead_s + beyond_first(size_bytes) * machine.network.overhead_per_byte_s
+    overhead, each = (constant(machine.network, name, size_bytes) for name in ("overhead_s", "overhead_per_byte_s"))
+    return overhead + beyond_first(size_bytes) * each
 
 
 def beyond_first(size_bytes: FloatOrArray) -> NDArray[np.float64]:

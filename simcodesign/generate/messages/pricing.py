@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import placed_demands, with_phase
 from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES, Column
+from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.cost_model import (
     arrival_s,
     between_s,
@@ -28,7 +30,7 @@ from simcodesign.generate.messages.cost_model import (
 )
 from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.routes_and_stations import RouteTable
-from simcodesign.generate.messages.way import Way, Ways, slowest
+from simcodesign.generate.messages.way import Way, Ways, slowest_of_messages
 
 
 class MessagePricing:
@@ -47,6 +49,7 @@ class MessagePricing:
         self.loggops = point.has_loggops
         self._flies = self.loggops or not machine.network.flight_holds_sender
         self.has_rendezvous = _has_rendezvous(point)
+        self._receives_by_size = any(one.receive_overhead_s is not None for one in machine.network.segments)
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
@@ -64,7 +67,8 @@ class MessagePricing:
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
         rendezvous = ("until", "rendezvous") if self.has_rendezvous and not self.loggops else ()
-        return routed + flies + loggops + rendezvous + (("train",) if self._trains else ())
+        sized = ("variant",) if self._receives_by_size and not self.loggops else ()
+        return routed + flies + loggops + rendezvous + sized + (("train",) if self._trains else ())
 
     @cached_property
     def _ways(self) -> Ways:
@@ -78,14 +82,14 @@ class MessagePricing:
     def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
-        ways = self._ways_alike(columns, machine, is_collective)
+        way_of = self._ways_alike(columns, machine, is_collective)
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
                 priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
             elif column.kind == SEND:
-                priced.append(self._send(column, machine, ways.get(column.alike)))
+                priced.append(self._send(column, machine, way_of(column)))
             else:
                 priced.append(self._receive(column, machine))
         return priced
@@ -95,13 +99,14 @@ class MessagePricing:
         extra: dict[str, Any] = {}
         if self.loggops:
             gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
-            extra = {"gap_s": gap, "variant": self._variant(machine)}
+            extra["gap_s"] = gap
+        if self.loggops or self._receives_by_size:
+            extra["variant"] = self._variant(machine)
         return replace(column, duration_s=receive_s(machine, size), extra=extra)
 
     def _send(self, column: Column, machine: Machine, way: Way | None) -> Column:
         """``way``: where it is not that of each message."""
-        way, train = self._way(column, machine) if way is None else way, column.train
-        size = column.size_bytes / train
+        way, train, size = self._way(column, machine) if way is None else way, column.train, _each_bytes(column)
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
             extra["flight_s"] = arrival_s(machine, way, size, train)
@@ -109,43 +114,62 @@ class MessagePricing:
             extra |= {"gap_s": between_s(machine, size), "receive_s": receive_s(machine, size)}
             extra["spread_s"] = spread_s(machine, size)
         if self.loggops or self.has_rendezvous:
-            most = machine.network.rendezvous_above_bytes
-            extra["rendezvous"] = False if most is None else np.asarray(size) > most
+            extra["rendezvous"] = has_rendezvous(machine.network, size)
         if self.route_table:
             cost = self.route_table.cost_of(machine, way, size, train)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(column, duration_s=send_s(machine, way, size, train), extra=extra)
 
-    def _ways_alike(self, columns: Sequence[Column], machine: Machine, is_collective: bool) -> dict[int | None, Way]:
-        """The ways that messages of a step have in common, by ``Column.alike``; none where each has its own."""
+    def _ways_alike(
+        self, columns: Sequence[Column], machine: Machine, is_collective: bool
+    ) -> Callable[[Column], Way | None]:
+        """The way that messages of a column have in common with others, by ``Column.alike``; None where each has its
+        own."""
         if self._counted:
-            return {}
+            return lambda column: None
         if is_collective or not machine.network.paths_differ:
-            every: dict[int | None, Way] = dict.fromkeys(
-                {column.alike for column in columns}, self._of_anybody(machine)
-            )
-            if is_collective and machine.network.node is not None:
-                every[WITHIN_NODES] = self._ways.within_nodes(machine.network.node, machine.network.socket)
-                every[BETWEEN_NODES] = Way.of_hops(machine.network, self._law)
-            return every
+            return self._ways_by_size(machine, is_collective)
         ways: dict[int | None, list[Way]] = {}
         for column in columns:
             if column.alike is not None and column.kind == SEND:
                 ways.setdefault(column.alike, []).append(self._way(column, machine))
-        return {alike: slowest(several) for alike, several in ways.items()}
+        slowest = {alike: slowest_of_messages(several) for alike, several in ways.items()}
+        return lambda column: slowest.get(column.alike)
 
-    def _of_anybody(self, machine: Machine) -> Way:
-        """The way that no message exceeds. Ranks are not looked at where messages within nodes cost what others do."""
+    def _ways_by_size(self, machine: Machine, is_collective: bool) -> Callable[[Column], Way]:
+        """The ways of messages whose ranks are not looked at: of anybody's, or those within nodes and between them."""
+        network, known = machine.network, dict[Any, Way]()
+        looks_at_nodes = is_collective and network.node is not None
+
+        def way_of(column: Column) -> Way:
+            level = column.alike if looks_at_nodes and column.alike in (WITHIN_NODES, BETWEEN_NODES) else None
+            size = _each_bytes(column) if network.has_segments else 0.0
+            if np.ndim(size):
+                return self._of_level(machine, level, size)
+            if (level, size) not in known:
+                known[level, size] = self._of_level(machine, level, size)
+            return known[level, size]
+
+        return way_of
+
+    def _of_level(self, machine: Machine, level: int | None, size_bytes: FloatOrArray) -> Way:
+        """The way that no message of this size exceeds: within nodes, between them, or of anybody. Ranks are not looked
+        at where messages within nodes cost what others do."""
         network = machine.network
-        return Way.of_hops(network, self._law) if network.node is None else self._ways.of_anybody(machine, self._law)
+        if network.node is None or level == BETWEEN_NODES:
+            return Way.of_hops(network, self._law, size_bytes)
+        if level == WITHIN_NODES:
+            return self._ways.within_nodes(network.node, network.socket, size_bytes)
+        return self._ways.of_anybody(machine, self._law, size_bytes)
 
     def _way(self, column: Column, machine: Machine) -> Way:
         """The way of every message: counted on its route, without hops on the same node; or by the law over it."""
         who = np.arange(self._ranks) if column.who is None else column.who
         source, target = (ranks.astype(np.int64) for ranks in np.broadcast_arrays(who, np.asarray(column.peer)))
+        size = _each_bytes(column)
         if self._counted:
-            return self._ways.counted(machine.network, source, target)
-        return self._ways.by_law(machine.network, self._law, source, target)
+            return self._ways.counted(machine.network, source, target, size)
+        return self._ways.by_law(machine.network, self._law, source, target, size)
 
     def _variant(self, machine: Machine) -> int:
         """Number of a variant of the machine; each comes many times in a row."""
@@ -155,22 +179,30 @@ class MessagePricing:
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
-        if not self.loggops:
+        if not self.loggops and not self._receives_by_size:
             return
-        receives = np.flatnonzero((fields["kind"] == RECEIVE) & np.isnan(fields["gap_s"]))
+        unknown = np.isnan(fields["gap_s" if self.loggops else "duration_s"])
+        receives = np.flatnonzero((fields["kind"] == RECEIVE) & unknown)
         if np.isnan(fields["size_bytes"][receives]).any():
             what = "messages of several sizes may come to a receive from anyone that states no size"
-            raise InputError(what, place, allowed="bytes, on which the time of a receive depends in LogGOPS")
+            raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
         variants = fields["variant"][receives]
         for number in np.unique(variants):
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
             fields["duration_s"][mine] = receive_s(machine, size)
-            fields["gap_s"][mine] = between_s(machine, size)
+            if self.loggops:
+                fields["gap_s"][mine] = between_s(machine, size)
+
+
+def _each_bytes(column: Column) -> FloatOrArray:
+    """Bytes of each message of a train."""
+    return column.size_bytes / column.train
 
 
 def _has_rendezvous(point: DesignPoint) -> bool:
     """Whether the machine, or a block of the program, says above which size senders wait for their receivers."""
-    if point.machine.network.rendezvous_above_bytes is not None:
+    network = point.machine.network
+    if network.rendezvous_above_bytes is not None or any(segment.rendezvous for segment in network.segments):
         return True
     return any("network.S" in placed.constants for placed in placed_demands(point.workload.program))

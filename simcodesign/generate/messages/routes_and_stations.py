@@ -104,7 +104,7 @@ class RouteTable:
         network = machine.network
         if self._links and network.startup_per == "message" and train == 1:
             # The links have the rest.
-            way = Way(0.0, 0.0, network.startup_s, network.per_byte_s, network.per_byte_s, 0.0)
+            way = Way.without_links(network, size_bytes)
         hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
         if not hops.ndim:
             return self._row(self._priced(machine, way, float(size_bytes), train))

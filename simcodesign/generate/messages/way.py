@@ -11,6 +11,7 @@ and a bandwidth of their own.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.generate.messages.constants_by_size import constant
 from simcodesign.generate.messages.route_choice import RouteChoice
 
 #: Pairs whose routes are looked up together.
@@ -42,12 +44,18 @@ class Way:
     stored_s_per_byte: FloatOrArray
 
     @classmethod
-    def of_hops(cls, network: Network, hops: FloatOrArray) -> Way:
+    def of_hops(cls, network: Network, hops: FloatOrArray, size_bytes: FloatOrArray) -> Way:
         """Over so many of the slowest links, each with the longest latency: where all are alike, these are all."""
         link_s = network.link_occupancy_s_per_byte
-        slowest = np.maximum(network.per_byte_s, link_s) if network.has_own_links else network.per_byte_s
-        latency_s = hops * network.longest_hop_latency_s
-        return cls(hops, latency_s, network.startup_s, network.per_byte_s, slowest, link_s)
+        startup_s, sent = (constant(network, name, size_bytes) for name in ("startup_s", "per_byte_s"))
+        slowest = np.maximum(sent, link_s) if network.has_own_links else sent
+        return cls(hops, hops * network.longest_hop_latency_s, startup_s, sent, slowest, link_s)
+
+    @classmethod
+    def without_links(cls, part: Network | LocalMessages, size_bytes: FloatOrArray) -> Way:
+        """Over no link, sent as messages over the network, or within a node, are."""
+        startup_s, sent = (constant(part, name, size_bytes) for name in ("startup_s", "per_byte_s"))
+        return cls(0.0, 0.0, startup_s, sent, sent, 0.0)
 
     @property
     def fields(self) -> tuple[FloatOrArray, ...]:
@@ -63,73 +71,78 @@ class Ways:
         self._socket = machine.socket_of(ranks) if machine.network.socket is not None else np.zeros(ranks, np.int64)
         self._ranks = ranks
 
-    def counted(self, network: Network, source: Int64s, target: Int64s) -> Way:
-        """From ranks to ranks (n,) by their own routes; without hops on the same node."""
-        way = _counted(network, self._choice, self.node[source], self.node[target])
-        return way if network.node is None else self._within_nodes(network, way, source, target)
+    def counted(self, network: Network, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
+        """From ranks to ranks (n,) by their own routes, of so many bytes, or (n,); without hops on the same node."""
+        way = _counted(network, self._choice, self.node[source], self.node[target], size_bytes)
+        return way if network.node is None else self._within_nodes(network, way, source, target, size_bytes)
 
-    def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s) -> Way:
+    def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
         """Over so many hops by the distance law, each with the mean latency of the message's own route."""
-        way = self.counted(network, source, target)
+        way = self.counted(network, source, target, size_bytes)
         some = way.hops > 0
         latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
         is_local = self.node[source] == self.node[target] if network.node is not None else np.zeros(len(source), bool)
         return replace(way, hops=np.where(is_local, 0.0, hops), latency_s=latency_s)
 
-    def of_anybody(self, machine: Machine, hops: float) -> Way:
+    def of_anybody(self, machine: Machine, hops: float, size_bytes: FloatOrArray) -> Way:
         """Over so many of the slowest links; with messages within nodes of another cost, the slowest of all."""
         network = machine.network
         if network.node is None:
-            return Way.of_hops(network, hops)
-        ways = [self.within_nodes(network.node, network.socket)]
+            return Way.of_hops(network, hops, size_bytes)
+        ways = [self.within_nodes(network.node, network.socket, size_bytes)]
         if (self.node != self.node[0]).any():
-            ways.append(Way.of_hops(network, hops))
+            ways.append(Way.of_hops(network, hops, size_bytes))
         return slowest(ways)
 
-    def within_nodes(self, node: LocalMessages, socket: LocalMessages | None) -> Way:
+    def within_nodes(self, node: LocalMessages, socket: LocalMessages | None, size_bytes: FloatOrArray) -> Way:
         """The slowest within any node, between its sockets if there are ranks on several."""
         several = socket is not None and self._socket.any()
-        return slowest([_local(node), *((_local(socket),) if several and socket is not None else ())])
+        parts = [node, socket] if several and socket is not None else [node]
+        return slowest([Way.without_links(part, size_bytes) for part in parts])
 
-    def _within_nodes(self, network: Network, way: Way, source: Int64s, target: Int64s) -> Way:
+    def _within_nodes(
+        self, network: Network, way: Way, source: Int64s, target: Int64s, size_bytes: FloatOrArray
+    ) -> Way:
         """The ways where messages within a node have a startup and a bandwidth of their own."""
         is_local = self.node[source] == self.node[target]
         between = is_local & (self._socket[source] != self._socket[target])
         every = [np.array(np.broadcast_to(field, is_local.shape), dtype=np.float64) for field in way.fields]
         for which, part in ((is_local, network.node), (between, network.socket)):
-            for field, value in zip(every, () if part is None else _local(part).fields, strict=part is not None):
-                field[which] = value
+            if part is not None:
+                for field, value in zip(every, Way.without_links(part, size_bytes).fields, strict=True):
+                    field[which] = value if np.ndim(value) == 0 else np.broadcast_to(value, which.shape)[which]
         return Way(*every)
 
 
-def _local(part: LocalMessages) -> Way:
-    return Way(0.0, 0.0, part.startup_s, part.per_byte_s, part.per_byte_s, 0.0)
-
-
 def slowest(ways: Sequence[Way]) -> Way:
+    """Of several ways of each message: the longest times of any."""
+    values = zip(*(way.fields for way in ways), strict=True)
+    return Way(*(functools.reduce(np.maximum, several) for several in values))
+
+
+def slowest_of_messages(ways: Sequence[Way]) -> Way:
     """Of several messages: the longest times of any."""
     values = zip(*(way.fields for way in ways), strict=True)
     return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
 
 
-def _counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s) -> Way:
+def _counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
     """The ways from nodes to nodes (n,) over the network."""
     hops = choice.hops_of_pairs(source, target).astype(np.float64)
-    way = Way.of_hops(network, hops)
+    way = Way.of_hops(network, hops, size_bytes)
     if not network.links_differ:
         if not network.has_own_links:
             return way
-        return replace(way, per_byte_s=np.where(hops > 0, way.per_byte_s, network.per_byte_s))
-    parts = [
-        _along_routes(network, choice, source[low : low + PAIRS_AT_ONCE], target[low : low + PAIRS_AT_ONCE])
-        for low in range(0, max(1, len(source)), PAIRS_AT_ONCE)
-    ]
+        return replace(way, per_byte_s=np.where(hops > 0, way.per_byte_s, way.sent_s_per_byte))
+    sent = np.broadcast_to(way.sent_s_per_byte, hops.shape)
+    several = [slice(low, low + PAIRS_AT_ONCE) for low in range(0, max(1, len(source)), PAIRS_AT_ONCE)]
+    parts = [_along_routes(network, choice, source[some], target[some], sent[some]) for some in several]
     latency_s, per_byte_s, stored = (np.concatenate(values) for values in zip(*parts, strict=True))
     return replace(way, latency_s=latency_s, per_byte_s=per_byte_s, stored_s_per_byte=stored)
 
 
 def _along_routes(
-    network: Network, choice: RouteChoice, source: Int64s, target: Int64s
+    network: Network, choice: RouteChoice, source: Int64s, target: Int64s, sent_s_per_byte: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
     """Latency of all hops, time per byte, and that of links after the first one, of every route."""
     routes = choice.routes_of_pairs(source, target)
@@ -139,7 +152,7 @@ def _along_routes(
     far = np.flatnonzero(np.diff(routes.start))
     start, hops = routes.start[far], np.diff(routes.start)[far]
     latency_s, stored = np.zeros(len(source)), np.zeros(len(source))
-    per_byte_s = np.full(len(source), float(network.per_byte_s))
+    per_byte_s = np.array(sent_s_per_byte, dtype=np.float64)
     if not len(far):
         return latency_s, per_byte_s, stored
     used = np.unique(latencies[group])
