@@ -34,6 +34,7 @@ SHORT = {
     "binomial_near",
     "binomial_far",
     "binary_tree",
+    "interleaved_binary_tree",
     "recursive_doubling",
     "reduce_broadcast",
     "bruck",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
@@ -13,12 +15,14 @@ from simcodesign.analytic.messages.patterns import (
     binary_tree,
     binomial_tree,
     chain,
+    chains_from_the_root,
     doubling_tree,
     halving_blocks,
+    interleaved_binary_tree,
     ring,
     star,
 )
-from simcodesign.analytic.messages.rounds import doubling_tree_s, equal_rounds, row_s, tree_s
+from simcodesign.analytic.messages.rounds import doubling_tree_s, equal_rounds, most_ones_up_to, row_s, tree_s
 from simcodesign.analytic.messages.trees import binary_down_s, halving_down_s
 from simcodesign.analytic.pipelining.succession import ROUNDING, Succession
 from simcodesign.core.units import FloatOrArray
@@ -49,6 +53,31 @@ def broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
 def broadcast_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Down a binary tree; every rank sends to its left child first."""
     return Cost(binary_down_s(p.ranks, p.message(size)), p.ranks - 1, (p.ranks - 1) * size)
+
+
+def broadcast_interleaved_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """Down Open MPI's binary tree, in which rank 2^l - 1 + i of level l has the children i and i + 2^l of the next one.
+
+    The ones of i are the messages that waited for another of their sender: with L levels below the root, of which the
+    last has q ranks, and z the most ones in a number below q, it takes max(L D + z a, (L - 1) (D + a)) with D and a
+    for ``whole_s`` and ``apart_s``.
+    """
+    m = p.message(size)
+    levels = np.maximum(ceil_log2(p.ranks + 1.0) - 1.0, 0.0)
+    last = np.maximum(p.ranks - np.exp2(levels), 0.0)  # q - 1
+    above = np.maximum(levels - 1.0, 0.0)
+    time = np.maximum(levels * m.whole_s + most_ones_up_to(last) * m.apart_s, above * (m.whole_s + m.apart_s))
+    return Cost(time, p.ranks - 1, (p.ranks - 1) * size)
+
+
+def broadcast_chains(size: FloatOrArray, p: MessageCosts, chains: int) -> Cost:
+    """From the root to the heads of chains, ``apart_s`` apart, and down each: of P - 1 = c n + k ranks, k < c, the
+    first k of c chains have n + 1, and the last of these or of all is done last."""
+    m, others = p.message(size), np.asarray(p.ranks) - 1.0
+    short, longer = np.floor(others / chains), others % chains
+    of_longer = np.where(longer > 0, (short + 1.0) * m.whole_s + (longer - 1.0) * m.apart_s, 0.0)
+    of_last = np.where(short > 0, short * m.whole_s + (chains - 1.0) * m.apart_s, 0.0)
+    return Cost(np.maximum(of_longer, of_last), others, others * size)
 
 
 def broadcast_chain(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -196,6 +225,31 @@ register_algorithm_form(
         "Bcast",
     ),
 )
+register_algorithm_form(
+    "broadcast",
+    "interleaved_binary_tree",
+    AlgorithmForm(
+        broadcast_interleaved_binary_tree,
+        interleaved_binary_tree,
+        "max(2*log2(P) - 2, log2(P))",
+        "max(2*log2(P) - 2, log2(P))",
+        sent_per_byte,
+        "Bcast",
+    ),
+)
+for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
+    register_algorithm_form(
+        "broadcast",
+        _name,
+        AlgorithmForm(
+            partial(broadcast_chains, chains=_chains),
+            partial(chains_from_the_root, chains=_chains),
+            f"min(floor((P - 1)/{_chains}) + {_chains - 1}, P - 1)",
+            f"min(floor((P - 1)/{_chains}) + {_chains - 1}, P - 1)",
+            sent_per_byte,
+            "Bcast",
+        ),
+    )
 register_algorithm_form(
     "broadcast",
     "chain",

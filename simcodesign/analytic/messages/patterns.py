@@ -47,6 +47,21 @@ def binary_tree(rank: Ints, size: float) -> Rows:
     yield (rank[1:] - 1) // 2, rank[1:], size
 
 
+def interleaved_binary_tree(rank: Ints, size: float) -> Rows:
+    """Rank r, one of the 2^l ranks from 2^l - 1 on, sends to ranks r + 2^l and r + 2^(l+1)."""
+    for bit in powers_of_two(rank):
+        child = rank[2 * bit - 1 : 4 * bit - 1]
+        yield np.where(child < 3 * bit - 1, child - bit, child - 2 * bit), child, size
+
+
+def chains_from_the_root(rank: Ints, size: float, chains: int) -> Rows:
+    """Rank 0 sends to the heads of rows of ranks, as even as can be, every other rank to the next of its row."""
+    others = len(rank) - 1
+    lengths = (others + np.arange(chains - 1, -1, -1)) // chains
+    is_head = np.isin(rank[1:], 1 + np.cumsum(lengths) - lengths)
+    yield np.where(is_head, 0, rank[1:] - 1), rank[1:], size
+
+
 def chain(rank: Ints, size: float) -> Rows:
     """Every rank but the last one sends to the next."""
     yield rank[:-1], rank[1:], size

@@ -28,7 +28,20 @@ from simcodesign.describe.demands.base import Demand
 ENTRY_POINTS = "simcodesign.collectives"
 #: Collective operations and their algorithms, the default first.
 ALGORITHMS: Registry[str, list[str]] = Registry("collective operation", __name__, ENTRY_POINTS)
-ALGORITHMS.add("broadcast", ["binomial", "binary_tree", "chain", "scatter_allgather", "linear", "two_level"])
+ALGORITHMS.add(
+    "broadcast",
+    [
+        "binomial",
+        "binary_tree",
+        "interleaved_binary_tree",
+        "chain",
+        "three_chains",
+        "four_chains",
+        "scatter_allgather",
+        "linear",
+        "two_level",
+    ],
+)
 ALGORITHMS.add("reduce", ["binomial", "binary_tree", "chain", "linear", "two_level"])
 ALGORITHMS.add("scatter", ["binomial", "linear"])
 ALGORITHMS.add("gather", ["binomial", "linear"])

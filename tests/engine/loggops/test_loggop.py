@@ -197,6 +197,32 @@ def binary_broadcast(me: int, count: int, size: int) -> Program:
             yield Do("send", child, size)
 
 
+def interleaved_broadcast(me: int, count: int, size: int) -> Program:
+    """Ranks 2^l - 1 + i of level l have the children i and i + 2^l of the next level."""
+    level = (me + 1).bit_length() - 1
+    place = me + 1 - 2**level
+    if me:
+        yield Do("receive", 2 ** (level - 1) - 1 + place % 2 ** (level - 1))
+    for below in (place, place + 2**level):
+        if 2 ** (level + 1) - 1 + below < count:
+            yield Do("send", 2 ** (level + 1) - 1 + below, size)
+
+
+def chains_from_the_root(me: int, count: int, size: int, chains: int) -> Program:
+    """Rows of ranks of even lengths, the longer ones first."""
+    rows: list[list[int]] = []
+    for row in range(chains):
+        start = 1 + sum(map(len, rows))
+        rows.append([*range(start, start + (count - 2 + chains - row) // chains)])
+    if me == 0:
+        yield from (Do("send", row[0], size) for row in rows if row)
+        return
+    own = next(row for row in rows if me in row)
+    yield Do("receive", 0 if me == own[0] else me - 1)
+    if me != own[-1]:
+        yield Do("send", me + 1, size)
+
+
 def binary_reduce(me: int, count: int, size: int) -> Program:
     for child in (2 * me + 2, 2 * me + 1):
         if child < count:
@@ -419,7 +445,10 @@ PROGRAMS: Mapping[tuple[str, str], Callable[[int, int, int], Program]] = {
     ("broadcast", "binomial"): binomial_broadcast,
     ("broadcast", "binomial_near"): binomial_broadcast_near,
     ("broadcast", "binary_tree"): binary_broadcast,
+    ("broadcast", "interleaved_binary_tree"): interleaved_broadcast,
     ("broadcast", "chain"): chain,
+    ("broadcast", "three_chains"): functools.partial(chains_from_the_root, chains=3),
+    ("broadcast", "four_chains"): functools.partial(chains_from_the_root, chains=4),
     ("broadcast", "scatter_allgather"): scatter_ring,
     ("broadcast", "linear"): linear_broadcast,
     ("reduce", "binomial"): binomial_reduce,

@@ -71,6 +71,12 @@ def binary_tree_s(levels: int, message_s: float) -> float:
     return 0.0 if levels == 0 else 2 * message_s + binary_tree_s(levels - 1, message_s)
 
 
+def chains_from_the_root_s(ranks: int, chains: int, message_s: float) -> float:
+    """The root sends to the head of each chain in turn; the others are dealt out evenly, first chains first."""
+    lengths = [(ranks - 1) // chains + (chain < (ranks - 1) % chains) for chain in range(chains)]
+    return max((turn + length) * message_s for turn, length in enumerate(lengths) if length)
+
+
 def one_after_another_s(messages: int, size: float) -> float:
     """In LogGP: sends of one rank, until the last one is taken up."""
     begin = 0.0
@@ -127,7 +133,13 @@ def test_trees_and_chains() -> None:
     message_s = hockney_s(4096.0)
     for levels in (1, 2, 4):
         values = values_of("hockney", "crossbar-16", 2 ** (levels + 1) - 1, 4096.0)
-        assert values.phases_s["broadcast-binary-tree"] == pytest.approx(binary_tree_s(levels, message_s), rel=1e-12)
+        for tree in ("broadcast-binary-tree", "broadcast-interleaved-binary-tree"):
+            assert values.phases_s[tree] == pytest.approx(binary_tree_s(levels, message_s), rel=1e-12)
+    for ranks in (2, 4, 5, 8, 9, 10, 63):
+        values = values_of("hockney", "crossbar-16", ranks, 4096.0)
+        for phase, chains in (("broadcast-three-chains", 3), ("broadcast-four-chains", 4)):
+            in_chains_s = chains_from_the_root_s(ranks, chains, message_s)
+            assert values.phases_s[phase] == pytest.approx(in_chains_s, rel=1e-12)
     for ranks, segments in ((2, 1), (5, 3), (12, 8)):
         values = values_of("hockney", "crossbar-16", ranks, 4096.0 * segments, segment=4096)
         assert values.phases_s["broadcast-chain"] == pytest.approx(pipeline_s(ranks, segments, message_s), rel=1e-12)

@@ -11,6 +11,8 @@ from simcodesign.generate.messages.collectives.patterns import (
     chain_edges,
     doubling_edges,
     halving_edges,
+    interleaved_binary_edges,
+    parallel_chain_edges,
     powers_of_two,
 )
 from simcodesign.generate.messages.collectives.scatter import scatter_binomial
@@ -40,6 +42,28 @@ def broadcast_binary_tree(ranks: Ranks, size_bytes: float) -> None:
     for upper, lower in binary_edges(ranks):
         ranks.send(lower, size_bytes, upper)
         ranks.receive(upper, size_bytes, who=lower)
+
+
+@register_messages("broadcast", "interleaved_binary_tree", lambda p: p - 1)
+def broadcast_interleaved_binary_tree(ranks: Ranks, size_bytes: float) -> None:
+    """The same down the binary tree of Open MPI, in which the subtrees of a rank take turns with their numbers."""
+    for upper, lower in interleaved_binary_edges(ranks):
+        ranks.send(lower, size_bytes, upper)
+        ranks.receive(upper, size_bytes, who=lower)
+
+
+@register_messages("broadcast", "three_chains", lambda p: p - 1)
+def broadcast_three_chains(ranks: Ranks, size_bytes: float, chains: int = 3) -> None:
+    """Rank 0 sends to the heads of as many rows of ranks, each of which passes on what it has received."""
+    for sender, receiver in parallel_chain_edges(ranks, chains):
+        ranks.send(receiver, size_bytes, sender)
+        ranks.receive(sender, size_bytes, who=receiver)
+
+
+@register_messages("broadcast", "four_chains", lambda p: p - 1)
+def broadcast_four_chains(ranks: Ranks, size_bytes: float) -> None:
+    """The same with four rows."""
+    broadcast_three_chains(ranks, size_bytes, chains=4)
 
 
 @register_messages("broadcast", "chain", lambda p: p - 1)

@@ -58,6 +58,29 @@ def binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
     return [(parents, children) for parents, children in edges if len(parents)]
 
 
+def interleaved_binary_edges(ranks: Ranks) -> list[tuple[Int32s, Int32s]]:
+    """The same where rank r of level l, which begins with rank 2^l - 1, has the children r + 2^l and r + 2^(l+1)."""
+    edges = []
+    for bit in powers_of_two(ranks.count + 1)[:-1]:
+        for apart in (bit, 2 * bit):
+            parents = ranks.rank[bit - 1 : min(2 * bit - 1, max(ranks.count - apart, 0))]
+            edges.append((parents, parents + np.int32(apart)))
+    return [(parents, children) for parents, children in edges if len(parents)]
+
+
+def parallel_chain_edges(ranks: Ranks, chains: int) -> list[tuple[Int32s, Int32s]]:
+    """Parents and children where all ranks but 0 are cut into ``chains`` rows, the first ones longer by one rank if
+    need be: first rank 0 and the head of each row, then step by step down all rows."""
+    heads = [int(part[0]) for part in np.array_split(ranks.rank[1:], chains) if len(part)]
+    edges = [(ranks.rank[:1], ranks.rank[head : head + 1]) for head in heads]
+    is_head = np.isin(ranks.rank, heads)
+    place = ranks.rank - np.maximum.accumulate(np.where(is_head, ranks.rank, 0))  # 0 of a head, and of rank 0
+    for step in range(1, int(place.max()) + 1):
+        children = ranks.rank[place == step]
+        edges.append((children - np.int32(1), children))
+    return edges
+
+
 @dataclass(frozen=True)
 class Hypercube:
     """The largest hypercube of P ranks. Where P is no power of two, the first ranks fold in pairs onto a corner: the
