@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.jit import called, inlined
-from simcodesign.engine.compiled.state import Array, StationStates
+from simcodesign.engine.compiled.state import Array, StationStates, as_int64
 from simcodesign.generate.plan import NONE, Plan
 
 #: Days in a year: lists of stations. A day holds the stations of the same day of all years.
 DAYS = 2**14
 #: Empty days between two events, on average over so many events, that are too many: days get longer by this factor.
 EMPTY_DAYS, EVENTS, LONGER = 32, 4096, 8
+#: Runs of so many events are sorted by insertion.
+SHORT = 8
 #: ``earlier`` of a station in the heap; that of the first of a list is ``FIRST - day``. NONE is in neither.
 IN_HEAP, FIRST = -2, -3
 #: Places of the numbers in ``counts``.
@@ -86,18 +88,33 @@ def schedule(stations: StationStates, calendar: Calendar, station: int, time: fl
 @inlined
 def next_station(stations: StationStates, calendar: Calendar) -> int:
     """Take the next station out of the queue; NONE if there is none."""
+    station = first_station(stations, calendar)
+    if station != NONE:
+        take_first(stations, calendar, station)
+    return station
+
+
+@inlined
+def first_station(stations: StationStates, calendar: Calendar) -> int:
+    """The next station in the queue; NONE if there is none."""
     counts = calendar.counts
-    while True:
-        if not _skip_changed(stations, calendar) and not counts[HEAPED]:
-            if not counts[LISTED]:
-                return NONE
-            _begin_next_day(stations, calendar)
-            continue
-        place = counts[NEXT]
-        if place == counts[SORTED] or (counts[HEAPED] and _sooner(stations, calendar.heap[0], calendar.station[place])):
-            return _out_of_heap(stations, calendar)
-        counts[NEXT] = place + 1
-        return calendar.station[place]
+    while not _skip_changed(stations, calendar) and not counts[HEAPED]:
+        if not counts[LISTED]:
+            return NONE
+        _begin_next_day(stations, calendar)
+    place = counts[NEXT]
+    if place == counts[SORTED] or (counts[HEAPED] and _sooner(stations, calendar.heap[0], calendar.station[place])):
+        return as_int64(calendar.heap[0])
+    return as_int64(calendar.station[place])
+
+
+@inlined
+def take_first(stations: StationStates, calendar: Calendar, station: int) -> None:
+    """Take the next station, which is this one, out of the queue."""
+    if stations.earlier[station] == IN_HEAP:
+        _out_of_heap(stations, calendar)
+    else:
+        calendar.counts[NEXT] += 1
 
 
 @inlined
@@ -115,9 +132,7 @@ def _skip_changed(stations: StationStates, calendar: Calendar) -> bool:
 
 @inlined
 def _sooner(stations: StationStates, one: int, other: int) -> bool:
-    if stations.wake_s[one] != stations.wake_s[other]:
-        return stations.wake_s[one] < stations.wake_s[other]
-    return one < other
+    return is_sooner(stations.wake_s[one], one, stations.wake_s[other], other)
 
 
 # --- Days to come ---------------------------------------------------------------------------------------------
@@ -172,7 +187,7 @@ def _begin_next_day(stations: StationStates, calendar: Calendar) -> None:
         counts[TODAY] = _first_day(stations, calendar)
         _collect(stations, calendar, counts[TODAY])
     counts[VISITED] += counts[SORTED]
-    _sort(calendar, counts[SORTED])
+    sort_events(calendar.time_s, calendar.station, calendar.spare_time_s, calendar.spare_station, counts[SORTED])
 
 
 @inlined
@@ -258,8 +273,8 @@ def _rise(stations: StationStates, heap: Array, place: int, station: int) -> Non
 
 
 @inlined
-def _out_of_heap(stations: StationStates, calendar: Calendar) -> int:
-    """The first station of the heap."""
+def _out_of_heap(stations: StationStates, calendar: Calendar) -> None:
+    """Take the first station out of the heap."""
     heap, first = calendar.heap, calendar.heap[0]
     calendar.counts[HEAPED] -= 1
     count = calendar.counts[HEAPED]
@@ -275,43 +290,48 @@ def _out_of_heap(stations: StationStates, calendar: Calendar) -> int:
     heap[place] = moved
     stations.later[moved] = place
     stations.earlier[first] = NONE
-    return first
+
+
+# --- Sorting ----------------------------------------------------------------------------------------------------
 
 
 @inlined
-def _in_order(times: Array, stations: Array, one: int, other: int) -> bool:
-    return times[one] < times[other] or (times[one] == times[other] and stations[one] <= stations[other])
+def is_sooner(one_s: float, one: int, other_s: float, other: int) -> bool:
+    """Whether an event comes before another: by time, then by number."""
+    return one_s < other_s or (one_s == other_s and one < other)
 
 
 @called
-def _sort(calendar: Calendar, count: int) -> None:
-    """Merge sort from the bottom; runs that are in order already are left as they are."""
-    times, stations = calendar.time_s, calendar.station
-    width = 1
+def sort_events(times: Array, numbers: Array, spare_times: Array, spare_numbers: Array, count: int) -> None:
+    """Sort by time, then by number: merge sort from the bottom; runs that are in order are left as they are."""
+    for low in range(0, count, SHORT):
+        for place in range(low + 1, min(low + SHORT, count)):
+            time, number, hole = times[place], numbers[place], place
+            while hole > low and is_sooner(time, number, times[hole - 1], numbers[hole - 1]):
+                times[hole], numbers[hole] = times[hole - 1], numbers[hole - 1]
+                hole -= 1
+            times[hole], numbers[hole] = time, number
+    width = SHORT
     while width < count:
         for low in range(0, count - width, 2 * width):
             middle, high = low + width, min(low + 2 * width, count)
-            if not _in_order(times, stations, middle - 1, middle):
-                _merge(calendar, low, middle, high)
+            if is_sooner(times[middle], numbers[middle], times[middle - 1], numbers[middle - 1]):
+                _merge(times, numbers, spare_times, spare_numbers, low, middle, high)
         width *= 2
 
 
 @inlined
-def _merge(calendar: Calendar, low: int, middle: int, high: int) -> None:
-    times, stations = calendar.time_s, calendar.station
-    spare_times, spare_stations = calendar.spare_time_s, calendar.spare_station
+def _merge(
+    times: Array, numbers: Array, spare_times: Array, spare_numbers: Array, low: int, middle: int, high: int
+) -> None:
     for place in range(low, middle):
-        spare_times[place], spare_stations[place] = times[place], stations[place]
+        spare_times[place], spare_numbers[place] = times[place], numbers[place]
     left, right, place = low, middle, low
     while left < middle:
-        take_right = right < high and (
-            times[right] < spare_times[left]
-            or (times[right] == spare_times[left] and stations[right] < spare_stations[left])
-        )
-        if take_right:
-            times[place], stations[place] = times[right], stations[right]
+        if right < high and is_sooner(times[right], numbers[right], spare_times[left], spare_numbers[left]):
+            times[place], numbers[place] = times[right], numbers[right]
             right += 1
         else:
-            times[place], stations[place] = spare_times[left], spare_stations[left]
+            times[place], numbers[place] = spare_times[left], spare_numbers[left]
             left += 1
         place += 1

@@ -12,9 +12,26 @@ import numpy as np
 
 from simcodesign.core.jit import compiled_without_arrays, inlined
 from simcodesign.core.operation_kinds import SEND
-from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
+from simcodesign.engine.compiled.calendar import calendar_for, first_station, schedule, take_first
 from simcodesign.engine.compiled.flows import flows_for
-from simcodesign.engine.compiled.messages import choose_route, forward, hold, meet, send, share_links, wake_mailbox
+from simcodesign.engine.compiled.hops import pass_station
+from simcodesign.engine.compiled.journeys import (
+    NODES,
+    every_hop_takes_time,
+    journeys_for,
+    needs_nodes,
+    next_message_s,
+    with_more_nodes,
+)
+from simcodesign.engine.compiled.messages import (
+    choose_route,
+    forward,
+    hold,
+    meet,
+    send,
+    share_links,
+    wake_mailbox,
+)
 from simcodesign.engine.compiled.operations import Run, release, waits_at
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
@@ -50,12 +67,26 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
     flows = flows_for(plan)
     rules, turns = rules_of(plan), turns_for(plan)
+    on_journeys = every_hop_takes_time(plan)
+    if on_journeys:
+        stations.wake_s[program.first_interface : program.first_mailbox] = -np.inf
     state = Run(
-        program, requests_for(plan), stations, memory, calendar_for(plan), flows, packets_for(plan), rules, turns
+        program,
+        requests_for(plan, not on_journeys),
+        stations,
+        memory,
+        calendar_for(plan),
+        flows,
+        packets_for(plan),
+        rules,
+        turns,
+        journeys_for(plan, on_journeys),
     )
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
+        if state.journeys.counts[NODES] == len(state.journeys.nodes):
+            state = state._replace(journeys=with_more_nodes(state.journeys))
         rounds += 1
         if on_progress is not None and now < np.inf:
             on_progress(now, rounds * REPORT_EVERY)
@@ -92,9 +123,18 @@ def walk(run: Run, limit: int) -> float:
             done += proceed(run, limit)
             if run.memory.state[READY]:
                 return now
-        station = next_station(run.stations, run.calendar)
+        station = first_station(run.stations, run.calendar)
+        if len(run.journeys.days):
+            if needs_nodes(run.journeys):
+                return now
+            message_s = next_message_s(run.journeys)
+            if message_s < np.inf and messages_are_first(run, message_s, station):
+                now = message_s
+                pass_station(run, now)
+                continue
         if station == NONE:
             return np.inf
+        take_first(run.stations, run.calendar, station)
         now = run.stations.wake_s[station]
         run.stations.wake_s[station] = np.inf
         if station == run.program.all_links:
@@ -109,6 +149,15 @@ def walk(run: Run, limit: int) -> float:
         else:
             serve(run, station, now)
     return now
+
+
+@inlined
+def messages_are_first(run: Run, message_s: float, station: int) -> bool:
+    """Whether a message comes to its next station before this one arbitrates: interfaces and links do so between
+    other stations and mailboxes."""
+    if station == NONE or run.stations.wake_s[station] > message_s:
+        return True
+    return bool(run.stations.wake_s[station] == message_s and station >= run.program.first_interface)
 
 
 @inlined

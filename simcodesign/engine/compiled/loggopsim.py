@@ -8,6 +8,7 @@ from simcodesign.core.jit import called, compiled_without_arrays, inlined
 from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.engine.compiled.calendar import calendar_for, next_station, schedule
 from simcodesign.engine.compiled.flows import flows_for
+from simcodesign.engine.compiled.journeys import journeys_for
 from simcodesign.engine.compiled.loggopsim_operations import (
     add_ready,
     begin,
@@ -62,6 +63,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         packets_for(plan),
         rules,
         turns,
+        journeys_for(plan, used=False),
     )
     memory.finish_s[:] = np.nan
     enter_first(state)

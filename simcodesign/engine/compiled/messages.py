@@ -18,9 +18,22 @@ from simcodesign.engine.compiled.flows import (
     forget_flow,
     next_change_s,
 )
+from simcodesign.engine.compiled.journeys import begin_journey
 from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.packets import may_ask, next_to_ask
-from simcodesign.engine.compiled.state import AHEAD, DONE, HELD, MET, as_int64
+from simcodesign.engine.compiled.state import (
+    AFTER_INTERFACE_COST,
+    AHEAD,
+    DONE,
+    HELD,
+    INJECT_COST,
+    INTERFACE_COST,
+    LATENCY_COST,
+    LINK_COST,
+    MET,
+    TAIL_COST,
+    as_int64,
+)
 from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
 from simcodesign.engine.compiled.waiting_line import (
@@ -36,9 +49,6 @@ from simcodesign.engine.compiled.waiting_line import (
 )
 from simcodesign.generate.plan import NONE
 
-#: Columns of the costs of messages. From the last two on: service and latency of each group of links.
-_INJECT, _TAIL, _INTERFACE, _AFTER_INTERFACE, _LINK, _LATENCY = range(6)
-
 
 @inlined
 def send(run: Run, op: int, time: float, end: float) -> None:
@@ -46,6 +56,8 @@ def send(run: Run, op: int, time: float, end: float) -> None:
     if len(run.program.route) and run.program.route[op] != NONE:
         if run.flows.stations:
             become_flow(run, op, time)
+        elif len(run.journeys.days):
+            begin_journey(run.journeys, run.program, op, time)
         else:
             set_out(run, op, time)
     elif len(run.program.flight_s):
@@ -60,7 +72,7 @@ def set_out(run: Run, op: int, time: float) -> None:
     cost = run.program.cost[op]
     if len(run.packets.total) and run.packets.left[op] == 0:
         cost += 1
-    head = time + run.program.costs[cost, _INJECT]
+    head = time + run.program.costs[cost, INJECT_COST]
     make_for_first(run, op, cost, head, head)
 
 
@@ -69,7 +81,7 @@ def make_for_first(run: Run, op: int, cost: int, head: float, asks_s: float) -> 
     """A message or a packet, whose head is there at ``head``, asks for the first station of its way."""
     route = run.program.route[op]
     slot = new_request(run.requests, run.memory, op, asks_s)
-    run.requests.tail_s[slot] = head + run.program.costs[cost, _TAIL]
+    run.requests.tail_s[slot] = head + run.program.costs[cost, TAIL_COST]
     run.requests.cost[slot] = cost
     place = run.program.way_start[route]
     run.requests.place[slot] = place
@@ -92,7 +104,7 @@ def forward(run: Run, station: int, now: float) -> None:
     group = 0
     if is_link and len(run.program.link_group):
         group = 2 * run.program.link_group[station]
-    service = run.program.costs[cost, _LINK + group if is_link else _INTERFACE]
+    service = run.program.costs[cost, LINK_COST + group if is_link else INTERFACE_COST]
     if len(run.program.service_factor):
         service *= run.program.service_factor[station]
     tail = max(run.requests.tail_s[slot], now + service)
@@ -107,7 +119,7 @@ def forward(run: Run, station: int, now: float) -> None:
         end_send(run, op, tail)
     way_s = 0.0
     if is_link or left:
-        way_s = run.program.costs[cost, _LATENCY + group if is_link else _AFTER_INTERFACE]
+        way_s = run.program.costs[cost, LATENCY_COST + group if is_link else AFTER_INTERFACE_COST]
         tail += way_s
     if not left:
         forget(run.requests, run.memory, slot)

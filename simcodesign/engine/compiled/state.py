@@ -26,6 +26,9 @@ DONE, GRANTED, MET, HELD = -1, -2, -3, -4
 #: request that is free again, operations that were blocked.
 READY, USED, FREE, BLOCKED = range(4)
 
+#: Columns of the costs of messages. From the last two on: service and latency of each group of links.
+INJECT_COST, TAIL_COST, INTERFACE_COST, AFTER_INTERFACE_COST, LINK_COST, LATENCY_COST = range(6)
+
 
 @inlined
 def as_int64(value: int) -> int:
@@ -205,10 +208,11 @@ def program_of(plan: Plan) -> Program:
     )
 
 
-def requests_for(plan: Plan) -> Requests:
-    """Memory for every operation and message that can ever wait at the same time."""
+def requests_for(plan: Plan, for_messages: bool = True) -> Requests:
+    """Memory for every operation and, unless they are kept elsewhere, every message that can ever wait at the same
+    time."""
     count = 0
-    if plan.routes is not None:
+    if plan.routes is not None and for_messages:
         travels = plan.routes.route != NONE
         packets = plan.routes.packets
         count = int(np.count_nonzero(travels) if packets is None else packets.count[travels].sum(dtype=np.int64))
