@@ -174,6 +174,37 @@ class OutputOptions:
         check_plot("--plot", self.plot)
 
 
+@dataclass(frozen=True, kw_only=True)
+class VerdictOptions:
+    """What was measured, and how far from it, or from the simulation, the total may be."""
+
+    measured: Annotated[
+        list[str],
+        Option(
+            metavar="FILE",
+            help="Times that were measured (.csv: parameters, phase, component, value, low, high, n, ...; see "
+            "docs/measured.md), beside those of the workload. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    tolerance: Annotated[
+        str | None,
+        Option(
+            metavar="SHARE",
+            help="Exit with 1 when an error of the total is larger, e.g. 5%: with --measured that of the simulation "
+            "(of the forecast, where nothing is simulated) against what was measured; else that of our forecast, or of "
+            "any --formula given, against the simulation.",
+        ),
+    ] = None
+    tolerance_of: Annotated[
+        list[str],
+        Option(
+            metavar="NAME",
+            help="With --tolerance, of what instead: forecast, simulation (against what was measured) or formulas. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
+
+
 def option_of(name: str) -> str:
     """``--at-most`` for the field ``at_most``."""
     return f"--{name.replace('_', '-')}"

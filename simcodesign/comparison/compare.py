@@ -14,7 +14,7 @@ from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_de
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
-from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at
+from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
@@ -48,6 +48,8 @@ class Comparison(PlainResult):
     formulas: tuple[FormulaComparison, ...] = ()
     #: What was measured at this design point, as far as given.
     measured: MeasuredTimes | None = None
+    #: Where times were measured, if those that were given for this comparison are not of this design point; else empty.
+    measured_elsewhere: str = ""
     #: The ladder that goes on to the measured total, with shares of the whole gap; empty where no total was measured.
     measured_ladder: tuple[LadderStep, ...] = ()
 
@@ -174,6 +176,7 @@ class Comparison(PlainResult):
             ladder="rungs",
         )
         shown |= {name: it for name in ("formulas", "measured", "measured_ladder") if (it := getattr(self, name))}
+        shown |= {"measured_elsewhere": elsewhere} if (elsewhere := self.measured_elsewhere) else {}
         shown |= {"measured_errors": errors} if (errors := self.measured_errors) else {}
         return shown | {"components": self.component_rows()}
 
@@ -207,15 +210,17 @@ def compare(
     expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
     are names of a formula and which returns seconds. Those of the workload are compared too.
 
-    ``measured``: times that were measured, with their spread; those that hold at this design point stand beside both
-    readings, and the ladder goes on to them.
+    ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
+    columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
+    on to them; ``measured_elsewhere`` says where there are others if it has none.
 
     Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do, and InputError for formulas
     with unknown names and with terms that are not seconds.
     """
     experiment = Experiment.of(workload, machine, parameters, **options)
     given = given_formulas(formulas)
-    given = replace(given, measured=(*given_measurements(measured), *given.measured))
+    times = given_measurements(measured, experiment.scenario.workload)
+    given = replace(given, measured=(*times, *given.measured))
     return compare_experiment(experiment, given, timeline=timeline, on_progress=on_progress)
 
 
@@ -240,9 +245,9 @@ def compare_experiment(
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
     point, whole = experiment.point, scenario.phases is None
-    measured = measured_at((*given.measured, *point.workload.measured), point) if whole else None
+    measured = measured_at((*given.measured, *point.workload.measured), point, whole)
+    elsewhere = where_measured(given.measured, point) if measured is None and given.measured else ""
     rungs = rungs_of(forecasted, simulations, chosen)
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
-    return Comparison(
-        forecasted, rungs, assumptions, formulas, measured, ladder_to_measured(forecasted, rungs, measured)
-    )
+    last = ladder_to_measured(forecasted, rungs, measured)
+    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last)

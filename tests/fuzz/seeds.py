@@ -43,6 +43,8 @@ simulate groups.yaml loggop.yaml -P 6 --json
 simulate groups.yaml little.yaml -P 4 --iterations steady --json
 simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links -j 1 --json
 compare groups.yaml together.yaml -P 4 --json
+compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 5% --tolerance-of forecast
+sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
 export groups.yaml loggop.yaml out.goal -P 4 --effects none
 show groups.yaml --latex
 show together.yaml

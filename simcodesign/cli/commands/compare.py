@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
-
-from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
@@ -17,12 +14,11 @@ from simcodesign.cli.options import (
     ReplicationOptions,
     ScenarioOptions,
     SimulationOptions,
+    VerdictOptions,
     Why,
     check_timeline,
 )
-from simcodesign.report.common.terminal import complain, print_all, write_json
-
-OUT_OF_TOLERANCE = 1
+from simcodesign.report.common.terminal import print_all, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +35,7 @@ class CompareOptions:
             "total, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see docs/formulas.md). Repeatable.",
         ),
     ] = field(default_factory=list)
-    tolerance: Annotated[
-        str | None,
-        Option(
-            metavar="SHARE",
-            help="Exit with 1 when the error of the total is larger, e.g. 5%: that of our forecast; with --formula, "
-            "that of any formula given instead.",
-        ),
-    ] = None
+    verdict: VerdictOptions
     why: Why = False
     output: OutputOptions
     timeline: Annotated[
@@ -58,12 +47,12 @@ class CompareOptions:
 @command(app, "compare")
 def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap."""
-    from simcodesign.cli.run.scenario import parsed_share
+    from simcodesign.cli.run.verdict import check_tolerance, tolerance_of
     from simcodesign.cli.run.why import check_why
 
     options.output.check()
     check_timeline(options.timeline)
-    limit = None if options.tolerance is None else parsed_share(options.tolerance, "--tolerance")
+    limit = tolerance_of(options.verdict, bool(options.formula))
     if options.replication.replicates:
         check_why(options.why)
         from simcodesign.cli.run.replication import run_compared_replications
@@ -72,18 +61,13 @@ def run(options: CompareOptions) -> None:
     else:
         options.replication.check_unused()
         errors = _run_once(options)
-    # A total of nothing but forecast has no relative error (nan): that is out of every tolerance.
-    outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
-    for what, error in outside.items():
-        text = "none, since it says nothing here" if math.isnan(error) else f"{error:+.3%}"
-        complain(f"out of tolerance: error of {what} {text}, allowed {limit:.4%}")
-    if outside:
-        raise Exit(OUT_OF_TOLERANCE)
+    check_tolerance(errors, limit)
 
 
 def _run_once(options: CompareOptions) -> dict[str, float]:
-    """Compare with one simulation, and print it; the errors that count: of the forecast, or of formulas given."""
+    """Compare with one simulation, and print it; the errors that count."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
+    from simcodesign.cli.run.verdict import judged_errors
     from simcodesign.cli.run.why import what_helps, why_tables, with_why
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
@@ -96,6 +80,7 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
             scenario,
             **run_keywords(options.simulation),
             formulas=options.formula,
+            measured=options.verdict.measured,
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )
@@ -115,5 +100,4 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
         from simcodesign.report.results.chrome_trace import write_chrome_trace
 
         write_chrome_trace(comparison.simulation, options.timeline)
-    given = {f"formula {one.name}": one.error for one in comparison.formulas if one.given}
-    return given or {"the forecast": comparison.error}
+    return judged_errors(comparison, options.verdict)

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import ScenarioOptions, SimulationOptions, check_plot
+from simcodesign.cli.options import ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import complain, write
 
@@ -71,6 +71,7 @@ class SweepOptions:
             "of it. By default 10% with --formula.",
         ),
     ] = None
+    verdict: VerdictOptions
     store: Annotated[
         Path | None,
         Option(
@@ -137,6 +138,7 @@ class SweepOptions:
             ("--retry", self.retry, "--resume", self.resume),
             ("--scheduler", self.scheduler, "--reading simulate or both", self.reading != FORECAST),
             ("--within", self.within, "--reading simulate or both", self.reading != FORECAST),
+            ("--tolerance", self.verdict.tolerance, "--measured", self.verdict.measured),
         ):
             if given and not there:
                 raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")

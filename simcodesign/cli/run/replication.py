@@ -69,6 +69,9 @@ def run_compared_replications(options: CompareOptions) -> float:
     if options.formula:
         allowed = "with a single run"
         raise InputError("compares with one run", Place("--formula"), value=options.formula[0], allowed=allowed)
+    for option, value in (("--measured", options.verdict.measured), ("--tolerance-of", options.verdict.tolerance_of)):
+        if value:
+            raise InputError("compares with one run", Place(option), value=value[0], allowed="with a single run")
     run, repetition = run_keywords(options.simulation), _repetition(options.replication)
     with replication_progress() as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)

@@ -10,9 +10,18 @@ import pandas as pd
 from click.exceptions import Exit
 
 from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
-from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.options import VerdictOptions, usable_cpus
 from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
+from simcodesign.cli.run.verdict import (
+    AGAINST_MEASURED,
+    FORMULAS,
+    NAN,
+    SIMULATION,
+    check_tolerance,
+    tolerance_of,
+)
 from simcodesign.comparison.formulas.values import given_formulas
+from simcodesign.comparison.measured.sources import given_measurements
 from simcodesign.core.errors import Place, SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
@@ -31,10 +40,20 @@ from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import check_table_file, write_table
 from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
+from simcodesign.studies.trust.measured_columns import (
+    MEASURED,
+    check_measured,
+    error_column,
+    measured_records,
+    measured_rows,
+    with_measured_columns,
+)
 from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
 
 ALL_FAILED = 1
 _WITHIN = Place("--within")
+#: How the columns of what may be judged begin.
+_JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 
 
 def run_sweep(options: SweepOptions) -> None:
@@ -45,6 +64,9 @@ def run_sweep(options: SweepOptions) -> None:
     share = WITHIN if options.within is None else check_share(parsed_share(options.within, "--within"), _WITHIN)
     given = given_formulas(options.formula)
     check_formulas(sweep, given)
+    measured = (*given_measurements(options.verdict.measured, sweep.workload), *given.measured)
+    check_measured(sweep, measured)
+    limit = tolerance_of(options.verdict, bool(options.formula))
     for note in _notes(sweep):
         complain(f"note: {note}")
     if options.plot and options.plots_trust:
@@ -55,11 +77,33 @@ def run_sweep(options: SweepOptions) -> None:
     table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
     times = formula_times(sweep, table, given, own=options.asks_trust)
     trust = trust_map(sweep, table, times, share) if options.asks_trust else None
-    _show(options, sweep, with_formula_columns(table, times), [one.column for one in times], trust)
+    rows = measured_rows(sweep, table, measured, sweep.workload.measured)
+    complete = with_measured_columns(with_formula_columns(table, times), rows, times)
+    _show(options, sweep, complete, [one.column for one in times], trust)
+    if rows.note:
+        complain(f"note: {rows.note}")
     if file is not None:
         complain(outcome_line(outcome, str(file)))
     if outcome.failed == outcome.count:  # a script must see that there is nothing
         raise Exit(ALL_FAILED)
+    if limit is not None:
+        check_tolerance(_worst_errors(complete, options.verdict, [one.column for one in times if one.given]), limit)
+
+
+def _worst_errors(table: pd.DataFrame, options: VerdictOptions, formulas: Sequence[str]) -> dict[str, float]:
+    """The errors that count: the largest of each at points with a measured time, nan where it says nothing at one of
+    them; ``formulas``: how the columns of those that are given begin."""
+    simulated = error_column("simulated") in table.columns
+    there = table[MEASURED].notna() if MEASURED in table.columns else pd.Series(False, index=table.index)
+    errors: dict[str, float] = {}
+    for name in options.tolerance_of or [SIMULATION if simulated else FORECAST]:
+        columns = {f"formula {one.removeprefix('formula_')}": error_column(one) for one in formulas}
+        columns = columns if name == FORMULAS else {f"the {name}": error_column(_JUDGED_COLUMNS[name])}
+        for what, column in columns.items():
+            known = table.loc[there, column] if column in table.columns else pd.Series(dtype="float64")
+            worst = NAN if known.isna().any() else max(map(float, known), key=abs, default=NAN)
+            errors[f"{what}{AGAINST_MEASURED}"] = worst
+    return errors
 
 
 def _sweep(options: SweepOptions) -> Sweep:
@@ -108,10 +152,13 @@ def _show(
         trust_plot(trust, options.plot)
     elif options.plot:
         sweep_plot(table, axes, options.plot, options.of, options.form, title=title, zipped=sweep.design.zipped)
-    if not options.json_lines:
+    if options.json_lines:
+        for row in measured_records(table, [axis.name for axis in axes]):
+            write_event("measured", **row)
+    else:
         print_all(sweep_tables(title, table, axes, formulas))
         print_all([] if trust is None else trust_tables(trust))
-    elif trust is not None:
+    if options.json_lines and trust is not None:
         write_event("trust", **to_plain(trust))
 
 

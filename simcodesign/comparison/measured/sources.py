@@ -1,26 +1,37 @@
-"""Measured times as a user may give them."""
+"""Measured times as a user may give them: read for a workload."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.measured.table import measured_frame, read_measured
 from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.describe.workload import Workload
 
-#: What was measured at one design point.
-MeasuredSource = MeasuredTimes
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The path of a table in CSV, a table in memory, or what was measured at one design point.
+MeasuredSource: TypeAlias = "str | Path | pd.DataFrame | MeasuredTimes"
 #: One of these, or several.
-MeasuredSources = MeasuredSource | Iterable[MeasuredSource] | None
+MeasuredSources: TypeAlias = "MeasuredSource | Iterable[MeasuredSource] | None"
 
 
-def given_measurements(given: MeasuredSources) -> tuple[MeasuredTimes, ...]:
-    """The measured times of all that ``compare`` takes for them. InputError for anything else."""
+def given_measurements(given: MeasuredSources, workload: Workload) -> tuple[MeasuredTimes, ...]:
+    """The measured times of all that ``compare`` and ``sweep`` take for them: the path of a table in CSV, a DataFrame
+    with its columns (``describe.measured.table``), ``MeasuredTimes``, or several of these. InputError for anything
+    else."""
     if given is None:
         return ()
     if isinstance(given, MeasuredTimes):
         return (given,)
-    several = tuple(given) if isinstance(given, Iterable) else (given,)
-    for one in several:
-        if not isinstance(one, MeasuredTimes):
-            raise InputError("not measured times", value=one, allowed="MeasuredTimes, or several")
-    return several
+    if isinstance(given, str | Path):
+        return read_measured(given, workload)
+    if hasattr(given, "iloc"):  # of pandas, which is not imported here
+        return measured_frame(given, workload)  # type: ignore[arg-type] # as tested
+    if isinstance(given, Iterable):
+        return tuple(times for one in given for times in given_measurements(one, workload))
+    raise InputError("not measured times", value=given, allowed="the path of a table, a DataFrame, or MeasuredTimes")

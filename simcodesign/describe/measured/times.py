@@ -9,7 +9,11 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.to_json import fields_of
+from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
 from simcodesign.describe.formulas.formula import check_components
+
+#: What a measurement may be used for.
+ROLES = ("evidence", "calibration")
 
 
 @dataclass(frozen=True)
@@ -54,15 +58,18 @@ class MeasuredValue:
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """Times that were measured, in seconds: of the whole, of phases and of components, as far as known. ``at``: the
-    values of parameters, ``P`` among them, and ``machine`` the name of the machine, at which: a design point must have
-    all of these; any has an empty name."""
+    """Times that were measured, in seconds: of the whole, of phases, of components and of components of a phase
+    (``parts``), as far as known. ``at``: the values of parameters, ``P`` among them (of a machine file words too), and
+    ``machine`` the name of the machine, at which: a design point must have all of these; any has an empty name.
+    ``role``: ``calibration`` for what constants of the machine or workload were made of, which is no evidence."""
 
     total: MeasuredValue | None = None
     phases: Mapping[str, MeasuredValue] = field(default_factory=dict)
     components: Mapping[str, MeasuredValue] = field(default_factory=dict)
-    at: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[tuple[str, str], MeasuredValue] = field(default_factory=dict)
+    at: Mapping[str, float | str] = field(default_factory=dict)
     machine: str = ""
+    role: str = ""
     source: str = ""
     about: str = ""
     place: Place = field(default=Place(), compare=False)
@@ -70,10 +77,11 @@ class MeasuredTimes:
     def __post_init__(self) -> None:
         if not any(True for _ in self.values()):
             raise InputError("no time was measured", self.place, allowed="total, phases or components")
-        check_components(self.components, self.place)
+        check_components([*self.components, *(component for _, component in self.parts)], self.place)
         for _, one in self.values():
-            if min(one.value, *(one.ends or (one.value,))) < 0:
-                raise InputError("a measured time", self.place, value=one.value, allowed="0 or above")
+            for time_s in (one.value, *(one.ends or ())):
+                if time_s != 0 and not is_positive(time_s):
+                    raise InputError("a measured time", one.place, value=time_s, allowed=NOT_NEGATIVE_RANGE)
 
     def values(self) -> Iterator[tuple[str, MeasuredValue]]:
         """What was measured, by what it is of: ``total``, a phase, a component."""
@@ -81,6 +89,7 @@ class MeasuredTimes:
             yield "total", self.total
         yield from ((f"phase {name}", one) for name, one in self.phases.items())
         yield from self.components.items()
+        yield from ((f"phase {phase}: {component}", one) for (phase, component), one in self.parts.items())
 
     @property
     def total_s(self) -> float | None:
@@ -99,4 +108,8 @@ class MeasuredTimes:
 
     def json_fields(self) -> dict[str, Any]:
         """Seconds by what they are of; each with its spread; and where they were measured."""
-        return fields_of(self, "total_s", "phases_s", "components_s", without=("place",))
+        shown = fields_of(self, "total_s", "phases_s", "components_s", without=("place", "parts"))
+        parts: dict[str, dict[str, MeasuredValue]] = {}
+        for (phase, component), one in self.parts.items():
+            parts.setdefault(phase, {})[component] = one
+        return shown | ({"parts": parts} if parts else {})

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.measured.table import read_measured
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.resources import check_name
 from simcodesign.describe.yaml.tree import Entry, read_yaml
@@ -86,6 +89,20 @@ def _expression(entry: Entry) -> Expression:
 def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
     """The measured times under a key ``measured``: a mapping, or several in a sequence."""
     return tuple(_measured(item) for item in (entry.content if isinstance(entry.content, list) else [entry]))
+
+
+def measured_of_workload(entry: Entry, workload: Workload) -> tuple[MeasuredTimes, ...]:
+    """The same of a workload file, which may also name a table, ``{file: TABLE.csv}``, by its path from there."""
+    several: list[MeasuredTimes] = []
+    for item in entry.content if isinstance(entry.content, list) else [entry]:
+        if isinstance(item.content, dict) and "file" in item.content:
+            named = item.mapping(("file",))["file"]
+            several += read_measured(
+                check_confined(Path(named.place.file).parent / named.text(), named.place), workload
+            )
+        else:
+            several.append(_measured(item))
+    return tuple(several)
 
 
 def _measured(entry: Entry) -> MeasuredTimes:

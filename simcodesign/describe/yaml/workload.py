@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, parse
@@ -18,7 +19,7 @@ from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
 from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
-from simcodesign.describe.yaml.formulas import formulas_from, measured_from
+from simcodesign.describe.yaml.formulas import formulas_from, measured_of_workload
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
@@ -68,8 +69,9 @@ def workload_from(entry: Entry) -> Workload:
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
         groups=_groups(items["groups"]) if "groups" in items else {},
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
-        measured=measured_from(items["measured"]) if "measured" in items else (),
     )
+    if "measured" in items:
+        workload = replace(workload, measured=measured_of_workload(items["measured"], workload))
     timed: list[Formula | MeasuredTimes] = [*workload.formulas.values(), *workload.measured]
     for one in timed:
         check_phases(one.phases, workload.phases(), one.place)

@@ -3,7 +3,8 @@
 Axes with numbers are parameters; one with texts (``network.topology.kind``) makes a region of each of its texts; the
 axis ``seed`` numbers repetitions. Every column of results is a metric (``simulated_makespan_s``). An empty result, as
 points that failed have, is a missing measurement; results of which there are none at all are left out, and so are times
-and errors of formulas (``formula_NAME_s``), which nobody measured.
+and errors of formulas (``formula_NAME_s``), which nobody measured, and spreads of measured times (``measured_low_s``)
+and errors against them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ POINT, ERROR, READINGS = "point", "error", ("forecast_", "simulated_")
 RATIO = "ratio"
 #: Times and errors of formulas, which nobody measured.
 OF_FORMULA = re.compile(r"formula(_.+)?_(s|error)")
+#: Of measured times their spread, and the errors of others against them.
+OF_MEASURED = re.compile(r"measured_(low_s|high_s|n|interval|.+_error)")
 SEED = "seed"
 #: The times of the whole program, those of the simulation first.
 TOTALS = ("simulated_makespan_s", "forecast_makespan_s")
@@ -61,7 +64,8 @@ class SweepTable:
         """The columns of results: from the first of a reading on, but for formulas."""
         names = [*self.columns]
         first = next(place for place, name in enumerate(names) if name.startswith(READINGS))
-        return [name for name in names[first:] if name != ERROR and not OF_FORMULA.fullmatch(name)]
+        others = (OF_FORMULA, OF_MEASURED)
+        return [name for name in names[first:] if name != ERROR and not any(one.fullmatch(name) for one in others)]
 
     @property
     def axes(self) -> list[str]:

@@ -15,6 +15,7 @@ from simcodesign.describe.effects import changing_effects, ladder
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
+from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
     basis_line,
@@ -64,6 +65,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *formula_tables(comparison),
         verdict(comparison),
         *formula_verdict(comparison),
+        *measured_lines(comparison),
     ]
 
 

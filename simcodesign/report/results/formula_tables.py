@@ -14,6 +14,7 @@ from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
+from simcodesign.report.results.measured_tables import spread_text
 from simcodesign.report.results.tables import time_text
 
 #: Terms of what a formula leaves out that are printed.
@@ -45,15 +46,20 @@ def _at_beginning(label: str) -> str:
 
 
 def side_by_side(comparison: Comparison) -> Table:
-    """Seconds of the total, of phases and of components, as far as formulas and measurements say them."""
+    """Seconds of the total, of phases and of components, as far as formulas and measurements say them; beside what was
+    measured its spread, where any is known."""
     rows = [*_rows(comparison)]
+    known = {} if comparison.measured is None else dict(comparison.measured.values())
     show = Seconds(value for _, times in rows for value in times)
     names = [one.name for one in comparison.formulas]
     measured = ["measured"] if comparison.measured is not None else []
-    title = f"Formulas beside both readings ({show.unit})"
-    table = new_table(title, "", *names, "forecast", "simulated", *measured)
+    spread = ["spread"] if any(one.ends for one in known.values()) else []
+    what = "Formulas" if names else "Measured times"
+    table = new_table(
+        f"{what} beside both readings ({show.unit})", "", *names, "forecast", "simulated", *measured, *spread
+    )
     for name, times in rows:
-        table.add_row(name, *(show(value) for value in times))
+        table.add_row(name, *(show(value) for value in times), *(spread_text(known.get(name), show) for _ in spread))
     table.add_section()
     total = rows[0][1]
     simulated_s = total[len(names) + 1]
@@ -88,6 +94,9 @@ def _rows(comparison: Comparison) -> Iterator[tuple[str, list[float]]]:
         if not np.all(np.isnan([*given, *last])):
             both = [float(side.components[component]) for side in (forecast, simulation)]
             yield component, [*given, *both, *last]
+    for (phase, component), value in ({} if measured is None else measured.parts).items():
+        both = [float(side.phases[phase][component]) for side in (forecast, simulation)]
+        yield f"phase {phase}: {component}", [*(NAN for _ in several), *both, float(value)]
 
 
 def _float(value: object) -> float:

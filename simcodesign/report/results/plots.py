@@ -202,7 +202,7 @@ def comparison_bars(
         )
     sides = [_comparison_sides(comparison, known) for comparison, known in zip(comparisons, measurements, strict=True)]
     with plot_style.styled(path) as mpl:
-        inches = [2.3 + 0.2 * len(comparison.rungs) for comparison in comparisons]
+        inches = [2.3 + 0.2 * max(len(one.rungs), len(one.measured_ladder) + 1) for one in comparisons]
         figure = plot_style.new_figure(mpl, 11.0, sum(inches) + 0.5)
         parts = figure.subfigures(len(sides), 1, height_ratios=inches, squeeze=False)[:, 0]
         for part, comparison, each in zip(parts, comparisons, sides, strict=True):
@@ -210,6 +210,7 @@ def comparison_bars(
             part.suptitle(plot_style.wrapped(heading, 10.5, 11), x=0.01, ha="left")
             left, right = part.subplots(1, 2, width_ratios=[1, 1.1])
             _sides(mpl, left, each)
+            _spread(left, comparison, each)
             _waterfall(mpl, right, comparison)
         every = np.array([seconds for each in sides for seconds in each.values()])
         plot_style.legend(mpl, figure, _component_entries(every))
@@ -257,6 +258,17 @@ def _sides(mpl: Any, axis: Any, sides: Mapping[str, Sequence[float]]) -> None:
     axis.set_title(lines.replace(kept, " "))
 
 
+def _spread(axis: Any, comparison: Comparison, sides: Mapping[str, Sequence[float]]) -> None:
+    """The spread of the measured total on its bar, the last one, below the number; nothing where it is not known."""
+    total = None if comparison.measured is None else comparison.measured.total
+    if total is None or total.ends is None or sum([*sides.values()][-1]) != float(total):
+        return
+    low, high = total.ends
+    axis.plot([low, high], [len(sides) - 0.77] * 2, "|-", color=plot_style.DARK, linewidth=1.4, markersize=9)
+    left, right = axis.get_xlim()
+    axis.set_xlim(left, max(right, 1.05 * high))
+
+
 def _percent(error: float) -> str:
     if np.isnan(error):
         return "undefined"
@@ -264,26 +276,41 @@ def _percent(error: float) -> str:
 
 
 def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
-    """From the forecast down to the simulation, one step per effect."""
+    """From the forecast down to the simulation, one step per effect, and on to what was measured."""
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
-    levels = [first, *(float(rung.simulation.headline_s) for rung in comparison.rungs)]
-    names = ["forecast", *(rung.effect for rung in comparison.rungs), "simulation"]
+    names, levels = ["forecast"], [first]
+    whole = [0]
+    for rung in comparison.rungs:
+        names.append(rung.effect)
+        levels.append(float(rung.simulation.headline_s))
+    _whole_bar("simulation", names, levels, whole)
+    if (last := comparison.not_explained) is not None:
+        names.append(last.step)
+        levels.append(last.time_s)
+        _whole_bar("measured", names, levels, whole)
     cut = _waterfall_limits(mpl, axis, levels)
-    for place, level in ((0, first), (len(names) - 1, levels[-1])):
-        axis.barh(place, level, height=0.7, facecolor=plot_style.DARK)
-        _waterfall_text(axis, level, place, plot_style.seconds_text(level))
     for place, (before, after) in enumerate(pairwise(levels), 1):
-        change = comparison.rungs[place - 1].change_s
         axis.plot([before, before], [place - 1.35, place + 0.35], color=plot_style.GREY, linewidth=0.7)
-        axis.barh(place, after - before, left=before, height=0.7, facecolor="#D55E00" if change > 0 else "#56B4E9")
-        _waterfall_text(axis, max(before, after), place, _change_text(change))
-    axis.plot([levels[-1]] * 2, [len(names) - 2.35, len(names) - 0.65], color=plot_style.GREY, linewidth=0.7)
+        if place not in whole:
+            change = after - before if abs(after - before) > ROUNDING * first else 0.0
+            axis.barh(place, after - before, left=before, height=0.7, facecolor="#D55E00" if change > 0 else "#56B4E9")
+            _waterfall_text(axis, max(before, after), place, _change_text(change))
+    for place in whole:
+        axis.barh(place, levels[place], height=0.7, facecolor=plot_style.DARK)
+        _waterfall_text(axis, levels[place], place, plot_style.seconds_text(levels[place]))
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_title(f"gap: {_gap_text(comparison)}")
     plot_style.time_axis(mpl, axis.xaxis, max(levels))
     if cut:
         axis.set_xlabel(f"{axis.get_xlabel()}, axis does not begin at 0")
+
+
+def _whole_bar(name: str, names: list[str], levels: list[float], whole: list[int]) -> None:
+    """One more bar from 0, of the time at which the steps before it have come."""
+    whole.append(len(names))
+    names.append(name)
+    levels.append(levels[-1])
 
 
 def _gap_text(comparison: Comparison) -> str:

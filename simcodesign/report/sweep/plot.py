@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common import plot_style
+from simcodesign.report.sweep.measured_points import draw_measured, has_measured, is_time
 from simcodesign.report.sweep.plot_axes import (
     cell_edges,
     dimension_of,
@@ -27,6 +28,7 @@ from simcodesign.report.sweep.plot_axes import (
 )
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
+from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 
 FORMS = ("lines", "heat", "contour")
 
@@ -58,6 +60,11 @@ class _Shown:
     zipped: bool
     note: str
 
+    @property
+    def has_measured(self) -> bool:
+        """Whether a total was measured at any of its points."""
+        return has_measured(self.table)
+
 
 def sweep_plot(
     table: pd.DataFrame,
@@ -72,15 +79,16 @@ def sweep_plot(
     """Draw columns of a sweep over its first two axes (or one): a panel for each.
 
     ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
-    ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; lines for one axis and heat maps for
-    two if None; a sample (``zipped``; inferred from the axes if None) is plotted as its points, all of them. Of other
-    axes of a grid the first value is taken, of seeds the mean; the title says what is not shown. Points without a value
-    stay white. InputError for what cannot be plotted, and when Matplotlib is missing.
+    ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; if None heat maps for two axes, and
+    lines for one, or where totals were measured, which are drawn over the lines with their spread; a sample
+    (``zipped``; inferred from the axes if None) is plotted as its points, all of them. Of other axes of a grid the
+    first value is taken, of seeds the mean; the title says what is not shown. Points without a value stay white.
+    InputError for what cannot be plotted, and when Matplotlib is missing.
     """
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
     shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
-    form = form or ("lines" if len(shown.axes) == 1 else "heat")
+    form = form or ("lines" if len(shown.axes) == 1 or shown.has_measured else "heat")
     with plot_style.styled(path) as mpl:
         groups = _panels(shown)
         across = min(len(groups), 3)
@@ -157,7 +165,8 @@ def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zi
                 notes += [_first_text(axis)]
         means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
         if means:
-            table = table.groupby([axis.name for axis in plotted], as_index=False)[list(dict.fromkeys(columns))].mean()
+            kept = [*columns, *(name for name in (MEASURED, LOW, HIGH) if name in table.columns)]
+            table = table.groupby([axis.name for axis in plotted], as_index=False)[list(dict.fromkeys(kept))].mean()
             notes += [f"mean over {len(means[0].values)} seeds"]
     return _Shown(table, plotted, tuple(dict.fromkeys(columns)), zipped, ", ".join(notes))
 
@@ -203,11 +212,12 @@ def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], value
     """Columns along the only axis, a line each."""
     (axis,) = shown.axes
     for colour, column in zip(plot_style.OKABE_ITO, columns, strict=False):
-        label = quantity_title(column) if len(columns) > 1 else None
+        label = quantity_title(column) if len(columns) > 1 or (is_time(column) and shown.has_measured) else None
         _line(panel, shown, axis, shown.table, column, color=colour, label=label)
     label_axis(mpl, panel, "x", axis)
-    _value_axis(mpl, panel, columns[0], values)
-    if len(columns) > 1:
+    seen = draw_measured(panel, axis, shown.table, columns[0], color=plot_style.DARK, label="measured")
+    _value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
+    if len(columns) > 1 or len(seen):
         panel.legend(fontsize=7)
 
 
@@ -219,13 +229,16 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
         return
     lines = _chosen(second.values)
     colours, texts = plot_style.phase_colours(mpl, len(lines)), value_texts(second, lines)
+    seen = []
     for colour, value, text in zip(colours, lines, texts, strict=True):
         rows = shown.table[shown.table[second.name] == value]
         _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(text))
+        seen.append(draw_measured(panel, first, rows, column, color=colour))
     label_axis(mpl, panel, "x", first)
-    _value_axis(mpl, panel, column, values)
+    _value_axis(mpl, panel, column, np.concatenate([values, *seen]))
     dropped = len(second.values) - len(lines)
     head = second.name + (f" ({dropped} more)" if dropped else "")
+    head += "; squares: measured" if any(map(len, seen)) else ""
     panel.legend(title=plot_style.plain(head), fontsize=7, title_fontsize=7, ncols=1 if len(lines) < 6 else 2)
 
 

@@ -15,6 +15,7 @@ from simcodesign.report.common.tables import new_table
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER
+from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 
 #: Rows that are printed; a longer table shows its beginning and its end.
 MOST_ROWS = 40
@@ -33,8 +34,10 @@ def sweep_tables(
     names = [name for name in table.columns if name.endswith(_SHOWN) and name not in {axis.name for axis in axes}]
     if any(name.endswith("response_s") for name in names):  # of an open stream the makespan says nothing
         names = [name for name in names if not name.endswith("makespan_s")]
-    errors = {f"{one}_error" for one in formulas}
     names += [name for one in formulas for name in (f"{one}_s", f"{one}_error") if name in table.columns]
+    names += [name for name in table.columns if name in (MEASURED, LOW, HIGH) and table[name].notna().any()]
+    names += [name for name in table.columns if name.startswith("measured_") and name.endswith("_error")]
+    errors = {name for name in names if name.endswith("_error")}
     columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
     columns += [
         _percents(name, shown[name])

@@ -13,8 +13,8 @@ from simcodesign.core.errors import InputError
 
 #: Length of a digest in bytes: a collision is expected only after about 2^64 contents.
 DIGEST_BYTES = 16
-#: Keys for readers only, which change no number.
-REMARKS = frozenset({"about", "source", "origin"})
+#: Keys for readers only, and what was measured: they change no number.
+REMARKS = frozenset({"about", "source", "origin", "measured"})
 
 
 def digest(content: object) -> str:

@@ -60,8 +60,13 @@ def column_of_formula(name: str) -> str:
 def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
     """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
     where nothing was simulated."""
+    return read_s(table, SIMULATE)
+
+
+def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
+    """The makespan by a reading at each row, or the response time of an open stream; None where it was not asked."""
     for name in ("response_s", "makespan_s"):
-        if (column := f"{PREFIXES[SIMULATE]}_{name}") in table.columns:
+        if (column := f"{PREFIXES[reading]}_{name}") in table.columns:
             return table[column].to_numpy(dtype=np.float64)
     return None
 

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
+from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.shown_keywords import shows_keywords
@@ -22,20 +23,24 @@ from simcodesign.studies.sweep.points import PointResult, Value
 from simcodesign.studies.sweep.sweep import FORECAST, Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
+from simcodesign.studies.trust.measured_columns import check_measured, measured_rows, with_measured_columns
 from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
 
 
 @dataclass(frozen=True)
 class SweepTable(PlainResult):
     """``table``: a row for every point, its axes first, then results, formulas and, where there are none, the reason.
-    ``trust``: where formulas are within a share of the simulation; None where that was not asked."""
+    ``trust``: where formulas are within a share of the simulation; None where that was not asked. ``notes``: what was
+    measured at no point of the sweep."""
 
     table: pd.DataFrame
     trust: TrustMap | None
+    notes: tuple[str, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The columns of the table, and the trust map."""
-        return {"table": self.table.to_dict("list"), "trust": self.trust}
+        """The columns of the table, the trust map, and notes where there are any."""
+        shown = {"table": self.table.to_dict("list"), "trust": self.trust}
+        return shown | ({"notes": self.notes} if self.notes else {})
 
 
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
@@ -45,6 +50,7 @@ def sweep(
     over: Sequence[str] | Mapping[str, Sequence[Value]],
     *,
     formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
     within: float | None = None,
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
@@ -57,7 +63,9 @@ def sweep(
     ``over``: axes as ``simcodesign sweep --over`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
     ``reading``: ``forecast`` (one vectorised call), ``simulate`` or ``both``. ``settings`` and ``sample``: as for
     ``--set`` and ``--sample``. ``jobs``: the most processes. ``formulas``: as for ``compare``; each gives the table the
-    columns ``formula_NAME_s`` and, with simulations, ``formula_NAME_error``. ``within``: the share of the simulation
+    columns ``formula_NAME_s`` and, with simulations, ``formula_NAME_error``. ``measured``: as for ``compare``, beside
+    those of the workload; points with a measured total get it with its spread (``measured_s``, ``measured_low_s``,
+    ...), and the errors of both readings and of formulas against it. ``within``: the share of the simulation
     within which formulas, those of the workload among them, and our forecast are trusted; 0.1 where formulas are given
     and points are simulated.
 
@@ -66,15 +74,19 @@ def sweep(
     axes = over if not isinstance(over, Mapping) else [f"{name}={_texts(values)}" for name, values in over.items()]
     whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, reading=reading, **options)
     given = given_formulas(formulas)
+    seen = (*given_measurements(measured, whole.workload), *given.measured)
     asks_trust = within is not None or (bool(given.formulas) and reading != FORECAST)
     if within is not None and reading == FORECAST:
         raise InputError("within needs simulations to compare with", value=within, allowed="reading 'both', 'simulate'")
     share = check_share(WITHIN if within is None else within)
     check_formulas(whole, given)
+    check_measured(whole, seen)
     table = forecast_frame(whole) if reading == FORECAST else table_of(_rows(whole, jobs))
     times = formula_times(whole, table, given, own=asks_trust)
     trust = trust_map(whole, table, times, share) if asks_trust else None
-    return SweepTable(with_formula_columns(table, times), trust)
+    rows = measured_rows(whole, table, seen, whole.workload.measured)
+    complete = with_measured_columns(with_formula_columns(table, times), rows, times)
+    return SweepTable(complete, trust, tuple(filter(None, [rows.note])))
 
 
 def _texts(values: Sequence[Value]) -> str:

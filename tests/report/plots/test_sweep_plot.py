@@ -74,6 +74,32 @@ def test_lines_are_those_of_the_second_axis(figures: list[Any], tmp_path: Path) 
     assert [text.get_text() for text in panel.get_legend().get_texts()] == ["1 us", "2 us"]
 
 
+def test_measured_totals_are_drawn_over_the_curves_with_their_spread(figures: list[Any], tmp_path: Path) -> None:
+    made = design("P=1:8:x2")
+    seen = {"measured_s": [np.nan, 3.0, np.nan, 9.0], "measured_low_s": [np.nan, 2.5, np.nan, np.nan]}
+    seen |= {"measured_high_s": [np.nan, 4.0, np.nan, np.nan]}
+    sweep_plot(table(made).assign(**seen), made.axes, tmp_path / "a.png")
+    times, ratio = figures[0].axes
+    squares = times.lines[-1]
+    assert (squares.get_marker(), squares.get_xdata().tolist(), squares.get_ydata().tolist()) == ("s", [2, 8], [3, 9])
+    (bars,) = times.collections
+    assert [segment.tolist() for segment in bars.get_segments()] == [[[2, 2.5], [2, 4.0]]]
+    assert [text.get_text() for text in times.get_legend().get_texts()][-1] == "measured"
+    assert not ratio.collections
+
+
+def test_of_two_axes_lines_carry_measured_totals(figures: list[Any], tmp_path: Path) -> None:
+    made = design("P=1,2", "m=1,2,3")
+    seen = {"measured_s": [7.0, np.nan, np.nan, np.nan, 5.0, np.nan]}
+    seen |= {"measured_low_s": np.full(6, np.nan), "measured_high_s": np.full(6, np.nan)}
+    sweep_plot(table(made, both=False).assign(**seen), made.axes, tmp_path / "a.png")
+    (panel,) = figures[0].axes
+    squares = {line.get_color(): line for line in panel.lines if line.get_marker() == "s"}
+    curves = [line for line in panel.lines if line.get_marker() != "s"]
+    drawn = [squares[line.get_color()].get_ydata().tolist() if line.get_color() in squares else [] for line in curves]
+    assert drawn == [[7.0], [5.0], []]
+
+
 def test_too_many_lines_are_chosen_evenly(figures: list[Any], tmp_path: Path) -> None:
     made = design("n=1:3:+1", "m=1:100:+1")
     sweep_plot(table(made), made.axes, tmp_path / "a.png", "forecast", "lines")

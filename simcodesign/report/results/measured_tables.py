@@ -1,0 +1,73 @@
+"""What was measured beside both readings, in words: its spread, how far the readings are off, what nothing explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from simcodesign.comparison.attribution import ROUNDING
+from simcodesign.comparison.compare import Comparison
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.tables import paragraph
+from simcodesign.report.results.tables import time_text
+
+NAN = float("nan")
+
+
+def spread_text(measured: MeasuredValue | None, show: Seconds) -> str:
+    """The ends of a spread, in the unit of a table; empty where it is not known."""
+    return "" if measured is None or measured.ends is None else " to ".join(map(show, measured.ends))
+
+
+def measured_lines(comparison: Comparison) -> list[RenderableType]:
+    """How far both readings are from the measured total, and where else something was measured if nothing was here."""
+    if comparison.measured_elsewhere:
+        return [
+            paragraph(f"Nothing was measured at this point; measured times are of {comparison.measured_elsewhere}.")
+        ]
+    return [paragraph(" ".join(_sentences(comparison)))] if comparison.measured is not None else []
+
+
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    measured, last = comparison.measured, comparison.not_explained
+    if measured is None:
+        return
+    if measured.total is not None and last is not None:
+        errors = [_off(name, error) for name, error in comparison.measured_errors.items()]
+        yield f"Against the measured time ({_with_spread(measured.total)}), {' and '.join(errors)}."
+        if abs(last.change_s) > ROUNDING * last.time_s:
+            more = "more" if last.change_s > 0 else "less"
+            yield f"{time_text(abs(last.change_s))} {more} than simulated is not explained{_beside_spread(comparison)}."
+    if measured.role == "calibration":
+        yield "Constants were made of it, so that it is no evidence."
+    if measured.source:
+        yield f"Source: {measured.source}."
+
+
+def _off(name: str, error: float) -> str:
+    """How far a reading is off."""
+    if abs(error) < ROUNDING:
+        return f"the {name} is the same to rounding"
+    return f"the {name} is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"
+
+
+def _with_spread(one: MeasuredValue) -> str:
+    """A time with all that is known of its spread."""
+    parts = [time_text(float(one))]
+    if one.ends is not None:
+        parts.append(f"{' to '.join(map(time_text, one.ends))}: {one.interval or 'what its spread is, is not said'}")
+    if one.n is not None:
+        parts.append(f"n = {one.n:,}")
+    return "; ".join(parts)
+
+
+def _beside_spread(comparison: Comparison) -> str:
+    """Whether the simulation lies within the spread of what was measured."""
+    total = None if comparison.measured is None else comparison.measured.total
+    if total is None or total.ends is None:
+        return ""
+    low, high = total.ends
+    inside = low <= float(comparison.simulation.headline_s) <= high
+    return ", though the simulation lies within the spread" if inside else "; the simulation lies outside the spread"
