@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.network import LocalMessages, Network
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
@@ -28,6 +29,8 @@ _EFFECTS_OF = {
 }
 #: Groups of links that are tried one by one; a graph may have as many as it has links.
 MOST_GROUPS = 12
+#: Ends the name of a part all of whose constants get better together; each does so by itself, too.
+AS_A_WHOLE = "as a whole"
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,9 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
     yield from _constants(machine, factor)
     yield from _links_and_interfaces(machine, factor)
     yield from _groups_of_links(machine, factor)
+    yield from _within_nodes(machine, factor)
     yield from _caches(machine, factor)
+    yield from _whole_disk(machine, factor)
     for name, value in machine.custom.values.items():
         path = f"{PREFIX}{name}"
         yield Change(f"{path} (larger)", "machine", partial(_with_constants, {path: value * factor}), path)
@@ -122,6 +127,35 @@ def _with_faster_group(place: int, what: str, factor: float, machine: Machine) -
     topology = network.topology.with_speeds(tuple(speeds["bandwidth"]), tuple(speeds["latency"]))
     own = replace(network, topology=topology, link_per_byte_s=None, hop_latency_s=Network.hop_latency_s)
     return replace(machine, network=own)
+
+
+def _within_nodes(machine: Machine, factor: float) -> Iterator[Change]:
+    """Startup and bandwidth of messages that stay within a node, and of those between its sockets, where the machine
+    states them."""
+    for name, words in (("node", "within nodes"), ("socket", "between sockets")):
+        messages: LocalMessages | None = getattr(machine.network, name)
+        if messages is None:
+            continue
+        for what, key in (("startup", "startup_s"), ("bandwidth", "per_byte_s")):
+            if (value := getattr(messages, key)) > 0:
+                faster = {key: value / factor}
+                change = partial(_on_machine, partial(_with_local_messages, name, faster))
+                yield Change(f"network.{name}.{what} (messages {words})", "network", change)
+
+
+def _with_local_messages(name: str, values: dict[str, float], machine: Machine) -> Machine:
+    messages = replace(getattr(machine.network, name), **values)
+    changed: dict[str, Any] = {name: messages}
+    return replace(machine, network=replace(machine.network, **changed))
+
+
+def _whole_disk(machine: Machine, factor: float) -> Iterator[Change]:
+    """All constants of the disk together, where it has several."""
+    constants = machine.constants()
+    paths = [path for path, value in constants.items() if path.startswith("disk.") and np.any(np.asarray(value) != 0)]
+    if len(paths) > 1:
+        values = {path: better(path, constants[path], factor) for path in paths}
+        yield Change(f"disk {AS_A_WHOLE}", "disk", partial(_with_constants, values))
 
 
 def _caches(machine: Machine, factor: float) -> Iterator[Change]:

@@ -150,11 +150,11 @@ def _improvement(
 ) -> Improvement:
     changed = change.to(scenario)
     forecast_change = _change(forecast(changed), forecasted)
-    simulated = 0.0
+    simulated, result = 0.0, None
     if _is_looked_at(change, experiment):
         result = simulate_experiment(replace(experiment, scenario=changed), on_progress=on_progress)
         simulated = _change(result, base)
-    reason = "" if simulated else reason_for_nothing(change, scenario, base)
+    reason = "" if simulated else reason_for_nothing(change, scenario, base, result)
     return Improvement(change.what, change.part, forecast_change, simulated, reason)
 
 

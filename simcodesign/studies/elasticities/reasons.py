@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from simcodesign.core.result import Result
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.scenario import Scenario
@@ -13,8 +15,8 @@ _COMPONENT_OF = {"processor": "computation", "network": "communication", "disk":
 _STATIONS_OF = {"links": "link", "interfaces": "interface"}
 
 
-def reason_for_nothing(change: Change, scenario: Scenario, result: Result) -> str:
-    """Why the simulation takes as long with the change as without it."""
+def reason_for_nothing(change: Change, scenario: Scenario, result: Result, changed: Result | None) -> str:
+    """Why a simulation takes as long when it is ``changed`` (None: it was not looked at) as without the change."""
     if change.effects and not set(change.effects) & set(result.effects):
         return f"only the effect {change.effects[0]} looks at it, which is off"
     if change.path and _stated_everywhere(change.path, scenario):
@@ -31,7 +33,26 @@ def reason_for_nothing(change: Change, scenario: Scenario, result: Result) -> st
     for effect in change.effects:
         if not waited_s.get(_STATIONS_OF.get(effect, ""), 1.0):
             return f"no message waits at any {_STATIONS_OF[effect]}"
-    return "nothing on the critical path depends on it"
+    if changed is None or changed.ranks is None or result.ranks is None:
+        return "nothing on the critical path depends on it"
+    if _same_operations(result, changed):
+        return "nothing in this run takes another time with it"
+    return "it changes times, but none on the critical path"
+
+
+def _same_operations(result: Result, changed: Result) -> bool:
+    """Whether every rank and every station spends the same time on the same things."""
+    assert result.ranks is not None
+    assert changed.ranks is not None
+    if len(result.stations) != len(changed.stations):
+        return False
+    pairs = [
+        (result.ranks.busy_s, changed.ranks.busy_s),
+        (result.ranks.end_s, changed.ranks.end_s),
+        (result.stations.busy_s, changed.stations.busy_s),
+        (result.stations.wait_s, changed.stations.wait_s),
+    ]
+    return all(np.array_equal(before, after) for before, after in pairs)
 
 
 def _stated_everywhere(path: str, scenario: Scenario) -> bool:

@@ -11,6 +11,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.randomness.random_streams import random_factors
+from simcodesign.studies.elasticities.changes import AS_A_WHOLE
 from simcodesign.studies.elasticities.elasticities import Elasticities, Improvement, elasticities
 from simcodesign.studies.elasticities.spreads import narrower
 from tests.builders import read_machine, workload
@@ -42,7 +43,7 @@ def test_changes_of_a_sum_of_costs_add_up_as_eulers_theorem_says(
     steps = f"[compute: {{flops: {flops!r}}}, broadcast: {{bytes: {size!r}}}, write: {{bytes: {written!r}}}]"
     program, machine = workload(steps), read_machine(CROSSBAR)
     found = elasticities(program, machine, {"P": 8}, effects="none", improvement=improvement)
-    better = [one for one in found.improvements if not one.is_algorithm]
+    better = [one for one in found.improvements if not (one.is_algorithm or one.what.endswith(AS_A_WHOLE))]
     for changes in ([one.simulated for one in better], [one.forecast for one in better]):
         assert sum(changes) == pytest.approx(1 / (1 + improvement) - 1, rel=1e-9)
 
@@ -57,6 +58,36 @@ def test_a_latency_helps_by_its_share_of_the_route_and_not_at_all_without_its_ef
     assert (with_hops[bandwidth].simulated, "links" in with_hops[bandwidth].reason) == (0, True)
     without = by_name(elasticities(program, machine, {"P": 8}, effects="none"))
     assert (without[latency].simulated, "hops" in without[latency].reason) == (0, True)
+
+
+def test_messages_within_nodes_have_costs_of_their_own() -> None:
+    """One in a node takes 1 us and 1000 bytes at 2 GB/s, 1.5 us, of which two thirds are the startup."""
+    local = CROSSBAR.replace("sends:", "node: {startup: 1 us, bandwidth: 2 GB/s}, sends:") + "processors_per_node: 2\n"
+    steps = "[send: {to: 1, bytes: 1000, when: rank == 0}, receive: {from: 0, bytes: 1000, when: rank == 1}]"
+    found = by_name(elasticities(workload(steps), read_machine(local), {"P": 2}, effects="none"))
+    for what, part_us in (("startup", 1), ("bandwidth", 0.5)):
+        change = found[f"network.node.{what} (messages within nodes)"]
+        assert change.simulated == change.forecast == pytest.approx(-(part_us - part_us / 1.1) / 1.5, rel=1e-9)
+
+
+def test_a_disk_as_a_whole_gives_what_its_constants_give_together() -> None:
+    """2 ms and 1 MB at 100 MB/s: 12 ms, all of it the disk's."""
+    found = by_name(elasticities(workload("[write: {bytes: 1e6}]"), read_machine(CROSSBAR), {"P": 1}, effects="none"))
+    assert found[f"disk {AS_A_WHOLE}"].simulated == pytest.approx(1 / 1.1 - 1, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("beside", "reason"),
+    [
+        ("write: {bytes: 1000, when: rank == 1}", "it changes times, but none on the critical path"),  # 2 ms of 11
+        ("read: {bytes: 1000, when: rank == 1}", "nothing in this run takes another time with it"),
+    ],
+)
+def test_what_acts_off_the_critical_path_is_told_from_what_does_not_act(beside: str, reason: str) -> None:
+    """The first rank reads 1 MB in 11 ms, whatever the second does meanwhile."""
+    program = workload(f"[read: {{bytes: 1e6, when: rank == 0}}, {beside}]")
+    found = by_name(elasticities(program, read_machine(CROSSBAR), {"P": 2}, effects="none"))
+    assert (found["disk.write_startup"].simulated, found["disk.write_startup"].reason) == (0, reason)
 
 
 def test_an_algorithm_changes_the_time_as_a_workload_that_names_it() -> None:
