@@ -76,6 +76,10 @@ def fits(workload: str, machine: str) -> bool:
         return False
     if needs_clock(workload) and described.processor.clock_hz is None:
         return False
+    if load_workload(workload).uses_accelerators and described.accelerator is None:
+        return False
+    if load_workload(workload).uses_storage and described.storage is None:
+        return False
     return not needs_memory(workload) or described.memory is not None
 
 
@@ -85,6 +89,7 @@ POWER = {
     "network.dynamic_power": 5.0,
     "disk.dynamic_power": 7.0,
     "memory.dynamic_power": 11.0,
+    "accelerator.dynamic_power": 13.0,
     "network.energy_per_byte": 1e-8,
 }
 

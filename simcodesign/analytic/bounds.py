@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.critical_path_bound import Path, cut
+from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.messages.collective_traffic import Traffic
@@ -45,26 +46,59 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
         return None
     node = machine.node_of(ranks)
     nodes, place = np.unique(node, return_inverse=True)
-    disks, disk = np.unique(node // (machine.disk.shared_by if machine.disk else 1), return_inverse=True)
+    stations = {"memory": node} | _shared_by_ranks(machine, node)
     injected = np.zeros(len(nodes))
     ejected = np.zeros(len(nodes)) if machine.network.interfaces.is_full_duplex else injected
-    load = _Loads(ranks, node, place, disk, injected, ejected, np.zeros(len(disks)), np.zeros(len(nodes)))
+    load = _Loads(ranks, node, place, injected, ejected, {name: _Station.of(it) for name, it in stations.items()})
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
         "most loaded interface": float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
         "most loaded link": max(load.links.values(), default=0.0) / machine.network.rails,
     }
+    busiest_s = {name: float(station.busy_s.max()) for name, station in load.stations.items()}
     if machine.disk is not None:
-        shared["most loaded disk"] = float(load.disks.max()) / machine.disk.spindles
-    shared["most loaded memory"] = float(load.memories.max())
+        shared["most loaded disk"] = busiest_s["disk"] / machine.disk.spindles
+    shared["most loaded memory"] = busiest_s["memory"]
+    if machine.accelerator is not None:
+        shared["most loaded accelerator"] = max(busiest_s[name] for name in OF_ACCELERATORS)
+    if machine.storage is not None:
+        shared["most loaded storage"] = max(busiest_s["storage"] / machine.storage.servers, busiest_s["metadata"])
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     needs_effect = {effect.lower_bound: effect.name for effect in ladder() if effect.lower_bound in lower}
     return Bounds(lower, load.serial_s, needs_effect)
 
 
+def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Of every rank, the disk, the accelerator, the directions of its link, and the storage that it uses, as far as the
+    machine has them; all servers of the storage are one, which is busy for as long as they are together."""
+    stations = {}
+    if machine.disk is not None:
+        stations["disk"] = node // machine.disk.shared_by
+    if machine.accelerator is not None:
+        accelerator = machine.accelerator.of_ranks(node, machine.place_of(len(node)))
+        stations |= dict.fromkeys(OF_ACCELERATORS, accelerator)
+    if machine.storage is not None:
+        stations |= dict.fromkeys(("storage", "metadata"), np.zeros_like(node))
+    return stations
+
+
+@dataclass(frozen=True)
+class _Station:
+    """Stations of one kind: that of every rank, and for how long each is busy."""
+
+    of_rank: NDArray[np.int64]
+    busy_s: Floats
+
+    @classmethod
+    def of(cls, unit: NDArray[np.int64]) -> _Station:
+        units, place = np.unique(unit, return_inverse=True)
+        return cls(place, np.zeros(len(units)))
+
+
 @dataclass
 class _Loads:
-    """Occupation in seconds, added up over the program per node (interfaces), disk and link, and of everything in turn.
+    """Occupation in seconds, added up over the program per node (interfaces), station and link, and of everything in
+    turn.
 
     What the interfaces of a node inject and eject is one array where they are half duplex. Of several interfaces, and
     of a link on several rails, one at least has its share of what they all have.
@@ -72,12 +106,10 @@ class _Loads:
 
     ranks: int
     node: NDArray[np.int64]  # of every rank
-    place: NDArray[np.int64]  # of its node in ``injected``, ``ejected`` and ``memories``
-    disk: NDArray[np.int64]  # place of its disk in ``disks``
+    place: NDArray[np.int64]  # of its node in ``injected`` and ``ejected``
     injected: Floats
     ejected: Floats
-    disks: Floats
-    memories: Floats
+    stations: dict[str, _Station]  # by the names that occupations have for them
     links: dict[int, float] = field(default_factory=dict)
     serial_s: float = 0.0
 
@@ -108,10 +140,9 @@ class _Loads:
         least_s = here * occupation.least_s
         self.serial_s += float(np.sum(here * occupation.serial_s - least_s)) * times
         self.serial_s += float(least_s.sum()) * times
-        if occupation.station == "disk":
-            np.add.at(self.disks, self.disk, here * occupation.service_s * times)
-        if occupation.station == "memory":
-            np.add.at(self.memories, self.place, here * occupation.service_s * times)
+        if occupation.station in self.stations:
+            station = self.stations[occupation.station]
+            np.add.at(station.busy_s, station.of_rank, here * occupation.service_s * times)
         return Path(least_s)
 
     def _messages(self, step: EvaluatedStep, form: ClosedForm[Any], sent: Traffic, times: float) -> Path:

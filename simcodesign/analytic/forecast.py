@@ -19,7 +19,7 @@ from simcodesign.analytic.pipelining.pace import work
 from simcodesign.analytic.pipelining.sequences import Chain, pipelined
 from simcodesign.analytic.pipelining.succession import Operation
 from simcodesign.analytic.power import PowerBook
-from simcodesign.analytic.queueing.closed_loops import Loop, Visit, visit_factors
+from simcodesign.analytic.queueing.closed_loops import STATIONS, Loop, Visit, visit_factors
 from simcodesign.analytic.side_parts import BlockClock
 from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import ChosenAlgorithm, DemandTime, Pipelined, SharedLinks, SharedTime
@@ -172,7 +172,7 @@ class _Account:
         self.formulas += [formula] if formula and formula not in self.formulas else []
         for wait in waits:
             phase = self.phases[wait.phase]
-            phase[wait.station] = phase[wait.station] + wait.wait_s
+            phase[wait.component] = phase[wait.component] + wait.wait_s
         self.loop = None
         return chain
 
@@ -238,7 +238,7 @@ class _Account:
         """Note a demand of a loop, and that a station which ranks may share serves it."""
         varies = step.demand.variation
         loop.add(charge.component, time_s, varies)
-        if charge.station:
+        if charge.station in STATIONS:
             factors = visit_factors(step.machine, charge.station, varies)
             loop.visits.append(Visit(charge.station, step.phase, charge.service_s, step.repetitions, factors))
 

@@ -8,5 +8,11 @@ import numpy as np
 COMPONENTS = ("computation", "communication", "disk", "memory")
 #: Kinds of operations, and the component that the time of each belongs to.
 COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT = range(7)
-KINDS = ("compute", "send", "receive", "read", "write", "memory", "wait")
-COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3, 1])
+KERNEL, COPY_TO_ACCELERATOR, COPY_TO_HOST, STORAGE_READ, STORAGE_WRITE, METADATA = range(7, 13)
+KINDS = (
+    *("compute", "send", "receive", "read", "write", "memory", "wait"),
+    *("kernel", "copy to accelerator", "copy to host", "read of storage", "write of storage", "metadata"),
+)
+COMPONENT_OF_KIND = np.array([0, 1, 1, 2, 2, 3, 1, 0, 3, 3, 2, 2, 2])
+#: Those that move bytes of files.
+FILE_KINDS = (READ, WRITE, STORAGE_READ, STORAGE_WRITE)

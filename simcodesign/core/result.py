@@ -58,7 +58,8 @@ class Result(PlainResult):
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
     how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
     ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has; ``size``: of the problem, in
-    the workload's own unit. They are None where the description does not state them.
+    the workload's own unit; ``accelerator_footprint_bytes`` and ``accelerator_capacity_bytes``: of the accelerator of a
+    rank. They are None where the description does not state them.
     ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
     the whole machine, idle parts too): None where the machine states no power. A forecast's peak is P_max, all
     ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
@@ -96,6 +97,8 @@ class Result(PlainResult):
     hit_methods: Mapping[str, str] = field(default_factory=dict)
     footprint_bytes: FloatOrArray | None = None
     capacity_bytes: FloatOrArray | None = None
+    accelerator_footprint_bytes: FloatOrArray | None = None
+    accelerator_capacity_bytes: FloatOrArray | None = None
     size: FloatOrArray | None = None
     used: Mapping[str, FloatOrArray] = field(default_factory=dict)
     energy_j: FloatOrArray | None = None
@@ -141,11 +144,21 @@ class Result(PlainResult):
 
     @property
     def fits(self) -> bool | NDArray[np.bool_] | None:
-        """Whether a rank has the memory that it needs, at every design point; None where one of the two is unknown."""
-        if self.footprint_bytes is None or self.capacity_bytes is None:
-            return None
-        fits = np.asarray(self.footprint_bytes) <= np.asarray(self.capacity_bytes)
-        return fits if fits.ndim else bool(fits)
+        """Whether a rank has the memory that it needs, in its node and in its accelerator, at every design point; None
+        where nothing is known of either."""
+        parts = [part for part in (self.fits_node, self.fits_accelerator) if part is not None]
+        fits = np.logical_and.reduce(np.broadcast_arrays(*parts)) if parts else None
+        return fits if fits is None or fits.ndim else bool(fits)
+
+    @property
+    def fits_node(self) -> bool | NDArray[np.bool_] | None:
+        """Whether a rank has the memory of its node that it needs; None where one of the two is unknown."""
+        return _fits(self.footprint_bytes, self.capacity_bytes)
+
+    @property
+    def fits_accelerator(self) -> bool | NDArray[np.bool_] | None:
+        """The same of the memory of its accelerator."""
+        return _fits(self.accelerator_footprint_bytes, self.accelerator_capacity_bytes)
 
     def phase_rows(self) -> dict[str, dict[str, float]]:
         """Seconds per phase (and in ``total``), of each component and their ``total``. InputError for several design
@@ -174,7 +187,8 @@ class Result(PlainResult):
         """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
         used stations only where there are more than ``MOST_LISTED``."""
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
-        shown |= {name: it for name in ("use", "size") if (it := getattr(self, name)) is not None}
+        names = ("use", "size", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
+        shown |= {name: it for name in names if (it := getattr(self, name)) is not None}
         if self.used:
             shown["used"] = self.used
         if self.energy_j is not None:
@@ -205,3 +219,11 @@ class Result(PlainResult):
             stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
             shown |= {"station_count": len(self.stations), "stations": list(stations)}
         return shown
+
+
+def _fits(needs: FloatOrArray | None, has: FloatOrArray | None) -> bool | NDArray[np.bool_] | None:
+    """Whether there is so much of a memory; None where one of the two is unknown."""
+    if needs is None or has is None:
+        return None
+    fits = np.asarray(needs) <= np.asarray(has)
+    return fits if fits.ndim else bool(fits)

@@ -40,15 +40,27 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "memory.latency": ("memory", "latency_s", "time"),
     "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
     "memory.outstanding": ("memory", "outstanding", "count"),
+    "accelerator.rate": ("accelerator", "rate_flop_per_s", "rate"),
+    "accelerator.launch": ("accelerator", "launch_s", "time"),
+    "accelerator.memory.latency": ("accelerator", "memory_latency_s", "time"),
+    "accelerator.memory.per_byte": ("accelerator", "memory_per_byte_s", "per_byte"),
+    "accelerator.memory.capacity": ("accelerator", "capacity_bytes", "size"),
+    "accelerator.link.latency": ("accelerator", "link_latency_s", "time"),
+    "accelerator.link.per_byte": ("accelerator", "link_per_byte_s", "per_byte"),
+    "storage.latency": ("storage", "latency_s", "time"),
+    "storage.per_byte": ("storage", "per_byte_s", "per_byte"),
+    "storage.write_per_byte": ("storage", "write_per_byte_s", "per_byte"),
+    "storage.metadata_rate": ("storage", "metadata_rate_per_s", "operation_rate"),
+    "storage.metadata_latency": ("storage", "metadata_latency_s", "time"),
     "failures.mtbf": ("failures", "mtbf_s", "time"),
 }
 #: Constants of the machine as a whole, which no phase replaces.
-OF_THE_WHOLE = ("failures.mtbf",)
+OF_THE_WHOLE = ("failures.mtbf", "accelerator.memory.capacity")
 #: The same of powers, which no time depends on.
 POWERS: dict[str, tuple[str, str, str]] = {
     **{
         f"{part}.dynamic_power": (part, "dynamic_power_w", "power")
-        for part in ("processor", "memory", "disk", "network")
+        for part in ("processor", "accelerator", "memory", "disk", "network")
     },
     "network.energy_per_byte": ("network", "energy_per_byte_j", "energy_per_byte"),
 }
@@ -65,6 +77,7 @@ MODEL_OF = {
 HOCKNEY_KEYS = ("startup_per", "hops_hold_sender", "sends")
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
+POSITIVE |= {"accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
 #: Constants that must be 1 or more.
 AT_LEAST_ONE = {"memory.outstanding"}
 #: What was written before a machine stated its interfaces together, and what is written now.

@@ -64,6 +64,12 @@ class DesignPoint:
         return self._whole("footprint", self.workload.footprint, positive=False)
 
     @property
+    def accelerator_footprint_bytes(self) -> FloatOrArray | None:
+        """Memory of its accelerator that every rank uses, at every design point; None where the workload does not say
+        it. InputError where it is negative or not finite."""
+        return self._whole("accelerator_footprint", self.workload.accelerator_footprint, positive=False)
+
+    @property
     def size(self) -> FloatOrArray | None:
         """Size of the problem, at every design point; None where the workload does not say it.
 
@@ -92,10 +98,20 @@ class DesignPoint:
         capacity = self.machine.rank_capacity_bytes
         return None if capacity is None else self._everywhere(capacity)
 
+    @property
+    def accelerator_capacity_bytes(self) -> FloatOrArray | None:
+        """Memory of its accelerator that every rank has, at every design point; None where the machine does not say
+        it."""
+        capacity = self.machine.rank_accelerator_bytes
+        return None if capacity is None else self._everywhere(capacity)
+
     def result_fields(self) -> dict[str, Any]:
         """What a ``Result`` of either reading says of the design point."""
         own = {"workload": self.workload.name, "machine": self.machine.name, "values": dict(self.values)}
-        names = ("preset", "size", "footprint_bytes", "capacity_bytes")
+        names = (
+            *("preset", "size", "footprint_bytes", "capacity_bytes"),
+            *("accelerator_footprint_bytes", "accelerator_capacity_bytes"),
+        )
         own |= {name: getattr(self, name) for name in names}
         ranks = self.values["P"]
         return own if np.ndim(ranks) else own | {"use": machine_use(self.machine, int(ranks))}

@@ -39,6 +39,19 @@ def _shares_controllers(workload: Any, machine: Any) -> bool:
     return bool(several) and _goes_through_caches(workload, machine)
 
 
+def _uses_accelerators(workload: Any, machine: Any) -> bool:
+    return machine.accelerator is not None and bool(workload.uses_accelerators)
+
+
+def _uses_storage(workload: Any, machine: Any) -> bool:
+    return machine.storage is not None and bool(workload.uses_storage)
+
+
+def _allocates_at_random(workload: Any, machine: Any) -> bool:
+    """Files that begin on any of the servers of the storage."""
+    return _uses_storage(workload, machine) and machine.storage.allocation == "random"
+
+
 def _uses_resources(workload: Any, machine: Any) -> bool:
     return bool(workload.uses_resources)
 
@@ -125,6 +138,22 @@ SHIPPED = (
         "processors of a node queue for its memory controller, a sixteenth of a demand at a time",
         acts_on=_shares_controllers,
         lower_bound="most loaded memory",
+    ),
+    Effect(
+        "accelerators",
+        "the sharing of accelerators and their links (accelerators)",
+        "ranks of a node queue for its accelerators, and copies for their links, each direction by itself",
+        acts_on=_uses_accelerators,
+        lower_bound="most loaded accelerator",
+    ),
+    Effect(
+        "storage",
+        "queueing at the servers of the storage (storage)",
+        "stripes of files queue for the servers of the storage that they are on, and operations for its metadata "
+        "server, instead of even shares of all servers",
+        acts_on=_uses_storage,
+        random_on=_allocates_at_random,
+        lower_bound="most loaded storage",
     ),
     Effect(
         "conflicts",

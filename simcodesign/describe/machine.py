@@ -30,6 +30,7 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
+from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
@@ -53,6 +54,7 @@ from simcodesign.describe.machine_parts.size_segments import (
     segment_constants,
     with_segment_constants,
 )
+from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures
@@ -71,7 +73,8 @@ class Machine:
     the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
     ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail.
     ``nodes_by_ranks``: the networks of a machine with as many nodes as the ranks need (``nodes: P``), of which
-    ``for_ranks`` takes one; until then its network is the smallest."""
+    ``for_ranks`` takes one; until then its network is the smallest. ``accelerator``: those of every node; ``storage``:
+    that all nodes share."""
 
     name: str
     processor: Processor
@@ -88,6 +91,8 @@ class Machine:
     custom: Custom = field(default=Custom(), repr=False)
     failures: Failures | None = None
     nodes_by_ranks: NodesByRanks | None = None
+    accelerator: Accelerator | None = None
+    storage: Storage | None = None
 
     def __post_init__(self) -> None:
         for path, value in (self.constants() | self.powers()).items():
@@ -154,6 +159,13 @@ class Machine:
     def rank_capacity_bytes(self) -> FloatOrArray | None:
         """Memory of a rank: its processor's share of the node, or all of it where every rank has a node for itself."""
         return None if self.capacity_bytes is None else self.capacity_bytes / self.placement.per_node
+
+    @property
+    def rank_accelerator_bytes(self) -> FloatOrArray | None:
+        """Memory of its accelerator that a rank has, as one of those that share it; None where it is not stated."""
+        if self.accelerator is None or self.accelerator.capacity_bytes is None:
+            return None
+        return self.accelerator.capacity_bytes / self.accelerator.ranks_on_busiest(self.placement)
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""

@@ -12,6 +12,8 @@ from functools import cached_property
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
+from simcodesign.describe.demands.computation import Copy, Kernel
+from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.equations import ordered
@@ -40,7 +42,8 @@ RESERVED = ("P", "rank")
 class Workload:
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
-    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated; ``size`` is
+    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated;
+    ``accelerator_footprint``: what it uses of the memory of its accelerator; ``size`` is
     that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
     communicators; ``checkpoints``: those that all ranks write together; ``formulas``: closed forms of its time, from
     papers or by hand; ``measured``: its times on some machine."""
@@ -52,6 +55,7 @@ class Workload:
     presets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     imbalance: float | Imbalance = 0.0
     footprint: Expression | None = None
+    accelerator_footprint: Expression | None = field(default=None, kw_only=True)
     size: Expression | None = None
     about: str = ""
     source: str = ""
@@ -91,7 +95,7 @@ class Workload:
         checkpoints = () if self.checkpoints is None else self.checkpoints.expressions()
         if self.checkpoints is not None and self.is_open:
             raise InputError("checkpoints are of programs that end, not of an open stream", self.place)
-        for whole in (self.footprint, self.size, *self.data.values(), *checkpoints):
+        for whole in (self.footprint, self.accelerator_footprint, self.size, *self.data.values(), *checkpoints):
             if whole is not None:
                 _check_known(whole, known, self.place)
 
@@ -111,6 +115,16 @@ class Workload:
     def accesses_memory(self) -> bool:
         """Whether some demand is of loads and stores in memory."""
         return any(isinstance(step, MemoryAccesses) for step in walk(self.program))
+
+    @property
+    def uses_accelerators(self) -> bool:
+        """Whether some demand is of accelerators or their links."""
+        return any(isinstance(step, Kernel | Copy) for step in walk(self.program))
+
+    @property
+    def uses_storage(self) -> bool:
+        """Whether some demand is of the storage that all nodes share."""
+        return any(isinstance(step, StorageAccess | MetadataOperations) for step in walk(self.program))
 
     @cached_property
     def has_index(self) -> bool:

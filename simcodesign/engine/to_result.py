@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.forecast_parts import DemandTime
-from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, READ, SEND, WRITE
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, FILE_KINDS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
 from simcodesign.core.station_uses import StationUses
@@ -46,7 +46,7 @@ def measured(
     plan = _as_done(plan, log)
     times = _rank_times(plan, log)
     path = critical_path_s(plan, log)
-    sends, accesses = plan.kind == SEND, (plan.kind == READ) | (plan.kind == WRITE)
+    sends, accesses = plan.kind == SEND, np.isin(plan.kind, FILE_KINDS)
     makespan = float(log.finish_s.max()) if len(plan) else 0.0
     powers: dict[str, Any] = {}
     if plan.powers is not None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.operation_kinds import MEMORY, READ, WRITE
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.machine import Machine
@@ -23,12 +21,13 @@ from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.packets import with_packets
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.rendezvous import with_rendezvous
-from simcodesign.generate.messages.routes_and_stations import disks_of, stations_of
+from simcodesign.generate.messages.routes_and_stations import stations_of
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.programs.segment import Segment
 from simcodesign.generate.programs.side_chains import dependencies_of_chains
 from simcodesign.generate.randomness.noise import Messages, apply_randomness
+from simcodesign.generate.served_operations import served_at
 
 Int32s = NDArray[np.int32]
 #: ``network.sharing``: the Plan whose messages share the stations of their routes so.
@@ -133,13 +132,6 @@ def _sum(values: NDArray[np.float64]) -> float:
     return float(np.nansum(values)) if np.isnan(total) else total
 
 
-def _at_some(plan: Plan, operations: NDArray[np.int64], number: NDArray[Any], others: Int32s | None = None) -> Int32s:
-    """(N,) the stations of these operations, and of others."""
-    station = np.full(len(plan), NONE, np.int32) if others is None else others
-    station[operations] = number
-    return station
-
-
 def _with_stations(
     plan: Plan,
     machine: Machine,
@@ -150,34 +142,25 @@ def _with_stations(
     dependencies: Dependencies | None,
     varied: Messages | None,
 ) -> Plan:
-    """The Plan with the disks, processors, interfaces, links and mailboxes that operations and messages visit."""
-    disks, controllers = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    station, processors, rules = None, 0, plan.loggops
-    if "disks" in effects and machine.disk is not None:
-        accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
-        disks, index = disks_of(machine, plan.rank[accesses], prices.node_of)
-        if len(disks):
-            station = _at_some(plan, accesses, index)
-    if "memory" in effects:
-        moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
-        controllers, place = np.unique(prices.node_of[plan.rank[moves]], return_inverse=True)
-        if len(controllers):
-            station = _at_some(plan, moves, len(disks) + place, station)
+    """The Plan with all stations that operations and messages visit."""
+    served, station = served_at(plan, machine, prices.node_of, effects, segment.fields.get("server"))
+    count = sum(len(unit) for _, unit in served)
+    processors, rules = 0, plan.loggops
     if dependencies is not None and dependencies.processors:
         assert station is None or rules is not None
-        first, processors = np.int32(len(disks) + len(controllers)), dependencies.processors
+        first, processors = np.int32(count), dependencies.processors
         if rules is not None:
             rules = replace(rules, receiver=rules.receiver + first, served_at=station)
         station = np.where(dependencies.processor == NONE, NONE, dependencies.processor + first).astype(np.int32)
     routes, visited = None, np.zeros(0, np.int64)
     if prices.route_table:
-        before, route = len(disks) + len(controllers) + processors, segment.fields["route"]
+        before, route = count + processors, segment.fields["route"]
         turns = interface_turns(machine, plan, route) if machine.network.interfaces_in_turn else None
         routes, visited = prices.route_table.to_routes(before, route, segment.fields["cost"], turns)
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
     discipline = UNLIMITED if dependencies is None else dependencies.disk_discipline
-    stations = stations_of(machine, disks, controllers, processors, visited, boxes, discipline)
+    stations = stations_of(machine, served, processors, visited, boxes, discipline)
     mailbox = plan.mailbox
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)

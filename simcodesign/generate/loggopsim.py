@@ -47,10 +47,10 @@ def program_in_loggopsim(segment: Segment, rank: Int32s, match: Int32s, mailbox:
     return _dependencies(rules, source, then, np.zeros(len(source), bool), processor, ranks + more)
 
 
-def _processors(rank: Int32s, unit: NDArray[np.int8], ranks: int) -> tuple[Int32s, int]:
+def _processors(rank: Int32s, unit: NDArray[np.int16], ranks: int) -> tuple[Int32s, int]:
     """A processor for each rank, and one more for each other part of a rank that works, and how many more."""
     processor, other = rank.copy(), np.flatnonzero(unit)
-    parts, number = np.unique(rank[other].astype(np.int64) << 8 | unit[other], return_inverse=True)
+    parts, number = np.unique(rank[other].astype(np.int64) << 16 | unit[other], return_inverse=True)
     processor[other] = ranks + number
     return processor, len(parts)
 

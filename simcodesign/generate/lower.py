@@ -45,8 +45,9 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
     """
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, frozenset(effects), seed, counters)
-    if counters and design_point.workload.has_overlap:
-        what, allowed = "counters are of ranks that do one thing at a time", "a program without start and overlap"
+    if counters and (design_point.workload.has_overlap or builder.queues_at_storage):
+        what = "counters are of ranks that do one thing at a time"
+        allowed = "a program without start and overlap, and without the effect storage where it uses that"
         raise InputError(what, design_point.workload.place, allowed=allowed)
     with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
         _check_memory(_operations(builder, builder.evaluation.program), builder)

@@ -16,8 +16,12 @@ from simcodesign.core.operation_kinds import KINDS, RECEIVE, SEND
 
 #: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
 NONE, ANY = -1, -2
-DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK, MAILBOX = range(6)
-STATION_KINDS = ("disk", "memory", "processor", "interface", "link", "mailbox")
+DISK, CONTROLLER, ACCELERATOR, TO_ACCELERATOR, TO_HOST, STORAGE, METADATA_SERVER, PROCESSOR = range(8)
+INTERFACE, LINK, MAILBOX = range(8, 11)
+STATION_KINDS = (
+    *("disk", "memory", "accelerator", "link to accelerator", "link from accelerator", "storage server"),
+    *("metadata server", "processor", "interface", "link", "mailbox"),
+)
 #: Operations and stations are counted in 32 bits.
 MOST_OPERATIONS = 2**31 - 2
 
@@ -50,12 +54,12 @@ UNLIMITED = Discipline()
 class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
-    Disks, memory controllers and processors come first, then interfaces, then links, then mailboxes. Only disks
-    may have a discipline other than FIRST_COME.
+    In the order of their kinds: disks, memory controllers, accelerators with their links, storage and processors, then
+    interfaces, then links, then mailboxes. Only disks may have a discipline other than FIRST_COME.
     """
 
-    kind: NDArray[np.int8]  # (S,) DISK, CONTROLLER, PROCESSOR, INTERFACE, LINK or MAILBOX
-    unit: Int64s  # (S,) number of the disk, node (controller), processor, interface (``Interfaces``), link or mailbox
+    kind: NDArray[np.int8]  # (S,) DISK ... MAILBOX
+    unit: Int64s  # (S,) number among those of its kind: of a controller its node, of an interface as in ``Interfaces``
     servers: Int32s  # (S,) 1 but for disks
     discipline: NDArray[np.int8] | None = None  # (S,) place in ``disciplines``; None: the first, everywhere
     disciplines: tuple[Discipline, ...] = (UNLIMITED,)
@@ -292,7 +296,9 @@ class Plan:
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
-    unit: NDArray[np.int8] | None = None  # (N,) the part of its rank that does it, where several work; 0: the processor
+    unit: NDArray[np.int16] | None = (
+        None  # (N,) the part of its rank that does it, where several work; 0: the processor
+    )
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +51,7 @@ class PlanBuilder:
     tally: Tally | None = None
     powers: PowerTable | None = None
     totals: Totals = field(default_factory=Totals)
+    files: Counter[str] = field(default_factory=Counter)  # accesses to files allocated at random, by phase
 
     @property
     def design_point(self) -> DesignPoint:
@@ -66,12 +68,19 @@ class PlanBuilder:
         """P."""
         return self.design_point.ranks
 
+    @cached_property
+    def queues_at_storage(self) -> bool:
+        """Whether accesses queue at the servers of the storage, several of them at a time."""
+        return "storage" in self.effects and self.design_point.workload.uses_storage
+
     @property
     def extra_fields(self) -> tuple[str, ...]:
         """The fields of operations beyond those that all have."""
         names = self.prices.names + (() if self.tally is None else self.tally.names)
         names = names if self.powers is None else (*names, "power")
-        names = (*names, *FIELDS_OF_CHAINS) if self.design_point.workload.has_overlap else names
+        has_chains = self.design_point.workload.has_overlap or self.queues_at_storage
+        names = (*names, *FIELDS_OF_CHAINS) if has_chains else names
+        names = (*names, "server") if self.queues_at_storage else names
         return (*names, "varies") if self.variations.marked else names
 
 

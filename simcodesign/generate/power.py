@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.operation_kinds import COMPUTE, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
 from simcodesign.generate.plan import NONE, Powers
 from simcodesign.generate.programs.block_schedule import Piece
 
-#: Part of a machine that an operation of a kind uses.
+#: Part of a machine that draws power for an operation of a kind.
 PART = {
     COMPUTE: "processor",
     SEND: "network",
@@ -24,6 +24,7 @@ PART = {
     WRITE: "disk",
     MEMORY: "memory",
     WAIT: "network",
+    KERNEL: "accelerator",
 }
 #: Bytes of an operation that its row and the sum of its power over time take at most.
 BYTES_PER_OPERATION = 120
@@ -42,7 +43,7 @@ class PowerTable:
 
     def of_kind(self, kind: int, machine: Machine) -> int:
         """The row of a built-in kind of operation, NONE if it draws nothing."""
-        part = getattr(machine, PART[kind])
+        part = getattr(machine, PART[kind]) if kind in PART else None
         watts = getattr(part, "dynamic_power_w", None)
         per_byte = getattr(part, "energy_per_byte_j", None) if kind == SEND else None
         if not watts and not per_byte:

@@ -10,7 +10,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import chosen_effects, effect_names
 
 #: As the design has it.
-LADDER = ("hops", "links", "interfaces", "disks", "memory", "conflicts", "caches", "imbalance", "noise", "failures")
+LADDER = (
+    *("hops", "links", "interfaces", "disks", "memory", "accelerators", "storage", "conflicts", "caches"),
+    *("imbalance", "noise", "failures"),
+)
 
 
 @given(st.lists(st.sampled_from(effect_names())))

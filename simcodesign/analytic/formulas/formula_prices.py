@@ -27,7 +27,23 @@ ASSUMPTIONS = (
 SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         name: (PER_VALUE if name == "t_w" else symbols.SYMBOLS[name].meaning, symbols.SYMBOLS[name].path)
-        for name in ("t_c", "CPI", "t_clk", "t_s", "t_w", "t_B", "t_r", "t_x", "t_d")
+        for name in (
+            "t_c",
+            "CPI",
+            "t_clk",
+            "t_s",
+            "t_w",
+            "t_B",
+            "t_r",
+            "t_x",
+            "t_d",
+            "t_l",
+            "t_a",
+            "t_n",
+            "t_m",
+            "t_k",
+            "t_p",
+        )
     }
 )
 #: Constants of a machine that no symbol stands for; a block may set them to 0.
@@ -67,7 +83,7 @@ class SymbolicPrices:
         about, path = SYMBOLS[symbol]
         if path in self.constants:
             given = to_sympy(self.constants[path])
-            rate = path in ("processor.rate", "processor.clock")
+            rate = path in ("processor.rate", "processor.clock", "accelerator.rate")
             return self.sympy.Pow(given, -1, evaluate=False) if rate else given
         if symbol in self.workload.parameters or symbol in self.workload.equations:
             what = f"the name {symbol} of the workload is that of a symbol of its formula ({about})"

@@ -1,10 +1,10 @@
-"""Loops of random demands whose ranks share a disk or a memory controller: closed queueing networks.
+"""Loops of random demands whose ranks share a disk, a memory controller or an accelerator: closed queueing networks.
 
 The ranks of a loop without messages go round between their own work, where nobody waits for anybody, and the stations
 that they share: a network of as many requests as ranks share a station. Its mean cycle is that of mean value analysis,
-exact if the services of a disk are exponential of one mean, whatever the distribution of the own work; an approximation
-by residual lives otherwise. It is that of a loop with many iterations: ranks that have all begun together drift apart
-first, and the last of them ends later than the mean.
+exact if the services of a disk or an accelerator are exponential of one mean, whatever the distribution of the own
+work; an approximation by residual lives otherwise. It is that of a loop with many iterations: ranks that have all begun
+together drift apart first, and the last of them ends later than the mean.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.randomness.distribution import Distribution
 
-#: Stations that ranks share: the component of the time at each, and the effect of a simulation that lets them queue.
-STATIONS = ("disk", "memory")
+#: Stations that ranks share -> the component of the time at each, the noise of the machine that varies it.
+STATIONS = {"disk": ("disk", "disk"), "memory": ("memory", "memory"), "accelerator": ("computation", "compute")}
 
 _Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Wait:
     """What the ranks wait in a phase, to be booked under the component of the station."""
 
     phase: str
-    station: str
+    component: str
     wait_s: FloatOrArray
 
 
@@ -66,13 +66,13 @@ class Loop:
 
     def queues(self, machine: Machine, ranks: FloatOrArray, shape: tuple[int, ...]) -> tuple[str, list[Wait]]:
         """The formula and what is waited for by it: nothing where no demand varies (ranks that always need the same
-        fall into step and need not wait at all), where none share a station, nor where a disk is shared by several
-        nodes that each share a memory."""
+        fall into step and need not wait at all), where none share a station, nor where several stations are shared by
+        different numbers of ranks, as a disk of several nodes that each share a memory."""
         sharing = {station: sharing_ranks(machine, ranks, station) for station in STATIONS}
         shared = [station for station in STATIONS if self._visited(station) and np.any(sharing[station] > 1)]
         if self.coupled or not self.random or not shared:
             return "", []
-        if len(shared) > 1 and not np.array_equal(sharing["disk"], sharing["memory"]):
+        if any(not np.array_equal(sharing[station], sharing[shared[0]]) for station in shared):
             return "", []
         stations = [_Station.of([visit for visit in self.visits if visit.station == name]) for name in shared]
         served = [np.broadcast_to(station.demand_s, shape) for station in stations]
@@ -97,7 +97,10 @@ class Loop:
 def sharing_ranks(machine: Machine, ranks: FloatOrArray, station: str) -> NDArray[np.float64]:
     """Ranks at the busiest disk, or memory controller, for every number of ranks."""
     nodes = machine.disk.shared_by if station == "disk" and machine.disk is not None else 1
-    return machine.placement.most_on_nodes(ranks, nodes)
+    most = machine.placement.most_on_nodes(ranks, nodes)
+    if station == "accelerator" and machine.accelerator is not None:
+        return np.ceil(most / machine.accelerator.count)
+    return most
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class _Station:
         means = [visit.service_s for visit in visits]
         alike = all(np.array_equal(mean, means[0]) for mean in means)
         # A memory demand passes its controller in slices of the same factor: that is not one exponential service each.
-        exponential = alike and all(visit.station == "disk" and is_exponential(visit.factors) for visit in visits)
+        exponential = alike and all(visit.station != "memory" and is_exponential(visit.factors) for visit in visits)
         with np.errstate(all="ignore"):
             spread = np.sqrt(np.maximum(np.asarray(square * count) / np.asarray(demand) ** 2 - 1, 0.0))
         spread = np.where(np.isfinite(spread), spread, 0.0)
@@ -126,7 +129,9 @@ class _Station:
         every = sum((np.asarray(visit.times) for visit in self.visits), np.asarray(0.0))
         for visit in self.visits:
             with np.errstate(all="ignore"):
-                yield Wait(visit.phase, visit.station, wait_s * np.where(every > 0, visit.times / every, 0.0))
+                yield Wait(
+                    visit.phase, STATIONS[visit.station][0], wait_s * np.where(every > 0, visit.times / every, 0.0)
+                )
 
 
 def _sums(visit: Visit) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray]:
@@ -151,4 +156,5 @@ _EXPONENTIAL = {"exponential": "", "erlang": "stages", "gamma": "variation", "we
 def visit_factors(machine: Machine, station: str, varies: Distribution | None) -> tuple[Distribution, ...]:
     """Factors on a service: that of the demand, and that of the machine's noise."""
     noise: Mapping[str, Distribution] = machine.noise_model.parts
-    return tuple(factor for factor in (varies, noise.get(station)) if factor is not None and not factor.constant)
+    of_machine = noise.get(STATIONS[station][1])
+    return tuple(factor for factor in (varies, of_machine) if factor is not None and not factor.constant)

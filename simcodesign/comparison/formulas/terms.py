@@ -50,6 +50,11 @@ _SAME = {
     "disk.read_startup": "t_r",
     "disk.write_startup": "t_x",
     "disk.per_byte": "t_d",
+    "accelerator.launch": "t_l",
+    "accelerator.memory.latency": "t_n",
+    "accelerator.memory.per_byte": "t_m",
+    "accelerator.link.latency": "t_k",
+    "accelerator.link.per_byte": "t_p",
     "p": "P",
 }
 

@@ -14,7 +14,7 @@ BASES = ("s", "B", "FLOP", "cycle", "J")
 #: Bases that count things: a plain number may stand for so many of them.
 COUNTING = ("FLOP", "cycle")
 #: Base units that are made of others.
-_DERIVED = {"W": {"J": 1, "s": -1}, "Hz": {"cycle": 1, "s": -1}}
+_DERIVED: dict[str, dict[str, int]] = {"W": {"J": 1, "s": -1}, "Hz": {"cycle": 1, "s": -1}, "op": {}}
 _UNIT = re.compile(r"([A-Za-z]+)(?:/([A-Za-z]+))?")
 
 

@@ -1,4 +1,4 @@
-"""Computation: what a processor has to do."""
+"""Computation: what a processor or an accelerator has to do, and copies between the two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import Demand, Evaluate
+from simcodesign.describe.demands.base import ONE, Demand, Evaluate
 from simcodesign.describe.randomness.distribution import Distribution
 
 
@@ -47,3 +47,43 @@ class Compute(Demand):
         for loop in self.loops:
             work = work + evaluate(loop.range, "range") * evaluate(loop.operations, "operations")
         return work
+
+
+#: Where computations are done, and where copies go to.
+PROCESSOR, ACCELERATOR, HOST = "processor", "accelerator", "host"
+
+
+@dataclass(frozen=True)
+class Kernel(Demand):
+    """``times`` kernels on the accelerator of a rank, one after another, each of ``flops``, or of ``seconds`` that it
+    was measured to take, during which ``bytes`` pass the memory of the accelerator. What is None is none."""
+
+    flops: Expression | None = None
+    seconds: Expression | None = None
+    bytes: Expression | None = None
+    times: Expression = ONE
+    varies: Distribution | None = None
+    works_on = ACCELERATOR
+    can_be_started = True
+
+    def amounts(self) -> Iterator[Expression]:
+        yield from (part for part in (self.flops, self.seconds, self.bytes) if part is not None)
+        yield self.times
+
+
+@dataclass(frozen=True)
+class Copy(Demand):
+    """``times`` copies of ``bytes`` each over the link of a rank's accelerator: ``to`` the accelerator or the host."""
+
+    to: str
+    bytes: Expression
+    times: Expression
+    works_on = "link"
+    can_be_started = True
+
+    @property
+    def label(self) -> str:
+        return f"copy to {self.to}"
+
+    def amounts(self) -> Iterator[Expression]:
+        yield from (self.bytes, self.times)

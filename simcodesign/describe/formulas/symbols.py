@@ -19,7 +19,7 @@ from simcodesign.describe.machine import Machine
 #: The parameter of a workload that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"
 #: Constants of a machine that are rates, of which a symbol is the inverse.
-_RATES = ("processor.rate", "processor.clock")
+_RATES = ("processor.rate", "processor.clock", "accelerator.rate")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ SYMBOLS: Mapping[str, Symbol] = MappingProxyType(
         "t_r": Symbol("startup of a read, disk.read_startup", "disk.read_startup", "s"),
         "t_x": Symbol("startup of a write, disk.write_startup", "disk.write_startup", "s"),
         "t_d": Symbol("seconds per byte of a read or write, disk.per_byte", "disk.per_byte", "s/B"),
+        "t_l": Symbol("launch of a kernel, accelerator.launch", "accelerator.launch", "s"),
+        "t_a": Symbol("seconds per flop of an accelerator, 1/accelerator.rate", "accelerator.rate", "s/FLOP"),
+        "t_n": Symbol(
+            "latency of the memory of an accelerator, accelerator.memory.latency", "accelerator.memory.latency", "s"
+        ),
+        "t_m": Symbol(
+            "seconds per byte in the memory of an accelerator, accelerator.memory.per_byte",
+            "accelerator.memory.per_byte",
+            "s/B",
+        ),
+        "t_k": Symbol("latency of a copy, accelerator.link.latency", "accelerator.link.latency", "s"),
+        "t_p": Symbol("seconds per byte of a copy, accelerator.link.per_byte", "accelerator.link.per_byte", "s/B"),
         "alpha": Symbol(_STARTUP, _MESSAGE, "s"),
         "beta": Symbol(_PER_BYTE, _BYTE, "s/B"),
         "gamma": Symbol(_PER_FLOP, _RATE, "s/FLOP"),

@@ -19,7 +19,10 @@ from simcodesign.describe.programs.program import Block, Step, walk
 def started(demand: Demand, name: str) -> Demand:
     """The demand, started under a name. InputError for what a rank does itself."""
     if not demand.can_be_started:
-        what, allowed = "this cannot be started", "send, receive, exchange, or a collective; of other work: overlap"
+        what, allowed = (
+            "this cannot be started",
+            ("send, receive, exchange, a collective, or work of accelerators and storage; of other work: overlap"),
+        )
         raise InputError(what, demand.place, value=kind_in_words(type(demand)), allowed=allowed)
     return replace(demand, started_as=name)
 

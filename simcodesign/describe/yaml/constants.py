@@ -18,10 +18,16 @@ _BANDWIDTHS = {
     },
     "disk": {"bandwidth": "per_byte"},
     "memory": {"bandwidth": "per_byte"},
+    "storage": {"bandwidth": "per_byte", "write_bandwidth": "write_per_byte"},
     "processor": {},
 }
 #: Each of these two ways to say it, and the other.
-OTHER_NAMES = {"G": "bandwidth"} | _BANDWIDTHS["network"] | {other: it for it, other in _BANDWIDTHS["network"].items()}
+OTHER_NAMES = {"G": "bandwidth"} | {
+    one: other
+    for part in ("network", "storage")
+    for pair in _BANDWIDTHS[part].items()
+    for one, other in (pair, pair[::-1])
+}
 
 
 def constants_from(

@@ -22,35 +22,34 @@ from simcodesign.describe.demands.collective import (
     algorithm_in_order,
     algorithm_names,
 )
-from simcodesign.describe.demands.computation import Compute, Loop
-from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.computation import ACCELERATOR, PROCESSOR, Compute, Kernel, Loop
+from simcodesign.describe.demands.disk_access import DISK, STORAGE, DiskAccess, StorageAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAccesses
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
-from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.describe.yaml.distribution import distribution_from
+from simcodesign.describe.yaml.accelerators_and_storage import (
+    copy_from,
+    kernel_from,
+    metadata_from,
+    storage_access_from,
+)
+from simcodesign.describe.yaml.distribution import distribution_from, varies
 from simcodesign.describe.yaml.resources import USE_KEYS, quantity_or_expression
 from simcodesign.describe.yaml.tree import Entry
+from simcodesign.describe.yaml.tree import amount as amount
+from simcodesign.describe.yaml.tree import when as when
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 
 #: What reads one kind of demand: from the key under which it stands in a program, and what stands there.
 DemandReader = Callable[[str, Entry], Demand]
 #: By key.
 READERS: Registry[str, DemandReader] = Registry("demand", __name__, ENTRY_POINTS)
+READERS.register("copy")(copy_from)
+READERS.register("metadata")(metadata_from)
 _COMPUTE_UNITS = ("flops", "instructions", "seconds")
-
-
-def amount(items: dict[str, Entry], key: str) -> Expression | None:
-    """The expression of an entry, if it is there."""
-    return items[key].expression() if key in items else None
-
-
-def when(items: dict[str, Entry]) -> Expression | None:
-    """The condition of a demand, if it has one."""
-    return items["when"].expression() if "when" in items else None
 
 
 def group(items: dict[str, Entry]) -> str | None:
@@ -58,13 +57,12 @@ def group(items: dict[str, Entry]) -> str | None:
     return items["group"].text() if "group" in items else None
 
 
-def _varies(items: dict[str, Entry]) -> Distribution | None:
-    return distribution_from(items["varies"]) if "varies" in items else None
-
-
 @READERS.register("compute")
-def _compute(name: str, entry: Entry) -> Compute:
-    return _work(entry, ("when", "varies"))
+def _compute(name: str, entry: Entry) -> Compute | Kernel:
+    items = entry.mapping()
+    if "on" in items and items["on"].text((PROCESSOR, ACCELERATOR)) == ACCELERATOR:
+        return kernel_from(entry)
+    return _work(entry, ("when", "varies", "on"))
 
 
 def _work(entry: Entry, further: tuple[str, ...] = ()) -> Compute:
@@ -78,8 +76,8 @@ def _work(entry: Entry, further: tuple[str, ...] = ()) -> Compute:
         loops = tuple(_loop(item) for item in items["loops"].sequence())
         if not loops:
             raise InputError("there is no loop", items["loops"].place)
-        return Compute(when(items), entry.place, "flops", None, loops, varies=_varies(items))
-    return Compute(when(items), entry.place, given[0], items[given[0]].expression(), varies=_varies(items))
+        return Compute(when(items), entry.place, "flops", None, loops, varies=varies(items))
+    return Compute(when(items), entry.place, given[0], items[given[0]].expression(), varies=varies(items))
 
 
 def _loop(entry: Entry) -> Loop:
@@ -120,10 +118,14 @@ def _traits(entry: Entry) -> list[tuple[str, Expression | None]]:
 
 @READERS.register("read")
 @READERS.register("write")
-def _disk_access(name: str, entry: Entry) -> DiskAccess:
-    items = entry.mapping(("bytes", "times", "when", "varies"), ("bytes",))
+def _access(name: str, entry: Entry) -> DiskAccess | StorageAccess:
+    way = "from" if name == "read" else "to"
+    where = entry.mapping().get(way)
+    if where is not None and where.text((DISK, STORAGE)) == STORAGE:
+        return storage_access_from(name, way, entry)
+    items = entry.mapping((way, "bytes", "times", "when", "varies"), ("bytes",))
     size, times = items["bytes"].expression(), amount(items, "times") or ONE
-    return DiskAccess(when(items), entry.place, name, size, times, _varies(items))
+    return DiskAccess(when(items), entry.place, name, size, times, varies(items))
 
 
 #: Whose locality a memory demand has: one of these.
@@ -165,7 +167,7 @@ def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
         accesses=accesses,
         times=amount(items, "times") or ONE,
         blocking=amount(items, "blocking"),
-        varies=_varies(items),
+        varies=varies(items),
     )
 
 
@@ -257,7 +259,7 @@ def _arrivals(name: str, entry: Entry) -> Arrivals:
         requests=items["requests"].expression(),
         bytes=quantity_or_expression(items["bytes"], "size"),
         between=distribution_from(items["between"]) if "between" in items else Arrivals.between,
-        varies=_varies(items),
+        varies=varies(items),
         kind=items["kind"].text(ARRIVAL_KINDS) if "kind" in items else Arrivals.kind,
         capacity=amount(items, "capacity"),
         next=tuple(tuple(share.expression() for share in row.sequence()) for row in items["next"].sequence())

@@ -39,3 +39,8 @@ def coefficient_of_variation(entry: Entry) -> float:
     if not 0 <= value <= MOST_VARIATION or (value > 1 and "%" not in entry.text()):
         raise entry.error("a coefficient of variation", "0 to 1, or 0 % to 1000 %")
     return value
+
+
+def varies(items: Mapping[str, Entry]) -> Distribution | None:
+    """How the times of a demand vary, if it says so."""
+    return distribution_from(items["varies"]) if "varies" in items else None

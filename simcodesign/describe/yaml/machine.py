@@ -13,6 +13,7 @@ from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from, storage_from
 from simcodesign.describe.yaml.constants import constant_value, constants_from
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
@@ -35,6 +36,8 @@ MACHINE_KEYS = (
     "processor",
     "network",
     "disk",
+    "accelerator",
+    "storage",
     "caches",
     "memory",
     "mapping",
@@ -60,6 +63,8 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         processor=processor,
         network=network_from(items["network"], follows or nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
+        accelerator=accelerator_from(items["accelerator"]) if "accelerator" in items else None,
+        storage=storage_from(items["storage"]) if "storage" in items else None,
         memory=memory_from(items, processor),
         capacity_bytes=capacity_from(items),
         processors_per_node=per_node,

@@ -18,12 +18,12 @@ from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
-from simcodesign.describe.yaml.demands import amount, demand_keys, demand_reader
+from simcodesign.describe.yaml.demands import demand_keys, demand_reader
 from simcodesign.describe.yaml.formulas import formulas_from, measured_of_workload
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.noise import imbalance_from
 from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
-from simcodesign.describe.yaml.tree import Entry
+from simcodesign.describe.yaml.tree import Entry, amount
 
 _KEYS = (
     "simcodesign",
@@ -36,6 +36,7 @@ _KEYS = (
     "imbalance",
     "checkpoints",
     "footprint",
+    "accelerator_footprint",
     "size",
     "program",
     "data",
@@ -64,6 +65,7 @@ def workload_from(entry: Entry) -> Workload:
         imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
         checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
         footprint=amount(items, "footprint"),
+        accelerator_footprint=amount(items, "accelerator_footprint"),
         size=amount(items, "size"),
         place=entry.place,
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},

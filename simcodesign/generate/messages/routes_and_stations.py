@@ -25,7 +25,6 @@ from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s,
 from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
-    CONTROLLER,
     DISK,
     INTERFACE,
     LINK,
@@ -340,30 +339,21 @@ def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]
     return bandwidth
 
 
-def disks_of(machine: Machine, accessing: Int32s, node: Int64s) -> tuple[Int64s, Int32s]:
-    """The disks that these ranks access, and for each access the number of its disk among them."""
-    assert machine.disk is not None
-    disks, index = np.unique(node[accessing] // machine.disk.shared_by, return_inverse=True)
-    return disks, index.astype(np.int32)
-
-
 def stations_of(
     machine: Machine,
-    disks: Int64s,
-    controllers: Int64s,
+    served: Sequence[tuple[int, Int64s]],
     processors: int,
     visited: Int64s,
     mailboxes: int,
     disk_discipline: Discipline = UNLIMITED,
 ) -> Stations:
-    """All stations: disks (with this discipline), memory controllers, processors, interfaces and links,
-    mailboxes."""
+    """All stations: those at which operations are ``served``, by kind and unit (disks have this discipline),
+    processors, interfaces and links, mailboxes."""
     interfaces = machine.network.interfaces.stations(machine.nodes)
     links = visited >= interfaces
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (
-        (DISK, disks),
-        (CONTROLLER, controllers),
+        *served,
         (PROCESSOR, np.arange(processors)),
         (np.where(links, LINK, INTERFACE), visited - links * interfaces),
         (MAILBOX, np.arange(mailboxes)),

@@ -47,7 +47,8 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "varies": (np.int32, NONE),  # number of its demand, whose times vary
     "back": (np.int32, 1),  # how far back in its rank stands what it follows
     "awaits": (np.int32, 0),  # how far back stands what it waits for besides; 0: nothing
-    "unit": (np.int8, 0),  # the part of its rank that does it
+    "unit": (np.int16, 0),  # the part of its rank that does it
+    "server": (np.int32, NONE),  # of the storage, that serves it
 }
 #: Those of programs in which parts go on beside others.
 FIELDS_OF_CHAINS = ("back", "awaits", "unit")

@@ -24,7 +24,7 @@ from simcodesign.generate.programs.segment import Segment, joined, woven
 
 Int64s = NDArray[np.int64]
 #: Parts of a rank that work by themselves, by their place: ``Plan.unit``.
-UNITS = ("processor", "memory", "disk")
+UNITS = ("processor", "memory", "disk", "accelerator", "link", "storage")
 
 
 class SideChains:
@@ -49,7 +49,8 @@ class SideChains:
 
     def _started(self, demand: Demand, part: Segment, writer: StepWriter) -> Segment:
         self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)
-        part.fields["unit"][:] = UNITS.index(demand.works_on) if demand.works_on else 0
+        unit = part.fields["unit"]
+        unit[unit == 0] = UNITS.index(demand.works_on) if demand.works_on else 0
         onward = _column(back=part.counts + 1)
         return joined([part, _woven([onward], writer)], writer.builder.ranks, writer.builder.extra_fields)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, SEND, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, FILE_KINDS, KERNEL, MEMORY, METADATA, SEND
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.plan import NONE, LogGOPS, Plan, Routes
@@ -44,7 +44,12 @@ Int64s = NDArray[np.int64]
 BYTES_PER_MESSAGE = 48
 #: Bursts above which a clock cannot count them one by one.
 MOST_BURSTS = 2.0**52
-KINDS_OF = {"compute": (COMPUTE,), "disk": (READ, WRITE), "memory": (MEMORY,), "network": (SEND,)}
+KINDS_OF = {
+    "compute": (COMPUTE, KERNEL),
+    "disk": (*FILE_KINDS, METADATA),
+    "memory": (MEMORY,),
+    "network": (SEND,),
+}
 
 
 @dataclass
@@ -105,15 +110,13 @@ def apply_randomness(
     """
     if not {"imbalance", "noise"} & {*effects}:
         return None
-    computes = np.flatnonzero(plan.kind == COMPUTE)
-    of_ranks = (
-        imbalance_shares(design_point, effects, seed),
-        speed_factors(design_point, effects),
-        slow_factors(design_point, effects, seed),
-    )
-    for every in of_ranks:
+    computes = np.flatnonzero(np.isin(plan.kind, KINDS_OF["compute"]))
+    for every in (imbalance_shares(design_point, effects, seed), slow_factors(design_point, effects, seed)):
         if every is not None:
             plan.duration_s[computes] *= every[plan.rank[computes]]
+    if (slowness := speed_factors(design_point, effects)) is not None:
+        on_processors = np.flatnonzero(plan.kind == COMPUTE)
+        plan.duration_s[on_processors] *= slowness[plan.rank[on_processors]]
     if "noise" not in effects:
         return None
     if varies is not None:
@@ -128,7 +131,7 @@ def apply_randomness(
         if part == "network":
             messages = Messages(ops, factor)
     if design_point.machine.noise_model.bursts:
-        _add_bursts(plan, design_point, seed, computes)
+        _add_bursts(plan, design_point, seed, np.flatnonzero(plan.kind == COMPUTE))
     return messages
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing
-from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KERNEL, KINDS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.report.results.utilisation import recorded
@@ -28,7 +28,7 @@ CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
 _PROCESS = 1
-_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory", "go on")
+_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory", "go on", *KINDS[KERNEL:])
 _WAITS = (
     "wait to compute",
     "wait to send to {}",
@@ -37,6 +37,7 @@ _WAITS = (
     "wait to write",
     "wait for memory",
     "wait to go on",
+    *(f"wait: {kind}" for kind in KINDS[KERNEL:]),
 )
 
 Ints = NDArray[np.int64]

@@ -21,6 +21,7 @@ from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
+from simcodesign.report.results.part_rows import accelerator_rows, storage_rows
 
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 
@@ -34,8 +35,17 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         section("Messages", _message_rows(machine.network)),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
+        *_stated_parts(machine),
         *_custom_parts(machine),
     ]
+
+
+def _stated_parts(machine: Machine) -> Iterator[RenderableType]:
+    """The parts that most machines have not."""
+    if machine.accelerator is not None:
+        yield section("Accelerators", accelerator_rows(machine, machine.accelerator))
+    if machine.storage is not None:
+        yield section("Storage of all nodes", storage_rows(machine.storage))
 
 
 def _custom_parts(machine: Machine) -> Iterator[RenderableType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
@@ -13,7 +14,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
 from simcodesign.core.station_uses import StationUses
-from simcodesign.core.units import format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
@@ -328,14 +329,24 @@ def _power(result: Result) -> list[tuple[str, str]]:
 
 
 def footprint_facts(result: Result) -> list[tuple[str, str]]:
-    """The memory that a rank needs, and whether it has it, as far as either is forecast_."""
-    if result.footprint_bytes is None:
+    """The memory that a rank needs, and whether it has it, as far as either is stated: of its node, and of its
+    accelerator."""
+    node = ("memory", result.footprint_bytes, result.capacity_bytes, result.fits_node)
+    of_accelerator = result.accelerator_footprint_bytes, result.accelerator_capacity_bytes
+    accelerator = ("memory of accelerators", *of_accelerator, result.fits_accelerator)
+    return [fact for memory in (node, accelerator) for fact in _memory_fact(*memory)]
+
+
+def _memory_fact(
+    name: str, needed: FloatOrArray | None, capacity: FloatOrArray | None, fits: Any
+) -> list[tuple[str, str]]:
+    if needed is None:
         return []
-    needs = f"needs {format_quantity(float(result.footprint_bytes), 'size')} a rank"
-    if result.capacity_bytes is None:
-        return [("memory", f"{needs}; the machine does not say its capacity")]
-    has = f"a rank has {format_quantity(float(result.capacity_bytes), 'size')}"
-    return [("memory", f"{needs}; {has}" if result.fits else f"DOES NOT FIT: {needs}; {has}")]
+    needs = f"needs {format_quantity(float(needed), 'size')} a rank"
+    if capacity is None:
+        return [(name, f"{needs}; the machine does not say its capacity")]
+    has = f"a rank has {format_quantity(float(capacity), 'size')}"
+    return [(name, f"{needs}; {has}" if fits else f"DOES NOT FIT: {needs}; {has}")]
 
 
 def _spread(ranks: RankTimes) -> RenderableType:

@@ -17,8 +17,8 @@ from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.demands.arrivals import DISK, Arrivals
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.collective import SIGNALS, Collective
-from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.demands.disk_access import DiskAccess
+from simcodesign.describe.demands.computation import Compute, Copy, Kernel
+from simcodesign.describe.demands.disk_access import SHARED, DiskAccess, StorageAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.point_to_point import Receive, Send
@@ -59,8 +59,10 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
     if workload.groups:
         groups = ((name, f"ranks of the same {colour.text}") for name, colour in workload.groups.items())
         parts.append(section("Groups of ranks", groups))
-    if workload.footprint is not None:
-        parts.append(section("Memory", [("footprint", f"{workload.footprint.text} bytes, of every rank")]))
+    footprints = (("footprint", workload.footprint), ("on its accelerator", workload.accelerator_footprint))
+    memory = [(name, f"{size.text} bytes, of every rank") for name, size in footprints if size is not None]
+    if memory:
+        parts.append(section("Memory", memory))
     if workload.formulas:
         texts = ((name, _formula_text(formula)) for name, formula in workload.formulas.items())
         parts.append(section("Formulas of its time", texts))
@@ -170,8 +172,17 @@ def _demand_label(step: Demand) -> str:
         case Compute():
             return f"compute {step.amount.text} {step.unit}" if step.amount else "compute the sum of loops"
         case DiskAccess():
-            times = "" if step.times.text == "1" else f", {step.times.text} times"
-            return f"{step.kind} {step.bytes.text} bytes{times}"
+            return f"{step.kind} {step.bytes.text} bytes{_times(step.times)}"
+        case StorageAccess():
+            file = "a file that all share" if step.file == SHARED else "a file of its own"
+            striped = "" if step.stripe_count is None else f" striped over {step.stripe_count.text} servers"
+            return f"{step.kind} {step.bytes.text} bytes of {file}{striped} on storage{_times(step.times)}"
+        case Kernel():
+            amounts = ((step.flops, "flops"), (step.seconds, "seconds"), (step.bytes, "bytes"))
+            work = " and ".join(f"{one.text} {unit}" for one, unit in amounts if one is not None)
+            return f"compute {work} on the accelerator{_times(step.times)}"
+        case Copy():
+            return f"copy {step.bytes.text} bytes to the {step.to}{_times(step.times)}"
         case MemoryAccesses():
             return _references_label(step)
         case Send():
@@ -193,6 +204,10 @@ def _demand_label(step: Demand) -> str:
             size += "" if step.segment is None else f" in segments of {step.segment.text}"
             return f"{step.name} ({step.algorithm.replace('_', ' ')}){size}"
     return step.title
+
+
+def _times(times: Expression) -> str:
+    return "" if times.text == "1" else f", {times.text} times"
 
 
 def _arrivals_label(step: Arrivals) -> str:

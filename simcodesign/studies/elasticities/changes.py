@@ -18,7 +18,10 @@ from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
 #: Constants that are better when they are larger, beside rates; all others are costs.
-LARGER_IS_BETTER = ("processor.clock", "memory.outstanding", "network.S", "failures.mtbf")
+LARGER_IS_BETTER = (
+    *("processor.clock", "memory.outstanding", "network.S", "failures.mtbf"),
+    *("accelerator.memory.capacity", "storage.metadata_rate"),
+)
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"

@@ -11,6 +11,7 @@ from simcodesign.studies.elasticities.changes import Change
 
 #: Parts of a machine, and the component that their time is.
 _COMPONENT_OF = {"processor": "computation", "network": "communication", "disk": "disk", "memory": "memory"}
+_COMPONENT_OF |= {"storage": "disk"}
 #: Effects and the stations at which they let requests wait.
 _STATIONS_OF = {"links": "link", "interfaces": "interface"}
 

@@ -21,6 +21,10 @@ BANDWIDTHS = {
     "network.interfaces.bandwidth": "network.interfaces.per_byte",
     "disk.bandwidth": "disk.per_byte",
     "memory.bandwidth": "memory.per_byte",
+    "accelerator.memory.bandwidth": "accelerator.memory.per_byte",
+    "accelerator.link.bandwidth": "accelerator.link.per_byte",
+    "storage.bandwidth": "storage.per_byte",
+    "storage.write_bandwidth": "storage.write_per_byte",
 }
 #: The constant of LogGOP that corresponds to ``network.per_byte``.
 LOGGOP_PER_BYTE = "network.G"

@@ -1,0 +1,113 @@
+"""Closed forms of accelerators: kernels by the roofline, and copies between the host and them.
+
+Of f flops and m bytes, launched in t_l, at a rate R and a bandwidth B of the memory of the accelerator (Williams,
+Waterman, Patterson, CACM 52(4), 2009), and of a copy of m bytes over the link (Hockney):
+
+    T = times (t_l + max(f / R, latency + m / B))          T = times (latency + m / bandwidth of the link)
+
+A rank has its accelerator and its link for itself: what ranks that share them wait for is the effect ``accelerators``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, Occupation, part_draws
+from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.core.errors import InputError
+from simcodesign.core.expressions.expression_sympy import to_sympy
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
+from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.accelerator import needed_accelerator, needed_per_byte_s
+
+#: Stations of an accelerator that ranks share: itself, and the directions of its link.
+TO_ACCELERATOR, TO_HOST = "link to accelerator", "link to host"
+OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
+
+
+def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
+    """Seconds for which all kernels of a rank occupy its accelerator."""
+    machine = step.machine
+    accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+    time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
+    if demand.flops is not None:
+        time_s = step.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
+    if demand.bytes is not None:
+        per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", machine.name, demand.place)
+        moving_s = accelerator.memory_latency_s + step.amount(demand.bytes, "bytes") * per_byte_s
+        time_s = np.maximum(time_s, moving_s)
+    return step.amount(demand.times, "times") * time_s
+
+
+def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
+    """Seconds that the processor takes to launch them."""
+    accelerator = needed_accelerator(step.machine.accelerator, step.machine.name, demand.place)
+    return step.amount(demand.times, "times") * accelerator.launch_s
+
+
+class KernelForm(ClosedForm[Kernel]):
+    """Computation on an accelerator."""
+
+    def charge(self, demand: Kernel, step: EvaluatedStep) -> Charge:
+        at_work_s, before_s = kernel_s(demand, step), launch_s(demand, step)
+        counts: tuple[Count, ...] = ()
+        if demand.flops is not None:
+            counts = (Count("work", "flops", self.requirements(demand, step, "")["flops"]),)
+        draws = (*part_draws(step, ACCELERATOR, at_work_s), *part_draws(step, "processor", before_s))
+        return Charge("computation", before_s + at_work_s, counts, ACCELERATOR, at_work_s, draws=draws)
+
+    def requirements(self, demand: Kernel, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        flops = 0.0 if demand.flops is None else step.amount(demand.flops, "flops")
+        return {"flops": flops * step.amount(demand.times, "times")}
+
+    def payments(self, demand: Kernel, prices: SymbolicPrices) -> Iterator[Payment]:
+        if demand.flops is not None and demand.bytes is not None:
+            what, allowed = "the longer one of flops and bytes has no formula in symbols", "one of the two"
+            raise InputError(what, demand.place, allowed=allowed)
+        times = to_sympy(demand.times)
+        yield prices.of("t_l"), (times,)
+        if demand.bytes is not None:
+            yield prices.of("t_n"), (times,)
+        for symbol, work in (("t_a", demand.flops), (None, demand.seconds), ("t_m", demand.bytes)):
+            if work is not None:
+                yield prices.of(symbol), (times, to_sympy(work))
+
+    def model_terms(self, demand: Kernel) -> list[tuple[str, str]]:
+        return [] if demand.flops is None else [("flops", f"({demand.flops.text})*({demand.times.text})")]
+
+
+class CopyForm(ClosedForm[Copy]):
+    """Copies between host and accelerator."""
+
+    def charge(self, demand: Copy, step: EvaluatedStep) -> Charge:
+        latency_s, moving_s = self._parts_s(demand, step)
+        return Charge("memory", latency_s + moving_s)
+
+    def occupation(self, demand: Copy, step: EvaluatedStep) -> Occupation:
+        latency_s, moving_s = self._parts_s(demand, step)
+        return Occupation(latency_s + moving_s, latency_s + moving_s, _direction(step.machine, demand.to), moving_s)
+
+    def _parts_s(self, demand: Copy, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
+        machine, times = step.machine, step.amount(demand.times, "times")
+        accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+        per_byte_s = needed_per_byte_s(accelerator.link_per_byte_s, "link", machine.name, demand.place)
+        return times * accelerator.link_latency_s, times * step.amount(demand.bytes, "bytes") * per_byte_s
+
+    def payments(self, demand: Copy, prices: SymbolicPrices) -> Iterator[Payment]:
+        times = to_sympy(demand.times)
+        yield prices.of("t_k"), (times,)
+        yield prices.of("t_p"), (times, to_sympy(demand.bytes))
+
+
+def _direction(machine: Machine, to: str) -> str:
+    """The direction of the link; half duplex, there is but one."""
+    full = machine.accelerator is not None and machine.accelerator.is_full_duplex
+    return TO_ACCELERATOR if to == ACCELERATOR or not full else TO_HOST
+
+
+CLOSED_FORMS.add(Kernel, KernelForm())
+CLOSED_FORMS.add(Copy, CopyForm())

@@ -1,0 +1,60 @@
+"""The accelerators of a node, and their links to the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.placement import Placement
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """``count`` accelerators of every node, all alike.
+
+    A kernel is launched in ``launch_s`` by the processor, then computes at ``rate_flop_per_s`` while its bytes pass at
+    ``memory_per_byte_s`` each, ``memory_latency_s`` after its beginning; it takes the longer of the two. Its memory
+    holds ``capacity_bytes``. A copy of m bytes between host and accelerator takes ``link_latency_s + m
+    link_per_byte_s``; both directions work at the same time if the link ``is_full_duplex``. None: not stated. At work
+    it draws ``dynamic_power_w``.
+    """
+
+    count: int
+    rate_flop_per_s: FloatOrArray
+    launch_s: FloatOrArray = 0.0
+    memory_latency_s: FloatOrArray = 0.0
+    memory_per_byte_s: FloatOrArray | None = None
+    capacity_bytes: FloatOrArray | None = None
+    link_latency_s: FloatOrArray = 0.0
+    link_per_byte_s: FloatOrArray | None = None
+    is_full_duplex: bool = True
+    dynamic_power_w: FloatOrArray | None = None
+
+    def ranks_on_busiest(self, placement: Placement) -> int:
+        """The most ranks that one accelerator has if every processor of a node has a rank."""
+        return -(-placement.per_node // self.count)
+
+    def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,
+        take its accelerators in turn."""
+        return node * self.count + place % self.count
+
+
+def needed_accelerator(accelerator: Accelerator | None, machine: str, place: Place) -> Accelerator:
+    """The accelerator for a demand at ``place``. InputError where the machine has none."""
+    if accelerator is None:
+        what = f"this needs an accelerator, which {machine} has not"
+        raise InputError(what, place, allowed="a machine with 'accelerator: {count: ..., rate: ...}'")
+    return accelerator
+
+
+def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, place: Place) -> FloatOrArray:
+    """The time per byte of its ``memory`` or ``link``. InputError where the machine does not state it."""
+    if per_byte_s is None:
+        what = f"this needs the bandwidth of accelerator.{part}, which {machine} does not state"
+        raise InputError(what, place, allowed=f"accelerator: {{..., {part}: {{bandwidth: ...}}}}")
+    return per_byte_s

@@ -1,0 +1,54 @@
+"""The storage that all nodes share: a parallel file system of striped files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import FloatOrArray
+
+#: On which server a file begins: each on those after the servers of the file before it, or on any.
+ROUND_ROBIN, RANDOM = "round_robin", "random"
+ALLOCATIONS = (ROUND_ROBIN, RANDOM)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """``servers`` alike, over ``stripe_count`` of which a file is striped in pieces of ``stripe_bytes``: piece i is at
+    server (first of the file + i mod stripe_count) mod servers. ``allocation`` says on which server a file begins.
+
+    An access takes ``latency_s``, in which it occupies no server, and then the time that its bytes need at their
+    servers, ``per_byte_s`` each, or ``write_per_byte_s`` for a write, if that differs. A metadata operation takes
+    ``metadata_latency_s`` and one over ``metadata_rate_per_s`` of the metadata server, which all nodes share.
+    """
+
+    servers: int
+    stripe_bytes: int
+    per_byte_s: FloatOrArray
+    stripe_count: int = 1
+    write_per_byte_s: FloatOrArray | None = None
+    latency_s: FloatOrArray = 0.0
+    metadata_rate_per_s: FloatOrArray | None = None
+    metadata_latency_s: FloatOrArray = 0.0
+    allocation: str = ROUND_ROBIN
+
+    def per_byte_of(self, kind: str) -> FloatOrArray:
+        """Seconds per byte of a ``read`` or ``write`` at a server."""
+        differs = kind == "write" and self.write_per_byte_s is not None
+        return self.write_per_byte_s if differs and self.write_per_byte_s is not None else self.per_byte_s
+
+
+def needed_storage(storage: Storage | None, machine: str, place: Place) -> Storage:
+    """The storage for a demand at ``place``. InputError where the machine has none."""
+    if storage is None:
+        what = f"this needs storage, which {machine} has not"
+        raise InputError(what, place, allowed="a machine with 'storage: {servers: ..., stripe: ..., bandwidth: ...}'")
+    return storage
+
+
+def needed_metadata_rate(storage: Storage, machine: str, place: Place) -> FloatOrArray:
+    """The rate of metadata operations. InputError where the machine does not state it."""
+    if storage.metadata_rate_per_s is None:
+        what = f"this needs storage.metadata_rate, which {machine} does not state"
+        raise InputError(what, place, allowed="storage: {..., metadata_rate: ...}")
+    return storage.metadata_rate_per_s

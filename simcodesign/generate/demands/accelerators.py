@@ -1,0 +1,66 @@
+"""Kernels and copies as operations: how long they occupy an accelerator and its link, by the simulation's own model.
+
+The processor launches a kernel, which then has its accelerator; a copy waits for its latency, and then has its link.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
+from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_accelerator, needed_per_byte_s
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.plan_builder import StepWriter
+
+
+class KernelLowering(Lowering[Kernel]):
+    """Two operations of each rank: its launches, and its kernels."""
+
+    def operations(self, demand: Kernel, writer: StepWriter) -> float:
+        return 2 * super().operations(demand, writer)
+
+    def write(self, demand: Kernel, writer: StepWriter) -> None:
+        accelerator = needed_accelerator(writer.machine.accelerator, writer.machine.name, demand.place)
+        times = writer.amount(demand.times, "times")
+        size = 0.0 if demand.bytes is None else writer.amount(demand.bytes, "bytes")
+        if demand.flops is not None:
+            writer.count(writer.builder.totals.work, "flops", times * writer.amount(demand.flops, "flops"))
+        extra = writer.varying(2)
+        writer.work(COMPUTE, 0.0, times * accelerator.launch_s, extra)
+        each_s = _each_s(demand, accelerator, size, writer)
+        writer.work(KERNEL, np.multiply(times, size), np.multiply(times, each_s), extra)
+
+
+def _each_s(demand: Kernel, accelerator: Accelerator, size_bytes: FloatOrArray, writer: StepWriter) -> FloatOrArray:
+    """Seconds of one kernel: as long as its flops or its bytes need, whichever is more."""
+    if demand.seconds is not None:
+        return writer.amount(demand.seconds, "seconds")
+    computing_s: FloatOrArray = 0.0
+    if demand.flops is not None:
+        computing_s = writer.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
+    if demand.bytes is None:
+        return computing_s
+    per_byte_s = needed_per_byte_s(accelerator.memory_per_byte_s, "memory", writer.machine.name, demand.place)
+    return np.maximum(size_bytes * per_byte_s + accelerator.memory_latency_s, computing_s)
+
+
+class CopyLowering(Lowering[Copy]):
+    """Two operations of each rank: the latencies of its copies, and their bytes."""
+
+    def operations(self, demand: Copy, writer: StepWriter) -> float:
+        return 2 * super().operations(demand, writer)
+
+    def write(self, demand: Copy, writer: StepWriter) -> None:
+        machine, kind = writer.machine, COPY_TO_ACCELERATOR if demand.to == ACCELERATOR else COPY_TO_HOST
+        accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+        per_byte_s = needed_per_byte_s(accelerator.link_per_byte_s, "link", machine.name, demand.place)
+        times = writer.amount(demand.times, "times")
+        size = np.multiply(times, writer.amount(demand.bytes, "bytes"))
+        writer.work(kind, 0.0, times * accelerator.link_latency_s)
+        writer.work(kind, size, size * per_byte_s)
+
+
+LOWERINGS.add(Kernel, KernelLowering())
+LOWERINGS.add(Copy, CopyLowering())

@@ -1,0 +1,198 @@
+"""Accesses to striped files as operations.
+
+Without the effect ``storage`` an access is one operation, in which the ranks that access together have even shares of
+the servers that they use. With it, the pieces of a file are requests at the servers on which they are: those on one
+server in turn, those on several at the same time. An access is then an operation of its latency, after it a chain of
+operations for each server, side by side, and operations of no time that wait for the ends of these chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import CapacityError
+from simcodesign.core.operation_kinds import METADATA, STORAGE_READ, STORAGE_WRITE
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.disk_access import SHARED, MetadataOperations, StorageAccess
+from simcodesign.describe.machine_parts.storage import RANDOM, Storage, needed_metadata_rate, needed_storage
+from simcodesign.generate.demands.base import LOWERINGS, Lowering
+from simcodesign.generate.plan_builder import StepWriter
+from simcodesign.generate.programs.side_chains import UNITS
+from simcodesign.generate.randomness.random_streams import stream
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+KINDS = {"read": STORAGE_READ, "write": STORAGE_WRITE}
+#: Requests of an access at one server at most: of more pieces, several are one request.
+MOST_TURNS = 16
+#: Chains of a rank at the same time, each a part of it that works (``Plan.unit``).
+MOST_CHAINS = 30_000
+
+
+class StorageAccessLowering(Lowering[StorageAccess]):
+    """One operation of each rank, or its pieces."""
+
+    def operations(self, demand: StorageAccess, writer: StepWriter) -> float:
+        once = super().operations(demand, writer)
+        if not writer.builder.queues_at_storage:
+            return once
+        storage = needed_storage(writer.machine.storage, writer.machine.name, demand.place)
+        count = float(np.max(demand.servers_of_file(storage, writer.amount)))
+        pieces = float(np.max(writer.amount(demand.bytes, "bytes"))) / storage.stripe_bytes + 2
+        return once * (1 + min(count, pieces) + min(pieces, MOST_TURNS * count))
+
+    def write(self, demand: StorageAccess, writer: StepWriter) -> None:
+        storage = needed_storage(writer.machine.storage, writer.machine.name, demand.place)
+        size, times = writer.amount(demand.bytes, "bytes"), writer.amount(demand.times, "times")
+        count = demand.servers_of_file(storage, writer.amount)
+        latency_s, kind = times * storage.latency_s, KINDS[demand.kind]
+        per_byte_s = storage.per_byte_of(demand.kind)
+        if not writer.builder.queues_at_storage:
+            moving_s = per_byte_s * _even_share_bytes(demand, storage, writer, size, times, count)
+            writer.work(kind, np.multiply(size, times), latency_s + moving_s)
+            return
+        writer.work(kind, 0.0, latency_s)
+        file = _Pieces.of(demand, storage, writer, size, count)
+        if file.chains > MOST_CHAINS:
+            what, allowed = (
+                "servers on which the bytes of an access are",
+                f"up to {MOST_CHAINS} with the effect storage",
+            )
+            raise CapacityError(what, demand.place, value=file.chains, allowed=allowed)
+        file.write(writer, kind, times, per_byte_s)
+
+
+def _even_share_bytes(
+    demand: StorageAccess,
+    storage: Storage,
+    writer: StepWriter,
+    size: FloatOrArray,
+    times: FloatOrArray,
+    count: FloatOrArray,
+) -> FloatOrArray:
+    """The bytes at a server for which a rank waits: its own at the first one, or an even share of all ranks' bytes."""
+    stripe, present = storage.stripe_bytes, writer.present
+    pieces = np.ceil(np.divide(size, stripe))
+    full_rows = np.maximum(np.ceil(pieces / count) - 1, 0)
+    own = full_rows * stripe + np.clip(size - full_rows * count * stripe, 0, stripe)
+    every = float(np.sum(present * np.multiply(size, times)))
+    if demand.file == SHARED:
+        servers = min(float(np.max(count)), float(np.ceil(np.sum(present * size) / stripe)))
+    else:
+        servers = min(float(storage.servers), float(np.sum(present * np.minimum(pieces, count))))
+    share: FloatOrArray = np.maximum(times * own, every / max(servers, 1.0))
+    return share
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Of every rank that does an access, (R,): the ``first`` piece of the file, ``pieces`` that it touches, bytes of
+    the first and the last one that it leaves out, ``count`` servers of the file, and its ``start`` among them all."""
+
+    who: NDArray[np.int32]
+    first: Int64s
+    pieces: Int64s
+    before: Floats
+    after: Floats
+    count: Int64s
+    start: Int64s
+    storage: Storage
+
+    @classmethod
+    def of(
+        cls, demand: StorageAccess, storage: Storage, writer: StepWriter, size: FloatOrArray, count: FloatOrArray
+    ) -> _Pieces:
+        ranks, stripe = writer.builder.ranks, float(storage.stripe_bytes)
+        who = np.arange(ranks, dtype=np.int32) if writer.who is None else writer.who
+        sizes, counts = np.broadcast_to(size, ranks)[who], np.broadcast_to(count, ranks)[who].astype(np.int64)
+        shared = demand.file == SHARED
+        begin = np.cumsum(sizes) - sizes if shared else np.zeros(len(who))
+        end = begin + sizes
+        first = np.floor(begin / stripe).astype(np.int64)
+        pieces = np.where(sizes > 0, np.ceil(end / stripe).astype(np.int64) - first, 0)
+        starts = np.zeros(len(who), np.int64) if shared else np.cumsum(counts) - counts
+        if storage.allocation == RANDOM:
+            writer.builder.files[writer.step.phase] += 1
+            name = f"files {writer.builder.files[writer.step.phase]} of {writer.step.phase}"
+            files = stream(writer.builder.seed, name)
+            drawn = files.integers(storage.servers, size=1 if shared else ranks)
+            starts = np.broadcast_to(drawn, ranks)[who]
+        before, after = begin - first * stripe, (first + pieces) * stripe - end
+        return cls(who, first, pieces, before, after, counts, starts, storage)
+
+    @property
+    def chains(self) -> int:
+        """The most servers that the pieces of one rank are on."""
+        return int(np.minimum(self.pieces, self.count).max(initial=0))
+
+    def write(self, writer: StepWriter, kind: int, times: FloatOrArray, per_byte_s: FloatOrArray) -> None:
+        """The chains, and what waits for them: ``times`` accesses are one batch."""
+        each = np.broadcast_to(times, writer.builder.ranks)[self.who]
+        done = np.zeros(len(self.who), np.int64)  # operations after that of the latency
+        ends = []
+        for chain in range(self.chains):
+            back = done + 1
+            for turn, (chosen, size_bytes) in enumerate(self._turns(chain)):
+                size = each[chosen] * size_bytes
+                fields = {"server": self._server(chain)[chosen], "unit": len(UNITS) + chain if chain else 0}
+                fields |= {"back": back[chosen]} if not turn else {}
+                self._column(writer, kind, chosen, size, size * per_byte_s, fields)
+                done[chosen] += 1
+            ends.append(done.copy())
+        lasts = np.minimum(self.pieces, self.count) - 1
+        for chain, end in enumerate(ends):
+            chosen = np.flatnonzero(chain < lasts)
+            if len(chosen):
+                self._column(writer, kind, chosen, 0.0, 0.0, {"awaits": (done - end)[chosen] + 1})
+                done[chosen] += 1
+
+    def _server(self, chain: int) -> Int64s:
+        """Where the pieces are that begin with piece number ``chain`` of each rank."""
+        server: Int64s = (self.start + (self.first + chain) % self.count) % self.storage.servers
+        return server
+
+    def _turns(self, chain: int) -> Iterator[tuple[Int64s, Floats]]:
+        """The requests of a chain: which ranks have it, and its bytes in an access."""
+        stripe = float(self.storage.stripe_bytes)
+        here = np.maximum(-((chain - self.pieces) // self.count), 0)  # pieces at this server
+        turns = np.minimum(here, MOST_TURNS)
+        has_last = (self.pieces - 1 - chain) % self.count == 0
+        for turn in range(int(turns.max(initial=0))):
+            chosen = np.flatnonzero(turn < turns)
+            whole, of = here[chosen], turns[chosen]
+            size = ((turn + 1) * whole // of - turn * whole // of) * stripe
+            size -= self.before[chosen] if chain == 0 and turn == 0 else 0.0
+            size -= np.where(has_last[chosen] & (turn == of - 1), self.after[chosen], 0.0)
+            yield chosen, size
+
+    def _column(
+        self, writer: StepWriter, kind: int, chosen: Int64s, size: FloatOrArray, duration_s: Any, fields: dict[str, Any]
+    ) -> None:
+        everybody = len(chosen) == writer.builder.ranks
+        writer.columns.work(kind, size, duration_s, None if everybody else self.who[chosen], fields)
+
+
+class MetadataOperationsLowering(Lowering[MetadataOperations]):
+    """Two operations of each rank: the latencies of its operations, and what they take of the metadata server."""
+
+    def operations(self, demand: MetadataOperations, writer: StepWriter) -> float:
+        return 2 * super().operations(demand, writer)
+
+    def write(self, demand: MetadataOperations, writer: StepWriter) -> None:
+        machine, operations = writer.machine, writer.amount(demand.operations, "operations")
+        storage = needed_storage(machine.storage, machine.name, demand.place)
+        rate = needed_metadata_rate(storage, machine.name, demand.place)
+        served = operations
+        if not writer.builder.queues_at_storage:  # all ranks' operations, one after another
+            served = np.maximum(operations, float(np.sum(writer.present * operations)))
+        writer.work(METADATA, 0.0, operations * storage.metadata_latency_s)
+        writer.work(METADATA, 0.0, served / rate, {"server": 0})
+
+
+LOWERINGS.add(StorageAccess, StorageAccessLowering())
+LOWERINGS.add(MetadataOperations, MetadataOperationsLowering())

@@ -1,0 +1,88 @@
+"""Where operations are served that queue for more than their processor: disks, memory controllers, accelerators and
+their links, the servers of the storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.operation_kinds import (
+    COPY_TO_ACCELERATOR,
+    COPY_TO_HOST,
+    KERNEL,
+    MEMORY,
+    METADATA,
+    READ,
+    STORAGE_READ,
+    STORAGE_WRITE,
+    WRITE,
+)
+from simcodesign.describe.machine import Machine
+from simcodesign.generate.plan import (
+    ACCELERATOR,
+    CONTROLLER,
+    DISK,
+    METADATA_SERVER,
+    NONE,
+    STORAGE,
+    TO_ACCELERATOR,
+    TO_HOST,
+    Plan,
+)
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+#: A kind of stations, the operations served there, and of each the unit at which it is.
+Visits = tuple[int, Int64s, Int64s]
+
+
+def served_at(
+    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], server: Int32s | None
+) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
+    """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
+    or NONE, None if there is none. ``node``: (P,); ``server``: (N,) of the storage, where ranks queue there, or NONE.
+    """
+    served: list[tuple[int, Int64s]] = []
+    station, count = None, 0
+    for kind, operations, unit in _visits(plan, machine, node, effects, server):
+        units, place = np.unique(unit, return_inverse=True)
+        if len(units):
+            station = np.full(len(plan), NONE, np.int32) if station is None else station
+            station[operations] = count + place
+        served.append((kind, units))
+        count += len(units)
+    return served, station
+
+
+def _visits(
+    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], server: Int32s | None
+) -> Iterator[Visits]:
+    """Who is served where, by the kinds of stations in their order."""
+    if "disks" in effects and machine.disk is not None:
+        accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
+        yield DISK, accesses, node[plan.rank[accesses]] // machine.disk.shared_by
+    if "memory" in effects:
+        moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
+        yield CONTROLLER, moves, node[plan.rank[moves]]
+    if "accelerators" in effects and machine.accelerator is not None:
+        yield from _at_accelerators(plan, machine.accelerator.of_ranks(node, machine.place_of(plan.ranks)), machine)
+    if server is not None:
+        accesses = np.flatnonzero(np.isin(plan.kind, (STORAGE_READ, STORAGE_WRITE)) & (server != NONE))
+        yield STORAGE, accesses, server[accesses].astype(np.int64)
+        operations = np.flatnonzero((plan.kind == METADATA) & (server != NONE))
+        yield METADATA_SERVER, operations, np.zeros(len(operations), np.int64)
+
+
+def _at_accelerators(plan: Plan, accelerator: Int64s, machine: Machine) -> Iterator[Visits]:
+    """Kernels, and the bytes of copies, for which a half-duplex link has one direction."""
+    kernels = np.flatnonzero(plan.kind == KERNEL)
+    yield ACCELERATOR, kernels, accelerator[plan.rank[kernels]]
+    copies = plan.size_bytes > 0
+    there, back = copies & (plan.kind == COPY_TO_ACCELERATOR), copies & (plan.kind == COPY_TO_HOST)
+    assert machine.accelerator is not None
+    full = machine.accelerator.is_full_duplex
+    for kind, chosen in ((TO_ACCELERATOR, there if full else there | back), (TO_HOST, back if full else there & back)):
+        operations = np.flatnonzero(chosen)
+        yield kind, operations, accelerator[plan.rank[operations]]

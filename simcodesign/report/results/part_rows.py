@@ -1,0 +1,52 @@
+"""Rows of the data sheet of a machine on its accelerators and on the storage that its nodes share."""
+
+from __future__ import annotations
+
+from simcodesign.core.units import format_quantity
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.accelerator import Accelerator
+from simcodesign.describe.machine_parts.storage import Storage
+from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text
+
+
+def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
+    """How many there are, what they do, and how they are joined to their hosts."""
+    ranks = accelerator.ranks_on_busiest(machine.placement)
+    sharing = f"; {ranks} ranks share one where all processors are in use" if ranks > 1 else ""
+    yield "accelerators of a node", f"{accelerator.count}{sharing}"
+    yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
+    yield "launch of a kernel", amount_text(accelerator.launch_s, "time")
+    if accelerator.memory_per_byte_s is not None:
+        bandwidth = bandwidth_text(accelerator.memory_per_byte_s)
+        yield "memory", f"{bandwidth}, latency {amount_text(accelerator.memory_latency_s, 'time')}"
+        yield "flops of a byte at the ridge point", _ridge_text(accelerator)
+    if accelerator.capacity_bytes is not None:
+        each = machine.rank_accelerator_bytes
+        share = f" ({amount_text(each, 'size')} a rank)" if ranks > 1 and each is not None else ""
+        yield "capacity", f"{amount_text(accelerator.capacity_bytes, 'size')}{share}"
+    if accelerator.link_per_byte_s is not None:
+        duplex = "in each direction" if accelerator.is_full_duplex else "in one direction at a time"
+        yield "link to the host", f"{bandwidth_text(accelerator.link_per_byte_s)} {duplex}"
+        yield "latency of a copy", amount_text(accelerator.link_latency_s, "time")
+
+
+def _ridge_text(accelerator: Accelerator) -> str:
+    """Where a kernel needs as long for its flops as for its bytes (the roofline)."""
+    assert accelerator.memory_per_byte_s is not None
+    return amount_text(accelerator.rate_flop_per_s * accelerator.memory_per_byte_s, "count")
+
+
+def storage_rows(storage: Storage) -> Rows:
+    """Its servers, and how files are laid out on them."""
+    yield "servers", f"{storage.servers:,}"
+    if storage.write_per_byte_s is None:
+        yield "bandwidth of a server", bandwidth_text(storage.per_byte_s)
+    else:
+        reads, writes = bandwidth_text(storage.per_byte_s), bandwidth_text(storage.write_per_byte_s)
+        yield "bandwidth of a server", f"{reads} for reads, {writes} for writes"
+    yield "latency of an access", amount_text(storage.latency_s, "time")
+    stripe = format_quantity(float(storage.stripe_bytes), "size")
+    yield "stripes", f"{stripe}, over {storage.stripe_count} of the servers ({storage.allocation.replace('_', ' ')})"
+    if storage.metadata_rate_per_s is not None:
+        latency = amount_text(storage.metadata_latency_s, "time")
+        yield "metadata", f"{amount_text(storage.metadata_rate_per_s, 'operation_rate')}, latency {latency}"
