@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simcodesign.core.to_json import fields_of
 
 
 @dataclass(frozen=True)
 class StationUse:
     """How a disk, interface or link was used. ``mean_queue``: requests waiting, averaged over the makespan;
     ``longest_queue``: most requests at hand at once, those about to be granted included; ``blocked``: requests that
-    were turned away because the station was full.
+    were turned away because the station was full; ``background_s``: of ``busy_s``, for messages of other jobs, None
+    without any.
     """
 
     name: str
@@ -27,6 +30,11 @@ class StationUse:
     mean_queue: float
     longest_queue: int
     blocked: int = 0
+    background_s: float | None = None
+
+    def json_fields(self) -> dict[str, Any]:
+        """Of others only where there are any."""
+        return fields_of(self, without=("background_s",) if self.background_s is None else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +51,7 @@ class StationUses(Sequence[StationUse]):
     longest_queue: NDArray[np.int64]
     span_s: float  # the time over which utilisation and mean queue are averages
     blocked: NDArray[np.int64] | None = None  # None: nobody is
+    background_s: NDArray[np.float64] | None = None  # of ``busy_s``; None: no other jobs
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -67,6 +76,7 @@ class StationUses(Sequence[StationUse]):
             mean_queue=wait / self.span_s,
             longest_queue=int(self.longest_queue[place]),
             blocked=0 if self.blocked is None else int(self.blocked[place]),
+            background_s=None if self.background_s is None else float(self.background_s[place]),
         )
 
     def most_used(self, count: int) -> list[StationUse]:

@@ -56,6 +56,10 @@ def _uses_resources(workload: Any, machine: Any) -> bool:
     return bool(workload.uses_resources)
 
 
+def _meets_others(workload: Any, machine: Any) -> bool:
+    return machine.background is not None and machine.background.load > 0
+
+
 def _is_uneven(workload: Any, machine: Any) -> bool:
     """Uneven shares of computation, processors of several speeds, slow nodes."""
     slow = bool(machine.noise_model.slow_nodes) or machine.processor.speeds_differ
@@ -102,6 +106,8 @@ class Effect:
     change_plan: PlanChange | None = None
 
 
+#: The effect whose messages are drawn as many as a run needs (``engine.background``).
+BACKGROUND = "background"
 #: ``conflicts`` stands before the effects that change the work itself, since the bounds still hold for it.
 SHIPPED = (
     Effect(
@@ -184,6 +190,16 @@ SHIPPED = (
         "times vary (`noise:` of the machine), and demands that say so (`varies:` of the workload)",
         acts_on=_is_noisy,
         random_on=_is_noisy,
+        changes_work=True,
+        repeats=False,
+    ),
+    Effect(
+        BACKGROUND,
+        "messages of other jobs on the links (background)",
+        "other jobs send messages over the links (`background:` of the machine) until the job ends (includes `links`)",
+        implies=("links",),
+        acts_on=_meets_others,
+        random_on=_meets_others,
         changes_work=True,
         repeats=False,
     ),

@@ -31,6 +31,7 @@ from simcodesign.describe.constants import (
     with_values,
 )
 from simcodesign.describe.machine_parts.accelerator import Accelerator
+from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
@@ -72,6 +73,7 @@ class Machine:
     memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
     the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
     ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail.
+    ``background``: what other jobs send; None without any.
     ``nodes_by_ranks``: the networks of a machine with as many nodes as the ranks need (``nodes: P``), of which
     ``for_ranks`` takes one; until then its network is the smallest. ``accelerator``: those of every node; ``storage``:
     that all nodes share."""
@@ -93,6 +95,7 @@ class Machine:
     nodes_by_ranks: NodesByRanks | None = None
     accelerator: Accelerator | None = None
     storage: Storage | None = None
+    background: Background | None = None
 
     def __post_init__(self) -> None:
         for path, value in (self.constants() | self.powers()).items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simcodesign.core.machine_use import MachineUse
+from simcodesign.core.machine_use import BackgroundUse, MachineUse
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.placement import smallest_box, surface
 from simcodesign.describe.topology.grid import GridTopology
@@ -15,7 +15,17 @@ def machine_use(machine: Machine, ranks: int) -> MachineUse:
     nodes = int(machine.placement.nodes_used(float(ranks)))
     hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else _sized(machine)
     links = machine.network.link_count
-    return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint)
+    others = _background(machine, ranks)
+    return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint, background=others)
+
+
+def _background(machine: Machine, ranks: int) -> BackgroundUse | None:
+    """What other jobs send."""
+    background = machine.background
+    if background is None or not background.load:
+        return None
+    senders = background.senders_among(machine.nodes, machine.node_of(ranks))
+    return BackgroundUse(background.text(senders), senders, background.load)
 
 
 def _sized(machine: Machine) -> str:

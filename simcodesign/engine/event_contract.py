@@ -41,6 +41,9 @@
    when it is granted it is known when it ends, which lets others go, and when its processor is free. A message that
    shares links fairly first tries when its last byte is there. Where all times are whole nanoseconds (or picoseconds)
    but for rounding, the run counts in these, so that what happens at the same time on paper does so in the run.
+6. Messages of other jobs (``BackgroundMessages``) set out at their times and pass the stations of their routes as those
+   of sends do; as operations they come after all others. No one receives them. The run ends when the last operation is
+   done: what follows at later times does not happen.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ class Log:
     begin_s: NDArray[np.float64] | None = None  # (N,) when operations began, where that is not their duration before
     taken_s: NDArray[np.float64] | None = None  # (N,) with ``loggops``: when a receiver took up the message of a send,
     processed_s: NDArray[np.float64] | None = None  # (N,) and when it was done with it
+    others_busy_s: NDArray[np.float64] | None = None  # (S,) of ``busy_s``, for messages of others
 
 
 def link_capacities(plan: Plan) -> NDArray[np.int64]:
@@ -103,30 +107,49 @@ def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int
         yield np.repeat(some, count), routes.station[place]
 
 
-def count_flows(plan: Plan, served: NDArray[Any], busy_s: NDArray[np.float64]) -> None:
+def count_flows(
+    plan: Plan,
+    finish_s: Sequence[float] | NDArray[np.float64],
+    served: NDArray[Any],
+    busy_s: NDArray[np.float64],
+    others_busy_s: NDArray[np.float64],
+) -> None:
     """Add to the statistics of stations what the flows of a finished run did there: a station that is shared fairly
-    has served each flow once and been busy for as long as it would take for all their bytes."""
+    has served each flow once and been busy for as long as it would take for all their bytes. Of others those flows
+    count that begin until the job ends."""
     assert plan.routes is not None
-    assert plan.routes.fair is not None
-    used, carried = np.zeros(len(served), np.int64), np.zeros(len(served))
+    fair = plan.routes.fair
+    assert fair is not None
+    begins_s = np.zeros(len(fair.delay_s))
+    if plan.background is not None:
+        begins_s[len(plan) :] = plan.background.sets_out_s + fair.delay_s[len(plan) :]
+    has_begun, is_other = begins_s <= np.max(finish_s, initial=0.0), np.arange(len(begins_s)) >= len(plan)
+    used, carried, of_others = np.zeros(len(served), np.int64), np.zeros(len(served)), np.zeros(len(served))
     for flow, station in hops_of_flows(plan):
-        used += np.bincount(station, minlength=len(served))
-        carried += np.bincount(station, plan.routes.fair.size_bytes[flow], minlength=len(served))
+        size_bytes = np.where(has_begun[flow], fair.size_bytes[flow], 0.0)
+        used += np.bincount(station[has_begun[flow]], minlength=len(served))
+        carried += np.bincount(station, size_bytes, minlength=len(served))
+        of_others += np.bincount(station, size_bytes * is_other[flow], minlength=len(served))
     served += used.astype(served.dtype)
     where = used > 0
-    busy_s[where] += carried[where] / (link_capacities(plan)[where] / plan.routes.fair.unit)
+    capacity_per_s = link_capacities(plan)[where] / fair.unit
+    busy_s[where] += carried[where] / capacity_per_s
+    if plan.background is not None:
+        others_busy_s[where] += of_others[where] / capacity_per_s
 
 
 def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
-    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving.
+    """Events of a finished run: operations that took their time, grants, and heads and tails of messages arriving; of
+    messages of others, grants and heads.
 
     An operation takes no event of its own if it is a receive of no duration that nothing but its message holds up.
     """
     kind = plan.stations.kind
     own = np.count_nonzero(~ends_at_once(plan))
-    travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route != NONE)
+    travelling = 0 if plan.routes is None else np.count_nonzero(plan.routes.route[: len(plan)] != NONE)
     if plan.routes is not None and plan.routes.fair is not None:  # flows begin and end
-        flows = np.count_nonzero((plan.routes.route != NONE) & (plan.routes.fair.size_bytes > 0))
+        route, size_bytes = plan.routes.route[: len(plan)], plan.routes.fair.size_bytes[: len(plan)]
+        flows = np.count_nonzero((route != NONE) & (size_bytes > 0))
         return int(own + travelling + flows + served[(kind != INTERFACE) & (kind != LINK)].sum())
     on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
     return int(own + travelling + served.sum() + on_the_way)

@@ -12,6 +12,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.engine.background import run_with_background
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment, whole_seed
 from simcodesign.engine.failures import with_failures
@@ -22,6 +23,7 @@ from simcodesign.engine.steady.recurrence import Run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import make_plan
+from simcodesign.generate.plan import Plan
 
 
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
@@ -64,11 +66,14 @@ def simulate_experiment(
     effects, seed = experiment.effects, experiment.seed
 
     def simulated(point: DesignPoint, quantum_s: float = 0.0) -> Run:
-        plan = make_plan(point, effects, seed, counters)
-        if quantum_s:
-            plan = with_quantum(plan, quantum_s)
+        def made(background: int) -> Plan:
+            plan = make_plan(point, effects, seed, counters, background)
+            return with_quantum(plan, quantum_s) if quantum_s else plan
+
+        plan, log = run_with_background(
+            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress)
+        )
         taken = chosen_engine(plan, experiment.engine)
-        log = run(plan, taken, on_progress)
         return Run(plan, log, measured(point, plan, log, effects, seed, taken, timeline))
 
     def with_its_failures(result: Result) -> Result:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.forecast_parts import DemandTime
+from simcodesign.core.machine_use import MachineUse
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, FILE_KINDS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
@@ -60,8 +61,7 @@ def measured(
         }
     stations, own = _stations(point, plan, log, makespan), point.result_fields()
     if "links" in effects:
-        carried = np.count_nonzero((plan.stations.kind == LINK) & (log.served > 0))
-        own["use"] = replace(own["use"], links=int(carried))
+        own["use"] = _use_of_links(own["use"], plan, log, makespan)
     return Result(
         reading="simulation",
         **own,
@@ -91,6 +91,18 @@ def measured(
         **powers,
         **_open_stream(plan, log, makespan),
     )
+
+
+def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float) -> MachineUse:
+    """With the links that carry messages, and what of it was background."""
+    links = (plan.stations.kind == LINK) & (log.served > 0)
+    use = replace(use, links=int(np.count_nonzero(links)))
+    if use.background is None or log.others_busy_s is None:
+        return use
+    busy_s, of_others_s = log.busy_s[links], log.others_busy_s[links]
+    share = float(of_others_s.sum()) / (float(busy_s.sum()) or 1.0)
+    load = float(of_others_s.max(initial=0.0)) / (makespan_s or 1.0)
+    return replace(use, background=replace(use.background, share=share, link_load=load))
 
 
 def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime, ...]:
@@ -174,11 +186,15 @@ def _parts_of_ranks(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> StationUses:
-    stations = plan.stations
+    """How stations were used. Where others send, only those that served anybody: which else their next messages would
+    have passed depends on how many have been drawn."""
+    stations, shown = plan.stations, np.arange(len(plan.stations))
+    if log.others_busy_s is not None:
+        shown = np.flatnonzero((log.served > 0) | ((stations.kind != LINK) & (stations.kind != INTERFACE)))
     network = point.machine.network
 
-    def name(number: int) -> str:
-        kind, unit = int(stations.kind[number]), int(stations.unit[number])
+    def name(place: int) -> str:
+        kind, unit = int(stations.kind[shown[place]]), int(stations.unit[shown[place]])
         if kind == INTERFACE:
             return network.interfaces.station_name(unit, point.machine.nodes)
         return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
@@ -186,13 +202,14 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
     return StationUses(
         name=name,
         kinds=STATION_KINDS,
-        kind=stations.kind,
-        servers=stations.servers,
-        served=log.served,
-        busy_s=log.busy_s,
-        wait_s=log.wait_s,
-        longest_queue=log.longest_queue,
-        blocked=log.blocked,
+        kind=stations.kind[shown],
+        servers=stations.servers[shown],
+        served=log.served[shown],
+        busy_s=log.busy_s[shown],
+        wait_s=log.wait_s[shown],
+        longest_queue=log.longest_queue[shown],
+        blocked=log.blocked[shown],
+        background_s=None if log.others_busy_s is None else log.others_busy_s[shown],
         span_s=makespan_s or 1.0,
     )
 

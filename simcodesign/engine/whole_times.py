@@ -32,21 +32,26 @@ def in_whole_units(plan: Plan) -> tuple[Plan, float]:
         return plan, 1.0
     every = [plan.duration_s, plan.gap_s, plan.flight_s, rules.receive_s, rules.spread_s]
     every += [] if routes is None else [getattr(routes, name) for name in _OF_ROUTES]
+    every += [] if plan.background is None else [plan.background.sets_out_s]
     for per_second in UNITS:
         whole = [np.rint(time_s * per_second) for time_s in every]
         pairs = zip(whole, every, strict=True)
         if all(np.all(np.abs(some - time_s * per_second) <= ROUNDING * some) for some, time_s in pairs):
             duration, gap, flight, receive, spread, *of_routes = whole
             if routes is not None:
-                of_name: dict[str, Any] = dict(zip(_OF_ROUTES, of_routes, strict=True))
+                of_name: dict[str, Any] = dict(zip(_OF_ROUTES, of_routes, strict=False))
                 routes = replace(routes, **of_name)
+            background = plan.background
+            if background is not None:
+                background = replace(background, sets_out_s=of_routes[-1])
             rules = replace(rules, receive_s=receive, spread_s=spread)
-            whole_plan = replace(plan, duration_s=duration, gap_s=gap, flight_s=flight, loggops=rules, routes=routes)
-            return whole_plan, per_second
+            plan = replace(plan, duration_s=duration, gap_s=gap, flight_s=flight, loggops=rules, routes=routes)
+            return replace(plan, background=background), per_second
     return plan, 1.0
 
 
 def in_seconds(log: Log, per_second: float) -> Log:
     """The log of a run in such units."""
-    names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s", "taken_s", "processed_s")
-    return replace(log, **{name: getattr(log, name) / per_second for name in names})
+    names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s", "taken_s", "processed_s", "others_busy_s")
+    times = {name: getattr(log, name) for name in names}
+    return replace(log, **{name: time / per_second for name, time in times.items() if time is not None})

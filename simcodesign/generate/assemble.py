@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.effects import ladder
+from simcodesign.describe.effects import BACKGROUND, ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import walk
 from simcodesign.generate.dependencies import Dependencies, edges_of
 from simcodesign.generate.loggopsim import program_in_loggopsim
+from simcodesign.generate.messages.background import BackgroundRoutes, background_routes
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
@@ -91,7 +92,10 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     if plan.loggops is not None:  # messages meet their receives in queues of its own
         rules = plan.loggops if varied is None else varied.in_loggops(plan.loggops)
         plan, boxes = replace(plan, mailbox=None, loggops=rules), 0
-    plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, dependencies, varied)
+    others = None
+    if BACKGROUND in effects:
+        others = background_routes(design_point.machine, prices, builder.background, builder.seed)
+    plan = _with_stations(plan, design_point.machine, prices, segment, effects, boxes, dependencies, varied, others)
     for effect in ladder():
         if effect.name in effects and effect.change_plan is not None:
             plan = effect.change_plan(plan, design_point, builder.seed)
@@ -141,6 +145,7 @@ def _with_stations(
     boxes: int,
     dependencies: Dependencies | None,
     varied: Messages | None,
+    others: BackgroundRoutes | None,
 ) -> Plan:
     """The Plan with all stations that operations and messages visit."""
     served, station = served_at(plan, machine, prices.node_of, effects, segment.fields.get("server"))
@@ -154,9 +159,13 @@ def _with_stations(
         station = np.where(dependencies.processor == NONE, NONE, dependencies.processor + first).astype(np.int32)
     routes, visited = None, np.zeros(0, np.int64)
     if prices.route_table:
-        before, route = count + processors, segment.fields["route"]
+        before = count + processors
+        route, cost = segment.fields["route"], segment.fields["cost"]
         turns = interface_turns(machine, plan, route) if machine.network.interfaces_in_turn else None
-        routes, visited = prices.route_table.to_routes(before, route, segment.fields["cost"], turns)
+        if others is not None:
+            route, cost, turns = others.after(route, cost, turns)
+            plan = replace(plan, background=others.messages)
+        routes, visited = prices.route_table.to_routes(before, route, cost, turns)
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
     discipline = UNLIMITED if dependencies is None else dependencies.disk_discipline

@@ -37,14 +37,21 @@ LOGGOPS_BYTES = 280
 OPEN_BYTES = 70
 
 
-def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: int = 0, counters: bool = False) -> Plan:
-    """The Plan of one design point with the named effects; with ``counters``, it has ``accounts``.
+def make_plan(
+    design_point: DesignPoint,
+    effects: Collection[str] = (),
+    seed: int = 0,
+    counters: bool = False,
+    background: int = 0,
+) -> Plan:
+    """The Plan of one design point with the named effects; with ``counters``, it has ``accounts``. ``background``: how
+    many messages of other jobs it has, with that effect.
 
     Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
     CapacityError when the Plan would not fit in memory.
     """
     design_point.require_one_point("a simulation")
-    builder = _builder(design_point, frozenset(effects), seed, counters)
+    builder = _builder(design_point, frozenset(effects), seed, counters, background)
     if counters and (design_point.workload.has_overlap or builder.queues_at_storage):
         what = "counters are of ranks that do one thing at a time"
         allowed = "a program without start and overlap, and without the effect storage where it uses that"
@@ -68,7 +75,9 @@ def make_plan(design_point: DesignPoint, effects: Collection[str] = (), seed: in
         )
 
 
-def _builder(design_point: DesignPoint, effects: frozenset[str], seed: int, counters: bool) -> PlanBuilder:
+def _builder(
+    design_point: DesignPoint, effects: frozenset[str], seed: int, counters: bool, background: int
+) -> PlanBuilder:
     workload, machine = design_point.workload, design_point.machine
     phases = {name: number for number, name in enumerate(workload.phases())}
     slices = operations_of(shares_controller(machine, effects))
@@ -81,6 +90,7 @@ def _builder(design_point: DesignPoint, effects: frozenset[str], seed: int, coun
         Variations(slices, "noise" in effects and workload.varies),
         Tally(design_point.ranks, len(phases), _replaces_clock(design_point)) if counters else None,
         PowerTable() if design_point.has_power else None,
+        background=background,
     )
 
 

@@ -118,8 +118,9 @@ class AlternativeRoutes:
     that is not NONE.
 
     They are the same for the first ``fork[op]`` stations. When the head of the message comes to where they part, it
-    takes the alternative if q h > q' h' + ``threshold`` there, else the minimal route: q messages wait or are in service
-    at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the alternative.
+    takes the alternative if q h > q' h' + ``threshold`` there, else the minimal route: q messages wait or are in
+    service at the next station of the minimal route, which has ``links[r]`` = h of them, q' and h' are those of the
+    alternative.
     With ``along_route`` it takes the alternative if q > q' + ``threshold``, q and q' being the sums over all stations
     from there on.
     """
@@ -169,6 +170,23 @@ class Routes:
         """(N,) sends that are done when their messages are, not after their duration; None where there are none."""
         sharing = self.fair or self.packets
         return None if sharing is None else sharing.holds
+
+
+@dataclass(frozen=True)
+class BackgroundMessages:
+    """Messages of other jobs, B of them in the order in which they set out, which nobody of the job sends or receives.
+
+    They have the numbers N to N + B - 1 among messages: arrays of ``Routes`` that are (N,), by the number of a send,
+    are (N + B,) then.
+    """
+
+    sets_out_s: Floats  # (B,) as the beginning of a send; ascending
+    size_bytes: Floats  # (B,)
+
+    @property
+    def until_s(self) -> float:
+        """Up to this time it is known what others send."""
+        return float(self.sets_out_s[-1])
 
 
 @dataclass(frozen=True)
@@ -308,6 +326,7 @@ class Plan:
     requests: OpenStream | None = None  # of a program of arrivals
     demands: DemandOrder | None = None  # where every operation follows the one before it in its rank
     lines: SourceLines | None = None
+    background: BackgroundMessages | None = None  # what others send on the same links
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -316,6 +335,13 @@ class Plan:
     def ranks(self) -> int:
         """Number of ranks."""
         return len(self.first) - 1
+
+    @property
+    def message_bytes(self) -> Floats:
+        """(N,) bytes of messages by the number of their send, (N + B,) with those of others."""
+        if self.background is None:
+            return self.size_bytes
+        return np.concatenate([self.size_bytes, self.background.size_bytes])
 
     def describe(self, op: int) -> str:
         """An operation in words, for messages."""

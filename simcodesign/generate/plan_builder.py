@@ -40,7 +40,7 @@ class Totals:
 @dataclass(frozen=True)
 class PlanBuilder:
     """All that the demands of one Plan share. ``tally``: where counters are wanted; ``powers``: where the machine says
-    what it draws."""
+    what it draws. ``background``: how many messages of others are drawn."""
 
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
@@ -52,6 +52,7 @@ class PlanBuilder:
     powers: PowerTable | None = None
     totals: Totals = field(default_factory=Totals)
     files: Counter[str] = field(default_factory=Counter)  # accesses to files allocated at random, by phase
+    background: int = 0
 
     @property
     def design_point(self) -> DesignPoint:

@@ -44,8 +44,8 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Ugal:
-    """How ``routing: ugal`` chooses: by ``queues``, a message takes the minimal route unless the queue at its next link,
-    times the links of the route, or all queues along it together, exceed those of the other by more than
+    """How ``routing: ugal`` chooses: by ``queues``, a message takes the minimal route unless the queue at its next
+    link, times the links of the route, or all queues along it together, exceed those of the other by more than
     ``threshold``."""
 
     threshold: int = 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.background import MAPPINGS, MOST_JOBS, NODES, PATTERNS, Background
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
@@ -43,6 +45,7 @@ MACHINE_KEYS = (
     "mapping",
     "noise",
     "failures",
+    "background",
     *CUSTOM_KEYS,
 )
 _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
@@ -74,6 +77,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         custom=custom_from(items, entry.place),
         failures=_failures(items["failures"]) if "failures" in items else None,
         nodes_by_ranks=follows,
+        background=_background(items["background"]) if "background" in items else None,
     )
 
 
@@ -94,6 +98,18 @@ def _failures(entry: Entry) -> Failures:
     items = entry.mapping(("mtbf", "distribution"), ("mtbf",))
     law = distribution_from(items["distribution"]) if "distribution" in items else Distribution("exponential")
     return Failures(constant_value("failures.mtbf", items["mtbf"]), law, entry.place)
+
+
+def _background(entry: Entry) -> Background:
+    """``{load: 0.3, size: 64 KiB, pattern: uniform, nodes: others, jobs: 4, mapping: linear}``."""
+    items = entry.mapping(("load", "size", "pattern", "nodes", "jobs", "mapping"), ("load",))
+    words = {"pattern": PATTERNS, "nodes": NODES, "mapping": MAPPINGS}
+    own: dict[str, Any] = {key: items[key].text(allowed) for key, allowed in words.items() if key in items}
+    if "size" in items:
+        own["size_bytes"] = items["size"].quantity("size")
+    if "jobs" in items:
+        own["jobs"] = items["jobs"].whole(1, MOST_JOBS)
+    return Background(items["load"].number(), place=entry.place, **own)
 
 
 def check_format(entry: Entry) -> None:

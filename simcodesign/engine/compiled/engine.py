@@ -25,14 +25,17 @@ from simcodesign.engine.compiled.journeys import (
 )
 from simcodesign.engine.compiled.messages import (
     choose_route,
+    count_last_queues,
     forward,
     hold,
     meet,
     send,
+    send_of_others,
     share_links,
     wake_mailbox,
 )
 from simcodesign.engine.compiled.operations import Run, release, waits_at
+from simcodesign.engine.compiled.others import is_over, others_for
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
     BLOCKED,
@@ -66,22 +69,15 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
     flows = flows_for(plan)
+    calendar, packets, others = calendar_for(plan), packets_for(plan), others_for(plan)
     rules, turns = rules_of(plan), turns_for(plan)
-    on_journeys = every_hop_takes_time(plan)
+    on_journeys = plan.background is None and every_hop_takes_time(plan)
     if on_journeys:
         stations.wake_s[program.first_interface : program.first_mailbox] = -np.inf
-    state = Run(
-        program,
-        requests_for(plan, not on_journeys),
-        stations,
-        memory,
-        calendar_for(plan),
-        flows,
-        packets_for(plan),
-        rules,
-        turns,
-        journeys_for(plan, on_journeys),
-    )
+    requests, journeys = requests_for(plan, not on_journeys), journeys_for(plan, on_journeys)
+    state = Run(program, requests, stations, memory, calendar, flows, packets, rules, turns, journeys, others)
+    if plan.background is not None:
+        send_of_others(state)
     rounds, now = 0, 0.0
     while now < np.inf:
         now = walk(state, REPORT_EVERY)
@@ -93,9 +89,11 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     finish = memory.finish_s
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)
+    if plan.background is not None:
+        count_last_queues(state)
     stations = StationStates(*(field[: len(plan.stations)] for field in stations))
     if plan.routes is not None and plan.routes.fair is not None:
-        count_flows(plan, stations.served, stations.busy_s)
+        count_flows(plan, finish, stations.served, stations.busy_s, others.busy_s)
         stations.longest[:] = np.maximum(stations.longest, flows.totals.longest[: len(plan.stations)])
     served = stations.served.astype(np.int64)
     blocked = np.sort(memory.blocked[: memory.state[BLOCKED]]).astype(np.int64)
@@ -110,6 +108,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         blocked=blocked_by_station(plan, blocked),
         blocked_operations=blocked,
         events=count_events(plan, served),
+        others_busy_s=None if plan.background is None else others.busy_s,
     )
 
 
@@ -136,6 +135,8 @@ def walk(run: Run, limit: int) -> float:
             return np.inf
         take_first(run.stations, run.calendar, station)
         now = run.stations.wake_s[station]
+        if len(run.others.sets_out_s) and is_over(run.others, run.memory, now):
+            return np.inf
         run.stations.wake_s[station] = np.inf
         if station == run.program.all_links:
             if run.flows.stations:

@@ -19,8 +19,9 @@ from simcodesign.engine.compiled.loggopsim_operations import (
     serve_operation,
     take_message,
 )
-from simcodesign.engine.compiled.messages import forward, share_links
+from simcodesign.engine.compiled.messages import count_last_queues, forward, send_of_others, share_links
 from simcodesign.engine.compiled.operations import Run
+from simcodesign.engine.compiled.others import is_over_in_loggopsim, others_for
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import as_int64, memory_for, program_of, requests_for, station_states
 from simcodesign.engine.compiled.turns import (
@@ -52,7 +53,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     plan, per_second = in_whole_units(plan)
     stations, memory = station_states(plan), memory_for(plan)
-    flows, rules, turns = flows_for(plan), rules_of(plan), turns_for(plan)
+    flows, rules, turns, others = flows_for(plan), rules_of(plan), turns_for(plan), others_for(plan)
     state = Run(
         program_of(plan),
         requests_for(plan),
@@ -64,8 +65,11 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         rules,
         turns,
         journeys_for(plan, used=False),
+        others,
     )
     memory.finish_s[:] = np.nan
+    if plan.background is not None:
+        send_of_others(state)
     enter_first(state)
     rounds, now = 0, 0.0
     while now < np.inf:
@@ -75,8 +79,10 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
             on_progress(now, rounds * REPORT_EVERY)
     check_finished(plan, memory.finish_s)
     count = len(plan.stations)
+    if plan.background is not None:
+        count_last_queues(state)
     if plan.routes is not None and plan.routes.fair is not None:
-        count_flows(plan, stations.served[:count], stations.busy_s[:count])
+        count_flows(plan, memory.finish_s, stations.served[:count], stations.busy_s[:count], others.busy_s)
         stations.longest[:count] = np.maximum(stations.longest[:count], flows.totals.longest[:count])
     served = stations.served[:count].astype(np.int64)
     log = Log(
@@ -93,6 +99,7 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         begin_s=state.turns.begin_s,
         taken_s=state.turns.taken_s,
         processed_s=state.turns.end_s,
+        others_busy_s=None if plan.background is None else others.busy_s,
     )
     return in_seconds(log, per_second)
 
@@ -122,6 +129,8 @@ def walk(run: Run, limit: int) -> float:
         wake_s = np.inf
         if station != NONE:
             wake_s = run.stations.wake_s[station]
+            if len(run.others.sets_out_s) and is_over_in_loggopsim(run.others, run.memory, wake_s):
+                return np.inf
             run.stations.wake_s[station] = np.inf
         if turns.counts[SIZE] and turns.time_s[0] <= wake_s:
             if station != NONE:

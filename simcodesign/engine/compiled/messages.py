@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.core.jit import called, inlined
+from simcodesign.core.jit import called, compiled_without_arrays, inlined
 from simcodesign.engine.compiled.calendar import schedule
 from simcodesign.engine.compiled.fair_shares import compute_shares
 from simcodesign.engine.compiled.flows import (
@@ -48,6 +48,24 @@ from simcodesign.engine.compiled.waiting_line import (
     without_root,
 )
 from simcodesign.generate.plan import NONE
+
+
+@compiled_without_arrays
+def send_of_others(run: Run) -> None:
+    """Messages of other jobs are on their way from the beginning."""
+    for number in range(len(run.others.sets_out_s)):
+        message = len(run.program.kind) + number
+        if run.flows.stations:
+            become_flow(run, message, run.others.sets_out_s[number])
+        else:
+            set_out(run, message, run.others.sets_out_s[number])
+
+
+@compiled_without_arrays
+def count_last_queues(run: Run) -> None:
+    """Of a run that ended with its job: what others have asked for since a station arbitrated last."""
+    for station in range(run.program.first_interface, run.program.first_mailbox):
+        line_up(run.stations, run.requests, station, run.others.end_s[0])
 
 
 @inlined
@@ -109,6 +127,8 @@ def forward(run: Run, station: int, now: float) -> None:
         service *= run.program.service_factor[station]
     tail = max(run.requests.tail_s[slot], now + service)
     run.stations.busy_s[station] += service
+    if op >= len(run.program.kind):
+        run.others.busy_s[station] += service
     run.stations.free_s[station] = now + service
     if len(run.packets.total):
         follow_up(run, station, slot, now + service)
@@ -247,6 +267,8 @@ def look_ahead(run: Run, slot: int) -> None:
 @inlined
 def arrive(run: Run, op: int, time: float) -> None:
     """The message of a send is there at ``time``."""
+    if op >= len(run.program.kind):
+        return
     if len(run.rules.box):
         message_comes(run.turns, run.rules, op, time)
         return

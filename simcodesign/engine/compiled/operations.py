@@ -9,6 +9,7 @@ from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.flows import Flows
 from simcodesign.engine.compiled.journeys import Journeys
+from simcodesign.engine.compiled.others import Others
 from simcodesign.engine.compiled.packets import Packets
 from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
 from simcodesign.engine.compiled.turns import Rules, Turns
@@ -28,6 +29,7 @@ class Run(NamedTuple):
     rules: Rules
     turns: Turns
     journeys: Journeys
+    others: Others
 
 
 @inlined

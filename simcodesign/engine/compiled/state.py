@@ -188,7 +188,7 @@ def program_of(plan: Plan) -> Program:
         edge_early=_given(edges.early if edges else None, np.bool_),
         route=_routes_of_messages(routes),
         cost=_given(routes.cost if routes else None, np.int32),
-        other_route=_given(adaptive.route if adaptive else None, np.int32),
+        other_route=np.array(adaptive.route if adaptive else (), np.int32),  # a copy, since it changes
         fork=_given(adaptive.fork if adaptive else None, np.int32),
         links=_given(adaptive.links if adaptive else None, np.int32),
         threshold=adaptive.threshold if adaptive else 0,

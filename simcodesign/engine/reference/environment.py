@@ -58,6 +58,7 @@ class ContractEnvironment(simpy.Environment):
     def __init__(self) -> None:
         super().__init__()
         self.calendar: list[tuple[float, int, int, Any]] = []  # a heap of (time, phase, id, event or arbiter)
+        self.end_s = inf  # nothing happens later
         self.event_numbers = count()
 
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: float = 0.0) -> None:
@@ -85,8 +86,8 @@ class ContractEnvironment(simpy.Environment):
         return self.calendar[0][0] if self.calendar else inf
 
     def step(self) -> None:
-        """Process the next entry of the calendar. EmptySchedule if there is none."""
-        if not self.calendar:
+        """Process the next entry of the calendar. EmptySchedule if there is none until the end."""
+        if not self.calendar or self.calendar[0][0] > self.end_s:
             raise EmptySchedule
         self.now, phase, _, entry = heappop(self.calendar)
         if phase == ARBITRATION:

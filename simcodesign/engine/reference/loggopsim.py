@@ -7,7 +7,7 @@ at which it tries to get its processor, which of one instant come in the order o
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count, pairwise
@@ -20,7 +20,8 @@ import simpy
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.engine.event_contract import Log, OnProgress, count_events
 from simcodesign.engine.introsort import introsort
-from simcodesign.engine.reference.engine import Process, Simulation, run_simulation
+from simcodesign.engine.reference.engine import Simulation, run_simulation
+from simcodesign.engine.reference.messages import Process
 from simcodesign.engine.whole_times import in_seconds, in_whole_units
 from simcodesign.generate.plan import NONE, PROCESSOR, LogGOPS, Plan
 
@@ -201,7 +202,7 @@ class LogGOPSimulation(Simulation):
 
     def ends(self, op: int, end_s: float) -> list[int]:
         """It is known when an operation ends; those that become ready."""
-        self.finish_s[op] = end_s
+        self.finishes(op, end_s)
         return self.let_go(op, early=False, time_s=end_s)
 
     def let_go(self, op: int, early: bool, time_s: float) -> list[int]:
@@ -246,15 +247,6 @@ class LogGOPSimulation(Simulation):
             self.meet(send, posted.popleft(), end, [])
         else:
             self.unexpected[self.box[send]].append((send, end))
-
-    def travel_to_the_end(self, send: int) -> Generator[simpy.Event, Any, float]:
-        """Pass the stations of the route, until it is known when the last byte will have passed them: the value."""
-        if self.fair_links is not None:
-            yield from self.pass_fairly(send)
-            return self.env.now
-        if self.packets is not None:
-            return (yield from self.pass_in_packets(send))
-        return (yield from self.pass_stations(send))
 
     def meet(self, send: int, receive: int, end_s: float, began: list[int]) -> None:
         """A message has its receive, at whose end it is known; ``began``: what the posting has let go."""

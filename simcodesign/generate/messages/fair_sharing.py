@@ -50,10 +50,11 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
         raise InputError(what, machine.place, value=slowest, allowed=allowed)
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
-    size_bytes, delay_s, after_s = plan.size_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
+    size_bytes, delay_s, after_s = plan.message_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
     holds = np.zeros(len(sends), bool)
     if machine.network.model == "hockney" and plan.loggops is None:
-        holds[:] = True if plan.station is None else plan.station[sends] == NONE
+        own = sends < len(plan)
+        holds[own] = True if plan.station is None else plan.station[sends[own]] == NONE
         holds &= (size_bytes > 0) & machine.network.bytes_hold_sender
     flight_s = _flights(plan, routes, sends)
     if machine.network.model == "hockney" and not machine.network.hops_hold_sender:
@@ -70,12 +71,12 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
         routes=replace(
             routes,
             fair=FairSharing(
-                delay_s=_of_all(plan, sends, delay_s),
-                after_s=_of_all(plan, sends, after_s),
-                size_bytes=_of_all(plan, sends, size_bytes),
-                holds=_of_all(plan, sends, holds),
-                own_rate=_of_all(plan, sends, own_rate),
-                weight=_of_all(plan, sends, weight),
+                delay_s=_of_all(routes, sends, delay_s),
+                after_s=_of_all(routes, sends, after_s),
+                size_bytes=_of_all(routes, sends, size_bytes),
+                holds=_of_all(routes, sends, holds),
+                own_rate=_of_all(routes, sends, own_rate),
+                weight=_of_all(routes, sends, weight),
                 capacity=capacity,
                 unit=float(unit),
             ),
@@ -119,7 +120,7 @@ def _own_rates(
     """The rate at which each message follows its first byte by itself; 0 where its links are no faster."""
     tail_s = routes.tail_s[routes.cost[sends]]
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_second = np.where(tail_s > 0, plan.size_bytes[sends] / tail_s, np.inf)
+        per_second = np.where(tail_s > 0, plan.message_bytes[sends] / tail_s, np.inf)
     slowest = np.minimum.reduceat(capacity[routes.station], routes.start[:-1])[routes.route[sends]]
     limits = per_second * unit < slowest * (1 - 1e-12)  # else it differs by rounding alone
     own = np.zeros(len(sends), np.int64)
@@ -139,8 +140,8 @@ def _weights(machine: Machine, flight_s: Floats) -> NDArray[np.int32]:
     return whole
 
 
-def _of_all(plan: Plan, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
+def _of_all(routes: Routes, sends: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
     """The values of sends among those of all operations, 0 elsewhere."""
-    every = np.zeros(len(plan), values.dtype)
+    every = np.zeros(len(routes.route), values.dtype)
     every[sends] = values
     return every

@@ -35,18 +35,19 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
         return plan
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
-    size_bytes = plan.size_bytes[sends]
+    size_bytes = plan.message_bytes[sends]
     packet_bytes = np.full(len(sends), float(machine.network.packet_bytes))
     if plan.train is not None:
-        packet_bytes = np.minimum(packet_bytes, size_bytes / plan.train[sends])
+        own = sends[sends < len(plan)]  # they come before those of others
+        packet_bytes[: len(own)] = np.minimum(packet_bytes[: len(own)], size_bytes[: len(own)] / plan.train[own])
     with np.errstate(invalid="ignore"):
         packets = np.maximum(np.ceil(np.where(size_bytes > 0, size_bytes / packet_bytes, 1.0)), 1.0)
     _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine)
-    holds = np.zeros(len(plan), bool)
-    holds[sends] = (size_bytes > 0) & machine.network.bytes_hold_sender
+    holds = np.zeros(len(routes.route), bool)
+    holds[sends] = (size_bytes > 0) & machine.network.bytes_hold_sender & (sends < len(plan))
     if plan.station is not None:
-        holds &= plan.station == NONE
-    count = np.ones(len(plan), np.int32)
+        holds[: len(plan)] &= plan.station == NONE
+    count = np.ones(len(routes.route), np.int32)
     count[sends] = packets
     return replace(
         plan,

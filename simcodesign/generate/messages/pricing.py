@@ -32,6 +32,9 @@ from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.routes_and_stations import RouteTable
 from simcodesign.generate.messages.way import Way, Ways, slowest_of_messages
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
 
 class MessagePricing:
     """What messages cost on a machine with these effects, whose constants the blocks of a program may replace.
@@ -119,6 +122,15 @@ class MessagePricing:
             cost = self.route_table.cost_of(machine, way, size, train)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(column, duration_s=send_s(machine, way, size, train), extra=extra)
+
+    def between_nodes(
+        self, machine: Machine, source: Int64s, target: Int64s, size_bytes: float
+    ) -> tuple[Int32s, Int32s]:
+        """The route and the row of costs of messages between nodes, whoever sends them; shapes (n,)."""
+        assert self.route_table is not None
+        way = self._ways.between_nodes(machine.network, source, target, size_bytes)
+        cost = np.broadcast_to(self.route_table.cost_of(machine, way, size_bytes), len(source)).astype(np.int32)
+        return self.route_table.number(source, target), cost
 
     def _ways_alike(
         self, columns: Sequence[Column], machine: Machine, is_collective: bool

@@ -79,10 +79,11 @@ class RouteTable:
         ]  # the length: or they collide
         key = blake2b(b"".join(part.astype(np.int32).tobytes() for part in ends)).digest()
         if key not in self._known:
-            self._known[key] = self._number(self._node[who], self._node[peer])
+            self._known[key] = self.number(self._node[who], self._node[peer])
         return self._known[key]
 
-    def _number(self, source: Int64s, target: Int64s) -> Int32s:
+    def number(self, source: Int64s, target: Int64s) -> Int32s:
+        """Number of the route of every message between nodes; NONE on the same node."""
         if len(source) <= 2 * len(self._node):
             return self._add(source, target)
         nodes = self._machine.nodes  # of so many messages, pairs come more than once

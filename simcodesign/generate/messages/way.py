@@ -76,6 +76,10 @@ class Ways:
         way = _counted(network, self._choice, self.node[source], self.node[target], size_bytes)
         return way if network.node is None else self._within_nodes(network, way, source, target, size_bytes)
 
+    def between_nodes(self, network: Network, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
+        """From nodes to other nodes (n,) by their own routes."""
+        return _counted(network, self._choice, source, target, size_bytes)
+
     def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
         """Over so many hops by the distance law, each with the mean latency of the message's own route."""
         way = self.counted(network, source, target, size_bytes)

@@ -77,9 +77,14 @@ class Messages:
     factor: Floats
 
     def on_the_way(self, routes: Routes) -> Routes:
-        """The routes where every message has a row of costs for itself, times its factor."""
-        far = routes.route[self.sends] != NONE
-        sends, factor = self.sends[far], self.factor[far]
+        """The routes where every message has a row of costs for itself, times its factor. Those of others, with the
+        numbers after all operations, have none."""
+        is_far = routes.route != NONE
+        far = is_far[self.sends]
+        is_far[self.sends] = False
+        others = np.flatnonzero(is_far)
+        sends = np.concatenate([self.sends[far], others])
+        factor = np.concatenate([self.factor[far], np.ones(len(others))])
         check_memory(f"the costs of {len(sends):.3g} messages take", BYTES_PER_MESSAGE * float(len(sends)), Place())
         row, cost = routes.cost[sends], np.zeros_like(routes.cost)
         cost[sends] = np.arange(len(sends))

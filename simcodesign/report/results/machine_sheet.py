@@ -132,6 +132,8 @@ def _node_rows(machine: Machine) -> Rows:
         yield "noise of computation", f"{machine.noise:.3g} (standard deviation over mean)" if machine.noise else "none"
     if machine.failures is not None:
         yield "failures", machine.failures.text
+    if machine.background is not None:
+        yield "background", f"{machine.background.nodes} nodes{machine.background.traffic}"
 
 
 def _capacity_rows(machine: Machine) -> Rows:

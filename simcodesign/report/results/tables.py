@@ -252,13 +252,16 @@ def station_table(stations: StationUses, most: int) -> RenderableType:
         return paragraph("No disk, interface or link was shared.")
     busiest = stations.most_used(most)
     show = Seconds(station.wait_s for station in busiest)
-    numbers = ("served", "utilisation", "mean queue", "longest queue", f"waiting ({show.unit})")
+    has_others = stations.background_s is not None
+    more = ("of it background",) if has_others else ()
+    numbers = ("served", "utilisation", *more, "mean queue", "longest queue", f"waiting ({show.unit})")
     table = new_table(f"Most used of {len(stations)} stations", "station", *numbers)
     for station in busiest:
         table.add_row(
             station.name,
             f"{station.served:,}",
             f"{station.utilisation:.1%}",
+            *([f"{(station.background_s or 0.0) / (station.busy_s or 1.0):.1%}"] if has_others else []),
             f"{station.mean_queue:.3g}",
             f"{station.longest_queue:,}",
             show(station.wait_s),
@@ -313,8 +316,12 @@ def _volumes(result: Result) -> list[tuple[str, str]]:
 
 
 def use_facts(result: Result) -> list[tuple[str, str]]:
-    """The part of the machine that is in use, in one line."""
-    return [] if result.use is None else [("in use", result.use.text)]
+    """The part of the machine that is in use, in one line, and what a loaded link of other jobs means."""
+    if result.use is None:
+        return []
+    background = result.use.background
+    is_loaded = background is not None and (background.link_load or 0.0) > MOST_LINK_LOAD
+    return [("in use", result.use.text + (BUFFERS if is_loaded else ""))]
 
 
 def _power(result: Result) -> list[tuple[str, str]]:

@@ -1,0 +1,80 @@
+"""Messages of other jobs on the same machine, which a job on a part of it meets on links.
+
+They are open streams: every node of others sends messages of one size at random times (Poisson arrivals), a share
+``load`` of what its messages could be at most, from time 0 until the job ends. Who those nodes are, and to whom each
+sends, follows from the nodes that the job uses: others have the rest, in one job or several, and send within their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import format_quantity
+
+Int64s = NDArray[np.int64]
+#: To whom the nodes of a job of others send: to any other of them, each as likely; each to the next one, or to the one
+#: half way round, in the order of their numbers; each always to the same one, by a random order of them.
+UNIFORM, NEIGHBOUR, OPPOSITE, PERMUTATION = PATTERNS = ("uniform", "neighbour", "opposite", "permutation")
+#: Which nodes send: those without ranks of the job, or all.
+OTHERS, ALL = NODES = ("others", "all")
+#: How jobs of others have their nodes: one job after another by number, or at random.
+LINEAR, RANDOM = MAPPINGS = ("linear", "random")
+MOST_JOBS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Background:
+    """What others send. ``load``: bytes that a node sends per second, over the bandwidth of a message; ``size_bytes``:
+    of every message; ``jobs``: of others, as even in nodes as can be; ``mapping``: of these jobs. Raises InputError for
+    what cannot be."""
+
+    load: float
+    size_bytes: float = 65536.0
+    pattern: str = UNIFORM
+    nodes: str = OTHERS
+    jobs: int = 1
+    mapping: str = LINEAR
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.load <= 1:
+            raise InputError("background.load", self.place, value=self.load, allowed="0 to 1")
+        if not 1 <= self.size_bytes < np.inf:
+            raise InputError("background.size", self.place, value=self.size_bytes, allowed="1 B or more")
+        for name, allowed in (("pattern", PATTERNS), ("nodes", NODES), ("mapping", MAPPINGS)):
+            if getattr(self, name) not in allowed:
+                value = getattr(self, name)
+                raise InputError(f"background.{name}", self.place, value=value, allowed=", ".join(allowed))
+        if not 1 <= self.jobs <= MOST_JOBS:
+            raise InputError("background.jobs", self.place, value=self.jobs, allowed=f"1 to {MOST_JOBS:,}")
+
+    def senders(self, nodes: int, used: Int64s) -> Int64s:
+        """The nodes that others have, ascending, of a machine with so many, of which the job has ``used``."""
+        every = np.arange(nodes)
+        return every if self.nodes == ALL else np.setdiff1d(every, used)
+
+    def parts(self, nodes: Int64s) -> list[Int64s]:
+        """The nodes of each job of others, out of these. A job of one node has nobody to send to, and is none."""
+        parts = np.array_split(nodes, min(self.jobs, max(1, len(nodes))))
+        return [part for part in parts if len(part) > 1]
+
+    def senders_among(self, nodes: int, used: Int64s) -> int:
+        """How many nodes of so many send, of which the job has ``used``."""
+        return sum(len(part) for part in self.parts(self.senders(nodes, used)))
+
+    def text(self, senders: int) -> str:
+        """In a few words, for an answer about so many of them."""
+        if not senders:
+            return "no background: the job leaves others no two nodes"
+        return f"background of {senders:,} {'' if self.nodes == ALL else 'other '}nodes{self.traffic}"
+
+    @property
+    def traffic(self) -> str:
+        """What each of them sends, in words."""
+        jobs = "" if self.jobs == 1 else f" in {self.jobs:,} jobs"
+        size = format_quantity(self.size_bytes, "size")
+        return f"{jobs} at a load of {self.load:.3g}, messages of {size}, {self.pattern}"
