@@ -43,8 +43,8 @@ from simcodesign.engine.event_contract import (
 )
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.fair_links import FairLinks
-from simcodesign.engine.reference.messages import Messages, Process
-from simcodesign.engine.reference.others import Others
+from simcodesign.engine.reference.messages import Messages
+from simcodesign.engine.reference.others import Others, Process
 from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
 from simcodesign.generate.plan import MAILBOX, NONE, Plan
 
@@ -101,7 +101,7 @@ class Simulation(Messages):
         self.read_dependencies(plan)
         self.read_routes(plan)
         self.undone = len(plan)
-        self.others = Others(self, plan.background) if plan.background is not None else None
+        self.others = Others(plan, self.env, self.travel_to_the_end) if plan.background is not None else None
         if self.others is not None:
             self.env.process(self.others.send())
         self.start()
@@ -222,7 +222,7 @@ class Simulation(Messages):
         served = np.array([station.served for station in stations], dtype=np.int64)
         busy_s = np.array([station.busy_s for station in stations])
         longest = np.array([station.longest_queue for station in stations], dtype=np.int64)
-        of_others = None if self.others is None else self.others.as_array()
+        of_others = None if self.others is None else self.others.busy_s
         if self.fair_links is not None:
             nowhere = np.zeros(len(stations))
             count_flows(self.plan, self.finish_s, served, busy_s, nowhere if of_others is None else of_others)

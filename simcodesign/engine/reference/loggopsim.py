@@ -21,7 +21,7 @@ from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.engine.event_contract import Log, OnProgress, count_events
 from simcodesign.engine.introsort import introsort
 from simcodesign.engine.reference.engine import Simulation, run_simulation
-from simcodesign.engine.reference.messages import Process
+from simcodesign.engine.reference.others import Process
 from simcodesign.engine.whole_times import in_seconds, in_whole_units
 from simcodesign.generate.plan import NONE, PROCESSOR, LogGOPS, Plan
 

@@ -15,12 +15,10 @@ import simpy
 from simcodesign.engine.event_contract import link_capacities
 from simcodesign.engine.reference.environment import ContractEnvironment
 from simcodesign.engine.reference.fair_links import FairLinks, rounded
-from simcodesign.engine.reference.others import Others
+from simcodesign.engine.reference.others import Others, Process
 from simcodesign.engine.reference.packet import Packet
 from simcodesign.engine.reference.stations import RouteChooser
 from simcodesign.generate.plan import LINK, NONE, Plan
-
-Process = Generator[simpy.Event, Any, None]
 
 
 class Messages:
