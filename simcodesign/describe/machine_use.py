@@ -53,6 +53,14 @@ def _hint(machine: Machine, ranks: int, nodes: int) -> str:
     return "; ".join(hints)
 
 
+def on_first_rows(machine: Machine, ranks: int) -> bool:
+    """Whether so many ranks are on the first rows of a grid where another part of it has a smaller surface."""
+    if machine.mapping not in ("linear", "round_robin") or machine.nodes_by_ranks is not None:
+        return False
+    nodes, topology = int(machine.placement.nodes_used(float(ranks))), machine.network.topology
+    return 1 < nodes < machine.nodes and isinstance(topology, GridTopology) and bool(_grid_hint(topology, nodes))
+
+
 def _grid_hint(grid: GridTopology, nodes: int) -> list[str]:
     """That ranks are on the first rows of a grid, where another part of it has a smaller surface."""
     box = smallest_box(grid.shape, nodes)

@@ -107,6 +107,17 @@ def test_what_has_no_effect_is_said() -> None:
     assert "note: disk.per_byte has no effect in phases of seismic that replace it" in result.stderr
 
 
+def test_first_rows_of_a_mesh_are_said() -> None:
+    """4, 16 and 64 of 16 x 16 nodes: a line or rows where a square has the smaller surface; all 256 have no other part."""
+    burst = ("sweep", "burst", "mesh-256", "--over", "P=4,16,64,256")
+    assert "note: P = 4 to 64: ranks are on the first nodes of the mesh 16x16" in " ".join(
+        invoke(*burst).stderr.split()
+    )
+    for other in (("--set", "mapping=grid"), ("--tie", "nodes=P"), ("--set", "mapping=random")):
+        assert "first nodes" not in invoke(*burst, *other).stderr
+    assert "first nodes" not in invoke("sweep", "burst", "hypercube-256", "--over", "P=4,16").stderr
+
+
 def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
     invoke(*SWEEP, *RANKS, "--output", "one.csv")
     result = invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "other.csv")

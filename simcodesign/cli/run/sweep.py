@@ -26,6 +26,7 @@ from simcodesign.core.errors import Place, SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
+from simcodesign.describe.machine_use import on_first_rows
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
 from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
@@ -51,6 +52,8 @@ from simcodesign.studies.trust.measured_columns import (
 from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
 
 ALL_FAILED = 1
+#: Values of P of which it is said where their ranks are.
+MOST_LOOKED_AT = 1000
 _WITHIN = Place("--within")
 #: How the columns of what may be judged begin.
 _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
@@ -126,9 +129,26 @@ def _notes(sweep: Sweep) -> Iterator[str]:
     """What a user should know before the work begins."""
     if sweep.design.note:
         yield sweep.design.note
+    yield from _first_rows(sweep)
     paths = {axis.known.path: "" for axis in sweep.design.settings}
     for path, places in replaced_constants(sweep.workload, paths).items():
         yield f"{path} has no effect in phases of {sweep.workload.name} that replace it: {', '.join(places)}"
+
+
+def _first_rows(sweep: Sweep) -> Iterator[str]:
+    """That values of P are on the first rows of a larger mesh or torus, where the machine is the same for all."""
+    settings, machine = sweep.design.settings, sweep.source.machine
+    if any(axis.known.path.partition(".")[0] in ("nodes", "mapping", "processors_per_node") for axis in settings):
+        return
+    if any(axis.known.path.startswith("network.topology") for axis in settings):
+        return
+    every = [int(value) for axis in settings if axis.known.path == "P" for value in axis.given[:MOST_LOOKED_AT]]
+    rows = [ranks for ranks in every if 1 <= ranks <= machine.most_ranks and on_first_rows(machine, ranks)]
+    if rows:
+        which = f"P = {min(rows):,}" + (f" to {max(rows):,}" if len(rows) > 1 else "")
+        where = f"the first nodes of the {machine.network.topology.label}, row by row"
+        others = "--set mapping=grid takes compact parts of it, --tie nodes=P a network of as many nodes"
+        yield f"{which}: ranks are on {where}; {others}"
 
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:

@@ -252,8 +252,36 @@ THROUGHPUT = Case(
     measure=_throughputs,
     quick=True,
 )
+
+
+def _bisection_case() -> Case:
+    """Of regular HyperX networks with S even: S, K, T and the number of dimensions."""
+    shapes = [(4, 1, 4, 2), (8, 1, 8, 1), (4, 2, 4, 2), (6, 1, 3, 3), (8, 3, 12, 2)]
+    lines = {
+        f"hyperx-{s}-{k}-{t}-{dims}": Derived("beta", "K*S/(2*T)", {"K": k, "S": s, "T": t}) for s, k, t, dims in shapes
+    }
+
+    def relative(s: int, k: int, t: int, dims: int) -> float:
+        network = build_topology("hyperx", t * s**dims, shape=(s,) * dims, cables=(k,) * dims)
+        return network.bisection_width / (network.node_count / 2)
+
+    return Case(
+        name="congestion/few-hops/bisection",
+        claim="A regular HyperX network has K S / (2 T) of the bisection that hosts could fill.",
+        source=f"{HYPERX}, relative bisection bandwidth; a flattened butterfly with K = 1 and S = T has half: {BUTTERFLY}",
+        unit="1",
+        expected={name: line.value for name, line in lines.items()},
+        tolerance=ROUNDING,
+        reading="simulation",
+        measure=lambda: Readings(simulation={name: relative(*net) for name, net in zip(lines, shapes, strict=True)}),
+        derivation=tuple(lines.values()),
+        quick=True,
+    )
+
+
 CASES: list[Case] = [
     SIZE,
+    _bisection_case(),
     DIAMETER,
     _mean_case(),
     _load_case(
