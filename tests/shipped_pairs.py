@@ -116,16 +116,17 @@ IN_LOGGOPS = ("burst", "burst-loggp")
 
 #: Workloads that only some numbers of ranks fit.
 SQUARES = ("npb-bt", "npb-sp")
-CUBES = ("dns-matmul",)
+CUBES = ("dns-matmul", "lulesh-leapfrog")
 POWERS_OF_TWO = ("cg", "fft-binary-exchange", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
 BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
 RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "serial-fraction")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
-#: Workloads that do not take the sum of their closed forms: phases without waiting between them, and messages to and fro
-#: (tests/system/classics/test_collective_costs.py, tests/system/classics/test_ping_pong.py).
-NOT_THE_SUM = ("collective-costs", "ping-pong")
+#: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and
+#: ranks at the border of a cube, which have fewer neighbours (tests/system/classics/test_collective_costs.py,
+#: tests/system/classics/test_ping_pong.py, tests/system/test_lulesh.py).
+NOT_THE_SUM = ("collective-costs", "lulesh-leapfrog", "ping-pong")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 

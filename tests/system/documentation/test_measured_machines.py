@@ -1,0 +1,66 @@
+"""The tables of docs/measured-machines.md: measured times are those of the published tables, forecasts and simulations new runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import ROOT
+from validation.measured import hpl, lulesh
+
+LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
+ROWS = [
+    [cell.strip(" *") for cell in line.strip("|").split("|")]
+    for line in LINES
+    if line.startswith("|") and line.strip("| ")[:1].isdigit()
+]
+OF_HPL = [row for row in ROWS if "," in row[0]]
+OF_LULESH = [row for row in ROWS if "," not in row[0]]
+
+
+def seconds(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
+def half_a_digit(cell: str) -> float:
+    """By how much a number may differ from the one that is printed."""
+    decimals = len(cell.partition(".")[2])
+    return 0.51 * 10.0**-decimals
+
+
+def percent(cell: str) -> float:
+    return float(cell.removesuffix(" %")) / 100
+
+
+def test_the_page_has_all_rows() -> None:
+    assert len(OF_HPL) == 6
+    assert [row[0] for row in OF_LULESH] == ["64", "125", "216", "343"]
+
+
+@pytest.mark.parametrize("row", OF_HPL, ids=lambda row: " ".join(row[:2]))
+def test_linpack_measured_and_forecast(row: list[str]) -> None:
+    n, hot = int(seconds(row[0])), row[1] == "four hot"
+    run = next(month for month, state in hpl.RUNS.items() if state == hot)
+    assert float(hpl.measured(run, n)) == pytest.approx(seconds(row[2]), abs=half_a_digit(row[2]))
+    assert hpl._forecast_s(n, hot) == pytest.approx(seconds(row[3]), abs=half_a_digit(row[3]))
+    for value, error in ((row[3], row[4]), (row[5], row[6])):
+        assert seconds(value) / seconds(row[2]) - 1 == pytest.approx(percent(error), abs=0.006)
+
+
+@pytest.mark.thorough
+def test_linpack_simulated() -> None:
+    for row in OF_HPL[:2]:  # the others take minutes
+        simulated_s = hpl._simulated_s(int(seconds(row[0])), row[1] == "four hot")
+        assert simulated_s == pytest.approx(seconds(row[5]), abs=half_a_digit(row[5]))
+
+
+@pytest.mark.parametrize("row", OF_LULESH, ids=lambda row: row[0])
+def test_lulesh_measured_and_errors(row: list[str]) -> None:
+    assert float(lulesh._total(int(row[0]))) == pytest.approx(seconds(row[1]), abs=half_a_digit(row[1]))
+    for value, error in ((row[2], row[3]), (row[4], row[5])):
+        assert seconds(value) / seconds(row[1]) - 1 == pytest.approx(percent(error), abs=0.006)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("row", OF_LULESH[:2], ids=lambda row: row[0])
+def test_lulesh_simulated(row: list[str]) -> None:
+    assert lulesh._simulated_s(int(row[0])) == pytest.approx(seconds(row[4]), abs=half_a_digit(row[4]))
