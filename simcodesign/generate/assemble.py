@@ -13,9 +13,9 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.effects import BACKGROUND, ladder
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import walk
+from simcodesign.generate.background import BackgroundRoutes, background_routes
 from simcodesign.generate.dependencies import Dependencies, edges_of
 from simcodesign.generate.loggopsim import program_in_loggopsim
-from simcodesign.generate.messages.background import BackgroundRoutes, background_routes
 from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
