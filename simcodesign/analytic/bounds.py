@@ -22,6 +22,7 @@ from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import modelled_hops, price
 from simcodesign.analytic.messages.route_links import without_links, worst_links
 from simcodesign.core.forecast_parts import Bounds
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
@@ -46,10 +47,12 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
         return None
     node = machine.node_of(ranks)
     nodes, place = np.unique(node, return_inverse=True)
-    stations = {"memory": node} | _shared_by_ranks(machine, node)
+    stations = {"memory": _controllers(machine, node)} | {
+        name: (unit,) for name, unit in _shared_by_ranks(machine, node).items()
+    }
     injected = np.zeros(len(nodes))
     ejected = np.zeros(len(nodes)) if machine.network.interfaces.is_full_duplex else injected
-    load = _Loads(ranks, node, place, injected, ejected, {name: _Station.of(it) for name, it in stations.items()})
+    load = _Loads(ranks, node, place, injected, ejected, {name: _Station.of(*it) for name, it in stations.items()})
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
         "most loaded interface": float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
@@ -68,6 +71,15 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     return Bounds(lower, load.serial_s, needs_effect)
 
 
+def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Of every rank, the memory controller of its socket, and then the others of its node."""
+    sockets = 1 if machine.memory is None else machine.memory.controllers
+    if sockets == 1:
+        return (node,)
+    socket = machine.socket_of(len(node))
+    return tuple(node * sockets + (socket + further) % sockets for further in range(sockets))
+
+
 def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Of every rank, the disk, the accelerator, the directions of its link, and the storage that it uses, as far as the
     machine has them; all servers of the storage are one, which is busy for as long as they are together."""
@@ -84,15 +96,24 @@ def _shared_by_ranks(machine: Machine, node: NDArray[np.int64]) -> dict[str, NDA
 
 @dataclass(frozen=True)
 class _Station:
-    """Stations of one kind: that of every rank, and for how long each is busy."""
+    """Stations of one kind: that of every rank, the others that it may use (others, P), and for how long each is
+    busy."""
 
     of_rank: NDArray[np.int64]
+    others: NDArray[np.int64]
     busy_s: Floats
 
     @classmethod
-    def of(cls, unit: NDArray[np.int64]) -> _Station:
-        units, place = np.unique(unit, return_inverse=True)
-        return cls(place, np.zeros(len(units)))
+    def of(cls, *unit: NDArray[np.int64]) -> _Station:
+        units, place = np.unique(np.stack(unit), return_inverse=True)
+        own, *others = place.reshape(len(unit), -1)
+        return cls(own, np.array(others, dtype=np.int64), np.zeros(len(units)))
+
+    def serve(self, service_s: Floats, remote: FloatOrArray) -> None:
+        """Ranks are served for so long: the share ``remote`` of it at the others, evenly."""
+        np.add.at(self.busy_s, self.of_rank, service_s * (1 - remote))
+        for place in self.others:
+            np.add.at(self.busy_s, place, service_s * remote / len(self.others))
 
 
 @dataclass
@@ -141,8 +162,7 @@ class _Loads:
         self.serial_s += float(np.sum(here * occupation.serial_s - least_s)) * times
         self.serial_s += float(least_s.sum()) * times
         if occupation.station in self.stations:
-            station = self.stations[occupation.station]
-            np.add.at(station.busy_s, station.of_rank, here * occupation.service_s * times)
+            self.stations[occupation.station].serve(here * occupation.service_s * times, occupation.remote)
         return Path(least_s)
 
     def _messages(self, step: EvaluatedStep, form: ClosedForm[Any], sent: Traffic, times: float) -> Path:

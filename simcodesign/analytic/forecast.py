@@ -235,10 +235,10 @@ class _Account:
 
     @staticmethod
     def _loop_over(loop: Loop, step: EvaluatedStep, charge: Charge, time_s: FloatOrArray) -> None:
-        """Note a demand of a loop, and that a station which ranks may share serves it."""
+        """Note a demand of a loop, and that a station which ranks may share serves it, by itself."""
         varies = step.demand.variation
         loop.add(charge.component, time_s, varies)
-        if charge.station in STATIONS:
+        if charge.station in STATIONS and not np.any(charge.remote):
             factors = visit_factors(step.machine, charge.station, varies)
             loop.visits.append(Visit(charge.station, step.phase, charge.service_s, step.repetitions, factors))
 
@@ -297,6 +297,7 @@ class _Account:
             instructions=work["instructions"] if "instructions" in work else whole(0.0),
             served=counts.get("served", {}),
             hit_methods=self.hit_methods,
+            prefetched=counts["prefetched"]["memory"] if "prefetched" in counts else None,
             used=counts.get("used", {}),
             formulas=tuple(self.formulas),
             basis=tuple(self.basis),

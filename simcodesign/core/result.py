@@ -57,6 +57,7 @@ class Result(PlainResult):
     ``flops`` and ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
     ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
     how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
+    ``prefetched``: of the accesses that memory served, those whose lines were fetched ahead; None without a prefetcher.
     ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has; ``size``: of the problem, in
     the workload's own unit; ``accelerator_footprint_bytes`` and ``accelerator_capacity_bytes``: of the accelerator of a
     rank. They are None where the description does not state them.
@@ -95,6 +96,7 @@ class Result(PlainResult):
     instructions: FloatOrArray = 0.0
     served: Mapping[str, FloatOrArray] = field(default_factory=dict)
     hit_methods: Mapping[str, str] = field(default_factory=dict)
+    prefetched: FloatOrArray | None = None
     footprint_bytes: FloatOrArray | None = None
     capacity_bytes: FloatOrArray | None = None
     accelerator_footprint_bytes: FloatOrArray | None = None
@@ -187,7 +189,7 @@ class Result(PlainResult):
         """What belongs to the reading and is there: without arrays of ranks, timeline and counters, and with the most
         used stations only where there are more than ``MOST_LISTED``."""
         shown = attributes_of(self, *_ALWAYS_SHOWN, components_s="components", phases_s="phases")
-        names = ("use", "size", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
+        names = ("use", "size", "prefetched", "accelerator_footprint_bytes", "accelerator_capacity_bytes")
         shown |= {name: it for name in names if (it := getattr(self, name)) is not None}
         if self.used:
             shown["used"] = self.used

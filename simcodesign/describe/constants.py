@@ -40,6 +40,10 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "memory.latency": ("memory", "latency_s", "time"),
     "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
     "memory.outstanding": ("memory", "outstanding", "count"),
+    "memory.prefetch.streams": ("memory", "prefetch.streams", "count"),
+    "memory.prefetch.depth": ("memory", "prefetch.depth", "count"),
+    "memory.remote.latency": ("memory", "remote.latency_s", "time"),
+    "memory.remote.per_byte": ("memory", "remote.per_byte_s", "per_byte"),
     "accelerator.rate": ("accelerator", "rate_flop_per_s", "rate"),
     "accelerator.launch": ("accelerator", "launch_s", "time"),
     "accelerator.memory.latency": ("accelerator", "memory_latency_s", "time"),
@@ -79,7 +83,7 @@ HOCKNEY_KEYS = ("startup_per", "hops_hold_sender", "sends")
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
 POSITIVE |= {"accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
 #: Constants that must be 1 or more.
-AT_LEAST_ONE = {"memory.outstanding"}
+AT_LEAST_ONE = {"memory.outstanding", "memory.prefetch.streams", "memory.prefetch.depth"}
 #: What was written before a machine stated its interfaces together, and what is written now.
 FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",

@@ -118,8 +118,8 @@ class DesignPoint:
 
     @property
     def differs_by_rank(self) -> bool:
-        """``differs_by_rank`` of its workload and machine."""
-        return differs_by_rank(self.workload, self.machine)
+        """``differs_by_rank`` of its workload and machine, at its numbers of ranks."""
+        return differs_by_rank(self.workload, self.machine, self.values["P"])
 
     @cached_property
     def has_power(self) -> bool:
@@ -213,10 +213,13 @@ def is_of_machine(name: str) -> bool:
     return dimension_at(name) is not None or name.startswith(PREFIX) or name == CAPACITY
 
 
-def differs_by_rank(workload: Workload, machine: Machine) -> bool:
-    """Whether the cost of some demand may differ from rank to rank: by itself, or as that of a message whose cost
-    depends on who sends it to whom."""
+def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | None = None) -> bool:
+    """Whether the cost of some demand may differ from rank to rank: by itself, as that of a message whose cost depends
+    on who sends it to whom, or as that of accesses to caches that some share with more ranks than others. ``ranks``:
+    how many there are; None: any number."""
     if workload.differs_by_rank:
+        return True
+    if workload.accesses_memory and machine.has_shared_caches and (ranks is None or machine.caches_differ(ranks)):
         return True
     return machine.network.paths_differ and any(
         isinstance(placed.demand, Send) for placed in placed_demands(workload.program)

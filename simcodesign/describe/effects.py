@@ -141,7 +141,8 @@ SHIPPED = (
     Effect(
         "memory",
         "the sharing of memory controllers (memory)",
-        "processors of a node queue for its memory controller, a sixteenth of a demand at a time",
+        "processors of a node queue for its memory controllers and for what lies between its sockets, a sixteenth of "
+        "a demand at a time",
         acts_on=_shares_controllers,
         lower_bound="most loaded memory",
     ),
@@ -169,9 +170,10 @@ SHIPPED = (
     ),
     Effect(
         "caches",
-        "the sets and write-backs of caches, in place of stack distances (caches)",
-        "accesses go through the sets of a cache hierarchy, which also writes lines back, instead of the stack model; "
-        "for a profile or formula, those of a stream that is made from it",
+        "the sets, sharing and write-backs of caches, in place of stack distances (caches)",
+        "accesses go through the sets of a cache hierarchy, which also writes lines back, instead of the stack model, "
+        "one of each rank in turn where caches are shared; for a profile or formula, those of a stream that is made "
+        "from it",
         acts_on=_goes_through_caches,
         changes_work=True,
     ),

@@ -32,6 +32,7 @@ from simcodesign.describe.constants import (
 )
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
+from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
@@ -63,6 +64,7 @@ from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.locality.hits_by_level import SETS
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Machine:
         check_routing(self.network, self.place)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
-            check_memory(self.memory, self.place)
+            check_memory(self.memory, self.processors_per_node, self.network.sockets_per_node, self.place)
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
@@ -258,8 +260,9 @@ class Machine:
             changed["network"] = {"segments": ()}
         for path, value in values.items():
             part, name = part_and_field(path, here)
-            if getattr(self, part) is None:
-                raise InputError(f"{self.name} has no {part}, so {path} cannot be set", here)
+            inner = name.rpartition(".")[0]
+            if getattr(self, part) is None or (inner and value_of(getattr(self, part), inner) is None):
+                raise InputError(f"{self.name} has no {path.rpartition('.')[0]}, so {path} cannot be set", here)
             check_constant(path, value, here)
             changed.setdefault(part, {})[name] = value
         parts = {part: with_values(getattr(self, part), change) for part, change in changed.items()}
@@ -362,9 +365,35 @@ class Machine:
         return speeds[self.node_of(ranks) * parts + self.place_of(ranks) * parts // self.processors_per_node]
 
     @property
+    def has_shared_caches(self) -> bool:
+        """Whether some cache is that of several processors."""
+        return self.memory is not None and self.memory.has_shared_caches
+
+    def caches_of(self, ranks: int) -> NDArray[np.int64]:
+        """Number of the cache of every rank 0..ranks-1 at each level: the ranks of a node, in order, have its
+        processors; shape (levels, ranks)."""
+        assert self.memory is not None
+        return caches_of(self.memory, self.node_of(ranks) * self.processors_per_node + self.place_of(ranks))
+
+    def caches_differ(self, ranks: FloatOrArray) -> bool:
+        """Whether some of so many ranks share a cache with more of them than others do, or may find other lines in it,
+        as each stream goes through its sets by itself."""
+        if self.memory is None or not self.has_shared_caches:
+            return False
+        if self.memory.hits == SETS:
+            return True
+        every = [sharers_of(self.caches_of(int(count))) for count in np.unique(np.asarray(ranks))]
+        return any(bool(np.any(shared != shared[:, :1])) for shared in every)
+
+    @property
+    def sockets_per_node(self) -> int:
+        """Sockets of a node, as its messages or its memory controllers say; where both do, they agree."""
+        return max(self.network.sockets_per_node, 1 if self.memory is None else self.memory.controllers)
+
+    @property
     def processors_per_socket(self) -> int:
         """Processors of a node over its sockets."""
-        return self.processors_per_node // self.network.sockets_per_node
+        return self.processors_per_node // self.sockets_per_node
 
     def json_fields(self) -> str:
         """Its name: a description stands in a file of its own."""

@@ -25,7 +25,7 @@ from simcodesign.engine.demand_ends import added_by_demand_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.waits import ready_s, released_s, waited_s
-from simcodesign.generate.plan import ANY, INTERFACE, LINK, STATION_KINDS, Plan
+from simcodesign.generate.plan import ANY, CONTROLLER, INTERFACE, LINK, STATION_KINDS, Plan
 
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
@@ -77,6 +77,7 @@ def measured(
         instructions=plan.work.get("instructions", 0.0),
         served=plan.served,
         hit_methods=plan.hit_methods,
+        prefetched=plan.prefetched.get("memory"),
         effects=tuple(effects),
         seed=seed,
         events=log.events,
@@ -197,6 +198,8 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
         kind, unit = int(stations.kind[shown[place]]), int(stations.unit[shown[place]])
         if kind == INTERFACE:
             return network.interfaces.station_name(unit, point.machine.nodes)
+        if kind == CONTROLLER and point.machine.memory is not None:
+            return point.machine.memory.station_name(unit, point.machine.nodes)
         return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
 
     return StationUses(

@@ -148,7 +148,7 @@ def _with_stations(
     others: BackgroundRoutes | None,
 ) -> Plan:
     """The Plan with all stations that operations and messages visit."""
-    served, station = served_at(plan, machine, prices.node_of, effects, segment.fields.get("server"))
+    served, station = served_at(plan, machine, prices.node_of, effects, segment.fields)
     count = sum(len(unit) for _, unit in served)
     processors, rules = 0, plan.loggops
     if dependencies is not None and dependencies.processors:

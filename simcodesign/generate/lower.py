@@ -16,7 +16,7 @@ from simcodesign.generate.assemble import assembled
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import lowering
-from simcodesign.generate.demands.memory_accesses import operations_of, shares_controller
+from simcodesign.generate.demands.memory_accesses import operations_of
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -52,9 +52,12 @@ def make_plan(
     """
     design_point.require_one_point("a simulation")
     builder = _builder(design_point, frozenset(effects), seed, counters, background)
-    if counters and (design_point.workload.has_overlap or builder.queues_at_storage):
+    several = design_point.workload.has_overlap or builder.queues_at_storage or builder.links_beside
+    if counters and several:
         what = "counters are of ranks that do one thing at a time"
         allowed = "a program without start and overlap, and without the effect storage where it uses that"
+        if builder.links_beside:
+            allowed = "memory.transfers: in_turn, or a simulation without the effect memory"
         raise InputError(what, design_point.workload.place, allowed=allowed)
     with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
         _check_memory(_operations(builder, builder.evaluation.program), builder)
@@ -66,6 +69,7 @@ def make_plan(
             work=totals.work,
             served=totals.served,
             hit_methods=totals.hit_methods,
+            prefetched=totals.prefetched,
             used=totals.used,
             accounts=_accounts(builder, lowered.segment),
             powers=_powers(builder, plan, lowered),
@@ -80,7 +84,7 @@ def _builder(
 ) -> PlanBuilder:
     workload, machine = design_point.workload, design_point.machine
     phases = {name: number for number, name in enumerate(workload.phases())}
-    slices = operations_of(shares_controller(machine, effects))
+    slices = operations_of(machine, effects)
     return PlanBuilder(
         Evaluation.at_ranks(design_point),
         phases,

@@ -320,6 +320,7 @@ class Plan:
     work: Mapping[str, float] = field(default_factory=dict)  # flops and instructions of all ranks
     served: Mapping[str, float] = field(default_factory=dict)  # accesses by level of the caches, and by memory
     hit_methods: Mapping[str, str] = field(default_factory=dict)  # how those of each level were counted
+    prefetched: Mapping[str, float] = field(default_factory=dict)  # accesses to memory that were fetched ahead
     accounts: Accounts | None = None
     used: Mapping[str, float] = field(default_factory=dict)  # amounts of the machine's resources
     powers: Powers | None = None  # where the machine says what it draws

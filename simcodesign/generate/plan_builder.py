@@ -16,6 +16,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.memory import OVERLAP
 from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_ranks, with_waits
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
@@ -28,11 +29,13 @@ from simcodesign.generate.randomness.noise import Variations
 
 @dataclass
 class Totals:
-    """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, amounts
-    ``used`` of the machine's resources; and how the hits of each level were counted."""
+    """Of all ranks: ``work`` (flops, instructions), accesses ``served`` by level of the caches and by memory, those of
+    memory that were ``prefetched``, amounts ``used`` of the machine's resources; and how the hits of each level were
+    counted."""
 
     work: dict[str, float] = field(default_factory=dict)
     served: dict[str, float] = field(default_factory=dict)
+    prefetched: dict[str, float] = field(default_factory=dict)
     used: dict[str, float] = field(default_factory=dict)
     hit_methods: dict[str, str] = field(default_factory=dict)
 
@@ -75,11 +78,31 @@ class PlanBuilder:
         return "storage" in self.effects and self.design_point.workload.uses_storage
 
     @property
+    def has_controllers(self) -> bool:
+        """Whether memory demands meet at several controllers of a node."""
+        memory, shared = self.machine.memory, not self.machine.placement.has_one_each
+        return "memory" in self.effects and shared and memory is not None and memory.controllers > 1
+
+    @property
+    def links_beside(self) -> bool:
+        """Whether lines pass between the sockets of a node while others pass its controllers. Under LogGOPSim's rules
+        they cannot: an operation has its processor."""
+        memory = self.machine.memory
+        overlap = memory is not None and memory.remote is not None and memory.transfers == OVERLAP
+        return overlap and self.has_controllers and not self.prices.loggops
+
+    @property
+    def fields_of_memory(self) -> tuple[str, ...]:
+        """The field of memory operations that says which controller serves them, where there are several."""
+        return ("controller",) if self.has_controllers else ()
+
+    @property
     def extra_fields(self) -> tuple[str, ...]:
         """The fields of operations beyond those that all have."""
         names = self.prices.names + (() if self.tally is None else self.tally.names)
         names = names if self.powers is None else (*names, "power")
-        has_chains = self.design_point.workload.has_overlap or self.queues_at_storage
+        has_chains = self.design_point.workload.has_overlap or self.queues_at_storage or self.links_beside
+        names = (*names, *self.fields_of_memory)
         names = (*names, *FIELDS_OF_CHAINS) if has_chains else names
         names = (*names, "server") if self.queues_at_storage else names
         return (*names, "varies") if self.variations.marked else names

@@ -3,7 +3,8 @@ their links, the servers of the storage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +40,15 @@ Visits = tuple[int, Int64s, Int64s]
 
 
 def served_at(
-    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], server: Int32s | None
+    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], fields: Mapping[str, NDArray[Any]]
 ) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
     """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
-    or NONE, None if there is none. ``node``: (P,); ``server``: (N,) of the storage, where ranks queue there, or NONE.
+    or NONE, None if there is none. ``node``: (P,); ``fields``: (N,) ``server`` of the storage, where ranks queue there,
+    or NONE, and ``controller`` of memory operations, where a node has several.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0
-    for kind, operations, unit in _visits(plan, machine, node, effects, server):
+    for kind, operations, unit in _visits(plan, machine, node, effects, fields):
         units, place = np.unique(unit, return_inverse=True)
         if len(units):
             station = np.full(len(plan), NONE, np.int32) if station is None else station
@@ -57,7 +59,7 @@ def served_at(
 
 
 def _visits(
-    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], server: Int32s | None
+    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], fields: Mapping[str, NDArray[Any]]
 ) -> Iterator[Visits]:
     """Who is served where, by the kinds of stations in their order."""
     if "disks" in effects and machine.disk is not None:
@@ -65,14 +67,28 @@ def _visits(
         yield DISK, accesses, node[plan.rank[accesses]] // machine.disk.shared_by
     if "memory" in effects:
         moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
-        yield CONTROLLER, moves, node[plan.rank[moves]]
+        which = fields["controller"][moves] if "controller" in fields else None
+        yield CONTROLLER, moves, _controllers_of(machine, plan.rank[moves], node, which)
     if "accelerators" in effects and machine.accelerator is not None:
         yield from _at_accelerators(plan, machine.accelerator.of_ranks(node, machine.place_of(plan.ranks)), machine)
+    server = fields.get("server")
     if server is not None:
         accesses = np.flatnonzero(np.isin(plan.kind, (STORAGE_READ, STORAGE_WRITE)) & (server != NONE))
         yield STORAGE, accesses, server[accesses].astype(np.int64)
         operations = np.flatnonzero((plan.kind == METADATA) & (server != NONE))
         yield METADATA_SERVER, operations, np.zeros(len(operations), np.int64)
+
+
+def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray[Any] | None) -> Int64s:
+    """The memory controllers by which these ranks move bytes: those of their nodes that are ``which`` sockets on from
+    their own; or, from the number of sockets on, what lies between that one and the others. Numbered as ``Memory``
+    names them."""
+    if which is None or machine.memory is None:
+        return node[rank]
+    count = machine.memory.controllers
+    socket = (machine.socket_of(len(node))[rank] + which) % count
+    here: Int64s = (node[rank] + (which >= count) * machine.nodes) * count + socket
+    return here
 
 
 def _at_accelerators(plan: Plan, accelerator: Int64s, machine: Machine) -> Iterator[Visits]:

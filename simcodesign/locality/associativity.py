@@ -16,6 +16,11 @@ programs in caches of 8, 32 and 256 KiB, against exact simulation, the error of 
     binomial, mean      7.20   6.09   0.90   0.56   0.28
     binomial, worst    57     88      4.7    4.0    2.2
 
+A cache through which several equal streams go, one access of each in turn and each with lines of its own, is shared by
+them evenly: between two accesses to a line of one stream, at distance D in it, each of the k - 1 others touches D + 1
+lines, so that the distance in the cache is k (D + 1) - 1. In a fully associative cache of C lines that hits if D is
+below C / k, rounded down: each stream has that share of the cache for itself.
+
 Hence ``auto``: ``full`` for 4 or more ways (and wherever there is one set, which is what it means), ``binomial`` below.
 With 1 or 2 ways neither is to be relied on: simulate the trace.
 """
@@ -29,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.units import FloatOrArray
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.profile import StackDistanceProfile
 
@@ -75,8 +81,15 @@ def hit_fraction(profile: StackDistanceProfile, geometry: CacheGeometry, method:
     return HitFraction(levels.fractions[0], levels.methods[0])
 
 
-def level_hits(profile: StackDistanceProfile, geometries: Sequence[CacheGeometry], method: str = "auto") -> LevelHits:
+def level_hits(
+    profile: StackDistanceProfile,
+    geometries: Sequence[CacheGeometry],
+    method: str = "auto",
+    sharers: Sequence[float] = (),
+) -> LevelHits:
     """Hits of each level, nearest first, and accesses that reach memory; level n + 1 sees what level n misses.
+
+    ``sharers``: of every level, how many equal streams share it (``shared_distance``); without them, one.
 
     By the inclusion of LRU stacks, the levels up to n together hit what level n alone would hit; where the binomial
     correction gives a farther level the smaller chance for some distance, it hits nothing of that distance. So no
@@ -84,10 +97,11 @@ def level_hits(profile: StackDistanceProfile, geometries: Sequence[CacheGeometry
     """
     reached = np.zeros(len(profile.distance))  # probability of each distance to hit one of the levels so far
     hits, methods = [], []
-    for geometry in geometries:
+    for place, geometry in enumerate(geometries):
         used = method_for(geometry, method)
         _check_lines(profile, geometry)
-        farther = np.maximum(reached, hit_probability(profile.distance, geometry, used))
+        distance = shared_distance(profile.distance, sharers[place]) if sharers else profile.distance
+        farther = np.maximum(reached, hit_probability(distance, geometry, used))
         hits.append(float(profile.count @ (farther - reached)))
         methods.append(used)
         reached = farther
@@ -107,6 +121,12 @@ def _check_lines(profile: StackDistanceProfile, geometry: CacheGeometry) -> None
     if profile.line_bytes != geometry.line_bytes:
         what = f"a profile in keys of {profile.line_bytes} bytes cannot tell the hits of lines of another size"
         raise InputError(what, value=geometry.line_bytes, allowed=f"line_bytes={profile.line_bytes} in both")
+
+
+def shared_distance(distance: ArrayLike, sharers: FloatOrArray) -> NDArray[np.float64]:
+    """The stack distance in a cache of one of ``sharers`` equal streams that is 0 or more in the stream itself, where
+    the streams come one access of each in turn. Exact for whole distances: see the head of this module."""
+    return np.asarray(sharers * (np.asarray(distance, dtype=np.float64) + 1) - 1)
 
 
 def hit_probability(distance: ArrayLike, geometry: CacheGeometry, method: str = "auto") -> NDArray[np.float64]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.locality.associativity import hit_probability, level_hits, method_for
+from simcodesign.locality.associativity import hit_probability, level_hits, method_for, shared_distance
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.traces.trace import Trace
@@ -27,13 +28,16 @@ class Served(NamedTuple):
 
     ``written_back``: lines per access that every level writes back to the next, and the last to memory; empty where
     nothing is known of stores, or is said of them. ``loads``: the share of all accesses that bring something to the
-    core, modifies among them; 1 where that is not known."""
+    core, modifies among them; 1 where that is not known. ``prefetched``: the share of all accesses that memory serves
+    and whose lines a prefetcher fetches ahead (``streams.sequential``); 0 without one, and where nothing is known of
+    the order of addresses."""
 
     shares: tuple[FloatOrArray, ...]
     traffic_bytes: FloatOrArray
     methods: tuple[str, ...]
     written_back: tuple[FloatOrArray, ...] = ()
     loads: FloatOrArray = 1.0
+    prefetched: FloatOrArray = 0.0
 
     @property
     def lines_between(self) -> tuple[FloatOrArray, ...]:
@@ -49,15 +53,17 @@ def served_by_profile(
     levels: Sequence[CacheGeometry],
     method: str,
     intervals: StackDistanceProfile | None = None,
+    sharers: Sequence[float] = (),
 ) -> Served:
     """By the stack model (``associativity``): a miss moves one line. ``intervals``: the largest distances of dirty
     intervals (``stack.writebacks``), of which a cache writes back those that it misses; None: nothing is written back.
+    ``sharers``: how many equal streams share each level; without them, one.
     """
-    hits = level_hits(profile, levels, method)
+    hits = level_hits(profile, levels, method, sharers)
     served = Served(hits.fractions, hits.fractions[-1] * profile.line_bytes, hits.methods)
     if intervals is None or not levels:
         return served
-    kept = np.cumsum(level_hits(intervals, levels, method).hits)
+    kept = np.cumsum(level_hits(intervals, levels, method, sharers).hits)
     written_back = tuple(((intervals.accesses - kept) / profile.accesses).tolist())
     traffic_bytes = served.traffic_bytes + written_back[-1] * profile.line_bytes
     return served._replace(traffic_bytes=traffic_bytes, written_back=written_back)
@@ -68,17 +74,21 @@ def served_by_distances(
     moved_bytes: int,
     levels: Sequence[CacheGeometry],
     method: str,
+    sharers: Sequence[FloatOrArray] = (),
 ) -> Served:
     """By the stack model, for pairs of a share of the accesses and its stack distance: numbers or arrays.
 
-    The rest of 1 is served by memory. A miss moves ``moved_bytes``.
+    The rest of 1 is served by memory. A miss moves ``moved_bytes``. ``sharers``: how many equal streams share each
+    level, numbers or arrays; without them, one.
     """
     shares: list[FloatOrArray] = []
     before: list[FloatOrArray] = [0.0] * len(distances)  # probability of each distance to hit one of the levels so far
-    for level in levels:
+    for number, level in enumerate(levels):
         hit: FloatOrArray = 0.0
         for place, (share, distance) in enumerate(distances):
-            farther = np.maximum(before[place], hit_probability(np.floor(distance), level, method))
+            own = np.floor(distance)
+            there = shared_distance(own, sharers[number]) if sharers else own
+            farther = np.maximum(before[place], hit_probability(there, level, method))
             hit = hit + share * (farther - before[place])
             before[place] = farther
         shares.append(hit)
@@ -113,3 +123,39 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
     stores = after.levels[0].accesses_by_kind.stores - before.levels[0].accesses_by_kind.stores
     traffic_bytes, methods = lines * levels[0].line_bytes / accesses, (SETS,) * len(levels)
     return Served(shares, traffic_bytes, methods, written_back, 1 - stores / accesses)
+
+
+class Stream(NamedTuple):
+    """A trace, and the addresses that it stays within: the first, and the one after the last. ``warmup`` goes before it
+    and counts for nothing."""
+
+    trace: Trace
+    span: tuple[int, int]
+    warmup: Trace | None = None
+
+
+def served_together(
+    streams: Sequence[Stream], levels: Sequence[CacheGeometry], caches: NDArray[np.int64], prefetched: int
+) -> list[Served]:
+    """The same of several streams that go through the caches one access of each in turn (``hierarchy.shared``), where
+    some share them: ``caches`` (levels, streams) numbers the cache of each at each level. ``prefetched``: streams of
+    lines that the prefetcher of each processor recognises; 0 without one."""
+    from simcodesign.locality.hierarchy.shared import SharedHierarchy
+
+    hierarchy = SharedHierarchy(levels, caches, prefetched, [stream.span for stream in streams])
+    warmups = [stream.warmup for stream in streams if stream.warmup is not None]
+    if warmups:
+        hierarchy.run(warmups)
+    before = hierarchy.counts()
+    hierarchy.run([stream.trace for stream in streams])
+    served = []
+    for after, earlier in zip(hierarchy.counts(), before, strict=True):
+        count = after.since(earlier)
+        passed = np.append(count.accesses, count.misses) / count.accesses
+        shares = (*(passed[:-1] - passed[1:]).tolist(), float(passed[-1]))
+        lines, methods = int(count.misses[-1]) + count.back, (SETS,) * len(levels)
+        traffic_bytes = lines * levels[0].line_bytes / count.accesses
+        written = tuple((count.written / count.accesses).tolist())
+        fetched = count.prefetched / count.accesses
+        served.append(Served(shares, traffic_bytes, methods, written, 1 - count.stores / count.accesses, fetched))
+    return served

@@ -54,6 +54,8 @@ SLOW = {
     "simcodesign.describe.goal.scanner",
     "simcodesign.locality.hierarchy.engine",
     "simcodesign.locality.hierarchy.counts",
+    "simcodesign.locality.hierarchy.prefetch",
+    "simcodesign.locality.hierarchy.shared",
     "simcodesign.locality.hierarchy.simulate",
     "simcodesign.locality.profile_files",
     "simcodesign.locality.stack.engine",

@@ -31,7 +31,7 @@ D = TypeVar("D", bound=Demand)
 @dataclass(frozen=True)
 class Count:
     """``each`` rank has so many of ``name``: of ``work`` (flops, instructions), ``disk`` (bytes), ``served`` (accesses
-    by cache level), ``used`` (amounts of resources)."""
+    by cache level), ``prefetched`` (those of ``memory`` that were fetched ahead), ``used`` (amounts of resources)."""
 
     group: str
     name: str
@@ -55,7 +55,8 @@ class Charge:
     """What one execution of a demand takes. ``time_s`` of each rank that does it, booked under ``component``, but for
     ``computation_s`` of it, which is booked as computation.
 
-    ``station``: a station that ranks may share and that is busy for ``service_s`` of it. ``messages`` and
+    ``station``: a station that ranks may share and that is busy for ``service_s`` of it, but for the share ``remote``,
+    for which the others of its kind in the node are. ``messages`` and
     ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
     ``draws``: only where the machine says what it draws.
     """
@@ -70,17 +71,19 @@ class Charge:
     hit_methods: Mapping[str, str] | None = None
     draws: tuple[Draw, ...] = ()
     computation_s: FloatOrArray = 0.0
+    remote: FloatOrArray = 0.0
 
 
 @dataclass(frozen=True)
 class Occupation:
     """Bounds of the time of each rank, one execution: ``least_s`` at the least; ``serial_s`` when nothing overlaps.
-    ``station`` is busy for ``service_s`` of it, whoever comes to it first."""
+    ``station`` is busy for ``service_s`` of it, whoever comes to it first; ``remote`` as of a ``Charge``."""
 
     least_s: FloatOrArray
     serial_s: FloatOrArray
     station: str = ""
     service_s: FloatOrArray = 0.0
+    remote: FloatOrArray = 0.0
 
 
 class ClosedForm(Generic[D]):
@@ -120,7 +123,7 @@ class ClosedForm(Generic[D]):
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
         """Bounds of its time, for every rank of one design point; not for kinds that have ``traffic``."""
         charge = self.charge(demand, step)
-        return Occupation(charge.time_s, charge.time_s, charge.station, charge.service_s)
+        return Occupation(charge.time_s, charge.time_s, charge.station, charge.service_s, charge.remote)
 
     def traffic(self, demand: D, step: EvaluatedStep) -> Traffic | None:
         """Its messages, who to whom; None for what a rank does by itself."""

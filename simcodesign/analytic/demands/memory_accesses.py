@@ -11,7 +11,11 @@ Williams, Waterman, Patterson, CACM 52(4), 2009, at every level), or their sum w
 Execution-Cache-Memory model: Stengel, Treibig, Hager, Wellein, ICS 2015, T_nOL + T_L1L2 + T_L2L3 + T_L3Mem).
 
 A demand that states no BF has 1 / (accesses under way at once) of the machine: the latencies of these pass together
-(Little's law: accesses per second = accesses under way / latency).
+(Little's law: accesses per second = accesses under way / latency). So do those of the lines that a prefetcher has under
+way: of what it fetches ahead, a line comes every latency / depth, or every BF latency where that is less.
+
+Where a node has a controller for each socket, the share r of its lines that are at others waits for their latency, and
+passes what lies between sockets as one transfer more, r times its bytes.
 """
 
 from __future__ import annotations
@@ -25,22 +29,39 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.co_runners import co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.served_accesses import MOST_ACCESSES, ServedAccesses, memory_of, served_accesses
+from simcodesign.describe.demands.served_accesses import (
+    ServedAccesses,
+    memory_of,
+    remote_share,
+    served_accesses,
+)
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.locality.profile import StackDistanceProfile
+from simcodesign.locality.served_kernels import MOST_ACCESSES
 from simcodesign.locality.stack.distances import stack_profile
 
 #: A kernel's stack distances are counted in elements.
 ELEMENT_BYTES = 8
 
 
-def stall_s(accesses: ServedAccesses, blocking: FloatOrArray, memory: Memory) -> FloatOrArray:
-    """Seconds for which a processor stands still."""
-    latency_s = sum(share * each_s for share, each_s in zip(accesses.served.shares, memory.latencies_s, strict=True))
-    return blocking * accesses.accesses * latency_s
+def stall_s(
+    accesses: ServedAccesses, blocking: FloatOrArray, memory: Memory, remote: FloatOrArray = 0.0
+) -> FloatOrArray:
+    """Seconds for which a processor stands still; ``remote``: the share of its lines that are at other controllers."""
+    *shares, from_memory = accesses.served.shares
+    *latencies_s, memory_s = memory.latencies_s
+    if memory.remote is not None and memory.remote.latency_s is not None:
+        memory_s = memory_s + remote * (memory.remote.latency_s - memory_s)
+    waiting_s = sum((share * each_s for share, each_s in zip(shares, latencies_s, strict=True)), start=0.0)
+    if memory.prefetch is None:
+        return blocking * accesses.accesses * (waiting_s + from_memory * memory_s)
+    ahead = accesses.served.prefetched
+    waiting_s = blocking * (waiting_s + (from_memory - ahead) * memory_s)
+    return accesses.accesses * (waiting_s + ahead * memory_s * np.minimum(blocking, 1.0 / memory.prefetch.depth))
 
 
 def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
@@ -48,22 +69,27 @@ def transfer_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
     return accesses.accesses * accesses.served.traffic_bytes * memory.per_byte_s
 
 
-def transfers_s(accesses: ServedAccesses, memory: Memory) -> list[FloatOrArray]:
-    """Seconds of every transfer between two neighbours of the hierarchy that takes time, memory's last."""
+def transfers_s(accesses: ServedAccesses, memory: Memory, remote: FloatOrArray = 0.0) -> list[FloatOrArray]:
+    """Seconds of every transfer between two neighbours of the hierarchy that takes time, memory's and then that between
+    sockets last."""
     served = accesses.served
     per_access = [served.loads * accesses.access_bytes, *(memory.line_bytes * lines for lines in served.lines_between)]
     caches = zip(per_access, memory.caches, strict=False)  # without caches, nothing is known of the core
     between = [accesses.accesses * size * one.per_byte_s for size, one in caches if one.per_byte_s is not None]
-    return [*between, transfer_s(accesses, memory)]
+    every_s = [*between, transfer_s(accesses, memory)]
+    if memory.remote is None or memory.remote.per_byte_s is None:
+        return every_s
+    return [*every_s, accesses.accesses * served.traffic_bytes * remote * memory.remote.per_byte_s]
 
 
 def accesses_s(demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
     """Seconds that they take a rank that has the memory for itself."""
     stated = demand.blocking
     blocking = 1.0 / memory.outstanding if stated is None else value(stated, "blocking")
-    every_s = transfers_s(accesses, memory)
+    remote = remote_share(demand, memory, value)
+    every_s = transfers_s(accesses, memory, remote)
     moving_s = sum(every_s) if memory.transfers == IN_TURN else functools.reduce(np.maximum, every_s)
-    time_s: FloatOrArray = np.maximum(stall_s(accesses, blocking, memory), moving_s)
+    time_s: FloatOrArray = np.maximum(stall_s(accesses, blocking, memory, remote), moving_s)
     return time_s
 
 
@@ -72,15 +98,20 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
 
     def charge(self, demand: MemoryAccesses, step: EvaluatedStep) -> Charge:
         memory = memory_of(demand, step.machine)
-        accesses = served_accesses(demand, memory, step.amount)
+        accesses = served_accesses(demand, memory, step.amount, co_runners(step))
         served, service_s = accesses.served, transfer_s(accesses, memory)
         time_s = accesses_s(demand, accesses, memory, step.amount)
         levels = zip(memory.level_names, served.shares, strict=True)
         counts = tuple(Count("served", level, accesses.accesses * share) for level, share in levels)
+        if memory.prefetch is not None:
+            counts = (*counts, Count("prefetched", "memory", accesses.accesses * served.prefetched))
         methods = dict(zip(memory.level_names, served.methods, strict=False))  # memory itself has none
         hit_methods = {level: method for level, method in methods.items() if method}
         draws = part_draws(step, "memory", time_s)
-        return Charge("memory", time_s, counts, "memory", service_s, hit_methods=hit_methods, draws=draws)
+        remote = remote_share(demand, memory, step.amount)
+        return Charge(
+            "memory", time_s, counts, "memory", service_s, hit_methods=hit_methods, draws=draws, remote=remote
+        )
 
     def requirements(self, demand: MemoryAccesses, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         times = step.amount(demand.times, "times")

@@ -26,6 +26,7 @@ from simcodesign.analytic.messages.route_links import worst_links
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
@@ -188,27 +189,38 @@ class _Served:
         self.entry = _named(recording, "memory")
         self._phase = recording.phase[self.entry]
         self.methods: dict[str, str] = {}
+        self._rank = recording.rank[self.entry]
         distinct, self._number = np.unique(recording.op[self.entry], return_inverse=True)
-        each_s, self._levels = np.zeros(len(distinct)), list[dict[str, float]]()
+        self._levels = list[dict[tuple[str, str], FloatOrArray]]()
+        self.time_s = np.zeros(len(self.entry))
         for place, op in enumerate(distinct.tolist()):
-            demand = recording.operations[op][2]
-            memory = memory_of(demand, machine)
-            found = served_accesses(demand, memory, step.amount)
-            each_s[place] = float(accesses_s(demand, found, memory, step.amount))
+            demand, mine = recording.operations[op][2], self._number == place
+            memory, ranks = memory_of(demand, machine), self._rank[mine]
+            present = np.isin(np.arange(recording.ranks), ranks)
+            found = served_accesses(demand, memory, step.amount, co_runners_among(machine, present))
+            self.time_s[mine] = _of_ranks(accesses_s(demand, found, memory, step.amount), ranks)
             shares = zip(memory.level_names, found.served.shares, strict=True)
-            self._levels.append({level: float(found.accesses * share) for level, share in shares})
+            levels = {("served", level): found.accesses * share for level, share in shares}
+            if memory.prefetch is not None:
+                levels["prefetched", "memory"] = found.accesses * found.served.prefetched
+            self._levels.append(levels)
             methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
             self.methods |= {level: method for level, method in methods if method}
-        self.time_s = each_s[self._number]
 
     def counts(self, phase: int, ranks: int) -> tuple[Count, ...]:
         """Accesses by level in a phase, each rank's in the mean."""
-        totals: dict[str, float] = {}
-        often = np.bincount(self._number[self._phase == phase], minlength=len(self._levels))
-        for times, levels in zip(often.tolist(), self._levels, strict=True):
-            for level, accesses in levels.items() if times else ():
-                totals[level] = totals.get(level, 0.0) + times * accesses / ranks
-        return tuple(Count("served", level, each) for level, each in totals.items())
+        totals: dict[tuple[str, str], float] = {}
+        for place, levels in enumerate(self._levels):
+            doing = self._rank[(self._phase == phase) & (self._number == place)]
+            for level, accesses in levels.items() if len(doing) else ():
+                each = float(accesses) if np.ndim(accesses) == 0 else float(np.mean(_of_ranks(accesses, doing)))
+                totals[level] = totals.get(level, 0.0) + len(doing) * each / ranks
+        return tuple(Count(*name, each) for name, each in totals.items())
+
+
+def _of_ranks(each: FloatOrArray, ranks: NDArray[np.int32]) -> FloatOrArray:
+    """Of these ranks, what all have or each has by itself."""
+    return each if np.ndim(each) == 0 else np.asarray(each)[ranks]
 
 
 @dataclass(frozen=True)

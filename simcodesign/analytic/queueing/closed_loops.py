@@ -100,6 +100,8 @@ def sharing_ranks(machine: Machine, ranks: FloatOrArray, station: str) -> NDArra
     most = machine.placement.most_on_nodes(ranks, nodes)
     if station == "accelerator" and machine.accelerator is not None:
         return np.ceil(most / machine.accelerator.count)
+    if station == "memory" and machine.memory is not None and machine.memory.controllers > 1:
+        return np.minimum(most, float(machine.processors_per_socket))
     return most
 
 

@@ -23,7 +23,8 @@ class MemoryAccesses(Demand):
     ``element_bytes``; or ``hits``, the measured share that each of ``CACHE_ROLES`` serves, whatever its size (the rest
     always goes to memory). ``accesses``: how many in all; None for those
     of the kernel or profile. ``blocking`` (BF_mem of hardware-counter models) is the part of the access times for which
-    the processor stands still: None for one part in ``Memory.outstanding``.
+    the processor stands still: None for one part in ``Memory.outstanding``. ``remote``: the share of the accesses to
+    memory that go to other controllers of the node than the processor's own; None for that of the machine's policy.
     """
 
     kernel: str = ""
@@ -35,6 +36,7 @@ class MemoryAccesses(Demand):
     accesses: Expression | None = None
     times: Expression = ONE
     blocking: Expression | None = None
+    remote: Expression | None = None
     varies: Distribution | None = None
     works_on = "memory"
 
@@ -43,4 +45,4 @@ class MemoryAccesses(Demand):
         for pair in self.distances:
             yield from pair
         yield from (share for _, share in self.hits)
-        yield from (part for part in (self.accesses, self.times, self.blocking) if part is not None)
+        yield from (part for part in (self.accesses, self.times, self.blocking, self.remote) if part is not None)

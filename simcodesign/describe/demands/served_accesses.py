@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simcodesign.core.errors import CapacityError, InputError
+from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.co_runners import CoRunners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.machine import Machine
@@ -23,17 +24,24 @@ from simcodesign.locality.hits_by_level import (
     SETS,
     SYNTHETIC,
     Served,
+    Stream,
     served_by_distances,
     served_by_profile,
     served_in_sets,
+    served_together,
 )
 from simcodesign.locality.profile import StackDistanceProfile
-from simcodesign.locality.stack.distances import stack_profile
+from simcodesign.locality.served_kernels import (
+    Numbers,
+    Outcomes,
+    Sizes,
+    kernel_by_distances,
+    kernel_in_sets,
+    kernels_in_sets,
+)
 from simcodesign.locality.streams.from_profile import warm_stream
 from simcodesign.locality.traces.trace import ArrayTrace
 
-#: Accesses of a kernel that are looked at, a second or two of work.
-MOST_ACCESSES = 100_000_000
 #: Accesses of the stream that is made of a profile, to be sent through the sets of caches.
 SAMPLED = 1_000_000
 #: Distances of so many times the lines of the largest cache miss in any of its sets.
@@ -44,6 +52,8 @@ FARTHEST = 2.0**60
 WORD_BYTES = 8
 #: Relative: shares of 1 in all may add up to a little more.
 ROUNDING = 1e-9
+#: Of several ranks, the values that each has.
+Points = tuple[tuple[float, ...], ...]
 
 
 def memory_of(demand: MemoryAccesses, machine: Machine) -> Memory:
@@ -52,6 +62,18 @@ def memory_of(demand: MemoryAccesses, machine: Machine) -> Memory:
         what = f"a memory demand needs a memory, which {machine.name} has not"
         raise InputError(what, demand.place, allowed="memory (and caches) in the machine file")
     return machine.memory
+
+
+def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:
+    """The share of its lines that are at other controllers than the processor's own. InputError for one above 1."""
+    if memory.controllers == 1:
+        return 0.0
+    if demand.remote is None:
+        return memory.remote_share
+    share = value(demand.remote, "remote")
+    if np.any(np.asarray(share) > 1):
+        raise InputError("the share of remote accesses", demand.place, value=float(np.max(share)), allowed="0 to 1")
+    return share
 
 
 @dataclass(frozen=True)
@@ -64,15 +86,20 @@ class ServedAccesses:
 
 
 def served_accesses(
-    demand: MemoryAccesses, memory: Memory, value: Evaluate, method: str | None = None, seed: int = 0
+    demand: MemoryAccesses,
+    memory: Memory,
+    value: Evaluate,
+    runners: CoRunners | None = None,
+    method: str | None = None,
+    seed: int = 0,
 ) -> ServedAccesses:
     """How the machine's caches serve the demand, by ``method`` (None: that of the machine).
 
-    ``value`` evaluates an expression and names it in errors. ``seed`` is that of the sampled stream where one is made.
-    Raises InputError for sizes that the kernel cannot have and shares that are none, CapacityError for a kernel too
-    long to be looked at.
+    ``value`` evaluates an expression and names it in errors. ``runners``: with whom ranks share caches; None: with
+    nobody. ``seed`` is that of the sampled stream where one is made. Raises InputError for sizes that the kernel cannot
+    have and shares that are none, CapacityError for a kernel too long to be looked at.
     """
-    lookup = _Lookup(demand, memory, memory.hits if method is None else method, seed)
+    lookup = _Lookup(demand, memory, memory.hits if method is None else method, seed, runners)
     if demand.hits:
         accesses, served = lookup.counted(value)
     else:
@@ -88,6 +115,17 @@ class _Lookup:
     memory: Memory
     method: str
     seed: int
+    runners: CoRunners | None
+
+    @property
+    def sharers(self) -> tuple[FloatOrArray, ...]:
+        """How many ranks share each cache; empty where none is shared."""
+        return () if self.runners is None else self.runners.sharers
+
+    @property
+    def streams(self) -> FloatOrArray:
+        """Streams that the prefetcher recognises; 0 without one."""
+        return 0.0 if self.memory.prefetch is None else np.floor(self.memory.prefetch.streams)
 
     def levels(self, key_bytes: int) -> tuple[CacheGeometry, ...]:
         """The caches with lines of one key of a profile: distances say nothing about what else lies in a line."""
@@ -110,15 +148,65 @@ class _Lookup:
         words = {name: size for name, size in self.demand.sizes if isinstance(size, str)}
         numbers = {name: value(size, name) for name, size in self.demand.sizes if not isinstance(size, str)}
         levels, writebacks = self.levels(self.memory.line_bytes), self.memory.writebacks
+        name, line_bytes, count = self.demand.kernel, self.memory.line_bytes, len(numbers)
 
-        def one(*sizes: float) -> tuple[float, Served]:
-            key = tuple(sorted({**words, **dict(zip(numbers, sizes, strict=True))}.items()))
-            try:
-                return _of_kernel(self.demand.kernel, key, self.memory.line_bytes, levels, self.method, writebacks)
-            except InputError as error:
-                raise type(error)(str(error), self.demand.place) from None
+        def key_of(sizes: tuple[float, ...]) -> Sizes:
+            every: dict[str, float | str] = {**words, **dict(zip(numbers, sizes, strict=True))}
+            return tuple(sorted(every.items()))
 
-        return _everywhere([*numbers.values()], one)
+        def together(points: Points, caches: Numbers, streams: int) -> Outcomes:
+            return kernels_in_sets(name, tuple(map(key_of, points)), levels, caches, streams)
+
+        def one(*given: float) -> tuple[float, Served]:
+            sizes, streams, sharers = key_of(given[:count]), int(given[count]), given[count + 1 :]
+            if self.method != SETS or not levels:
+                model = "auto" if self.method == SETS else self.method
+                return kernel_by_distances(name, sizes, line_bytes, levels, model, writebacks, sharers, streams)
+            if streams:
+                return together((given[:count],), ((0,),) * len(levels), streams)[0]
+            return kernel_in_sets(name, sizes, levels)
+
+        try:
+            if self._meet_in_sets:
+                return self._by_caches([*numbers.values()], self.streams, together)
+            return _everywhere([*numbers.values(), self.streams, *self.sharers], one)
+        except InputError as error:
+            raise type(error)(str(error), self.demand.place) from None
+
+    @property
+    def _meet_in_sets(self) -> bool:
+        """Whether the streams of ranks go through the sets of caches that they share."""
+        return self.method == SETS and self.runners is not None and self.runners.caches is not None
+
+    def _by_caches(
+        self, values: list[FloatOrArray], streams: FloatOrArray, together: Callable[[Points, Numbers, int], Outcomes]
+    ) -> tuple[FloatOrArray, Served]:
+        """What ``together`` gives for ranks that share caches, with the values that each of them has."""
+        assert self.runners is not None
+        caches, present = self.runners.caches, self.runners.present
+        assert caches is not None
+        assert present is not None
+        here, *every = np.broadcast_arrays(present, streams, *values)
+        rows, methods = np.zeros((len(caches) + 5, *here.shape)), (SETS,) * len(caches)
+        found: dict[tuple[Points, Numbers, int], Outcomes] = {}
+        # Whoever shares any cache shares the last one.
+        order = np.argsort(caches[-1], kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(caches[-1][order])) + 1)
+        for index in np.ndindex(here.shape[:-1]):
+            for group in groups:
+                ranks = group[here[index][group]]
+                if not len(ranks):
+                    continue
+                points = tuple(tuple(float(value[index][rank]) for value in every[1:]) for rank in ranks.tolist())
+                own = tuple(tuple(np.unique(level[ranks], return_inverse=True)[1].tolist()) for level in caches)
+                key = points, own, int(every[0][index][ranks[0]])
+                if key not in found:
+                    found[key] = together(*key)
+                each = np.array([_row(*outcome) for outcome in found[key]]).T
+                if len(each) > len(rows):  # lines that go back are known
+                    rows = np.zeros((len(each), *here.shape))
+                rows[(slice(None), *index, ranks)], methods = each, found[key][0][1].methods
+        return _of_rows(rows, methods)
 
     def counted(self, value: Evaluate) -> tuple[FloatOrArray, Served]:
         """Shares as they were counted: a level that the machine lacks leaves its hits to the next one outward."""
@@ -145,12 +233,21 @@ class _Lookup:
         key_bytes = self.demand.element_bytes
         if self.method != SETS:
             levels, moved_bytes = self.levels(key_bytes), self.memory.line_bytes
-            return accesses, served_by_distances(pairs, moved_bytes, levels, self.method)
+            return accesses, served_by_distances(pairs, moved_bytes, levels, self.method, self.sharers)
+
+        def profile_at(numbers: tuple[float, ...]) -> StackDistanceProfile:
+            return _profile_of(numbers[::2], numbers[1::2], key_bytes)
 
         def one(*numbers: float) -> tuple[float, Served]:
-            return 0.0, self._of_profile(_profile_of(numbers[::2], numbers[1::2], key_bytes))
+            return 0.0, self._of_profile(profile_at(numbers))
 
-        return accesses, _everywhere([number for pair in pairs for number in pair], one)[1]
+        def together(points: Points, caches: Numbers, streams: int) -> Outcomes:
+            return self._of_profiles([profile_at(point) for point in points], caches)
+
+        numbers = [number for pair in pairs for number in pair]
+        if self._meet_in_sets:
+            return accesses, self._by_caches(numbers, 0.0, together)[1]
+        return accesses, _everywhere(numbers, one)[1]
 
     def _check_shares(self, shares: Sequence[FloatOrArray]) -> None:
         total = sum(shares, start=np.zeros(()))
@@ -167,56 +264,40 @@ class _Lookup:
             raise InputError(what, self.demand.place, allowed="one measured with lines of the same size")
         levels = self.levels(profile.line_bytes)
         if self.method != SETS or not levels:
-            served = served_by_profile(profile, levels, "auto" if self.method == SETS else self.method)
-            traffic_bytes = served.traffic_bytes / profile.line_bytes * self.memory.line_bytes
-            return served._replace(traffic_bytes=traffic_bytes)
+            model = "auto" if self.method == SETS else self.method
+
+            def one(*sharers: float) -> tuple[float, Served]:
+                served = served_by_profile(profile, levels, model, sharers=sharers)
+                traffic_bytes = served.traffic_bytes / profile.line_bytes * self.memory.line_bytes
+                return 0.0, served._replace(traffic_bytes=traffic_bytes)
+
+            return _everywhere([*self.sharers], one)[1]
+        if self._meet_in_sets:
+            return self._by_caches([], 0.0, lambda points, own, _: self._of_profiles([profile] * len(points), own))[1]
+        stream = self._stream_of(profile, levels)
+        return self._synthetic(served_in_sets(stream.trace, levels, stream.warmup), profile.line_bytes)
+
+    def _of_profiles(self, profiles: Sequence[StackDistanceProfile], caches: Numbers) -> Outcomes:
+        """Profiles of ranks that share caches: of one profile each has the same stream, in a memory of its own."""
+        line_bytes = profiles[0].line_bytes
+        levels, streams = self.levels(line_bytes), dict[int, Stream]()
+        for profile in profiles:
+            if id(profile) not in streams:
+                streams[id(profile)] = self._stream_of(profile, levels)
+        every = served_together([streams[id(profile)] for profile in profiles], levels, np.array(caches), 0)
+        return tuple((0.0, self._synthetic(served, line_bytes)) for served in every)
+
+    def _stream_of(self, profile: StackDistanceProfile, levels: Sequence[CacheGeometry]) -> Stream:
+        """A stream with this profile: its addresses say nothing of which lines lie side by side."""
         stream = warm_stream(_near(profile, FAR * max(level.lines for level in levels)), SAMPLED, self.seed)
+        end = int(max(part.max(initial=0) for part in stream)) + profile.line_bytes
         warmup = ArrayTrace(stream.warmup) if len(stream.warmup) else None
-        in_sets = served_in_sets(ArrayTrace(stream.address), levels, warmup)
-        # Also where keys are elements, a miss moves the line that holds it.
-        traffic_bytes = in_sets.traffic_bytes / profile.line_bytes * self.memory.line_bytes
-        return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * len(levels))
+        return Stream(ArrayTrace(stream.address), (0, end), warmup)
 
-
-@lru_cache(maxsize=256)
-def _of_kernel(
-    name: str,
-    sizes: tuple[tuple[str, float | str], ...],
-    line_bytes: int,
-    levels: tuple[CacheGeometry, ...],
-    method: str,
-    writebacks: bool,
-) -> tuple[float, Served]:
-    """Accesses of a kernel, and where they are served, from its own stream."""
-    from simcodesign.locality.streams.kernels import kernel_trace
-
-    trace = kernel_trace(name, **dict(sizes))
-    if trace.accesses > MOST_ACCESSES:
-        what = f"the stream of {trace.name} has {trace.accesses:.3g} accesses, too many to look at each"
-        allowed = f"up to {MOST_ACCESSES:.3g}; or stack_distance, with a formula that holds for smaller sizes"
-        raise CapacityError(what, allowed=allowed)
-    if method == SETS and levels:
-        return float(trace.accesses), served_in_sets(trace, levels)
-    profile, intervals, loads = _profiles_of_kernel(name, sizes, line_bytes, writebacks)
-    served = served_by_profile(profile, levels, "auto" if method == SETS else method, intervals)
-    return float(trace.accesses), served._replace(loads=loads)
-
-
-@lru_cache(maxsize=64)
-def _profiles_of_kernel(
-    name: str, sizes: tuple[tuple[str, float | str], ...], line_bytes: int, writebacks: bool
-) -> tuple[StackDistanceProfile, StackDistanceProfile | None, float]:
-    """The stack distances of a kernel, which are the same for all caches, those of its dirty intervals if
-    ``writebacks``, and the share of loads."""
-    from simcodesign.locality.streams.kernels import kernel_trace
-
-    trace = kernel_trace(name, **dict(sizes))
-    loads = 1 - trace.stores / trace.accesses
-    if not writebacks:
-        return stack_profile(trace, line_bytes), None, loads
-    from simcodesign.locality.stack.writebacks import profiles_with_writebacks
-
-    return *profiles_with_writebacks(trace, line_bytes), loads
+    def _synthetic(self, in_sets: Served, key_bytes: int) -> Served:
+        """What such a stream says: also where keys are elements, a miss moves the line that holds it."""
+        traffic_bytes = in_sets.traffic_bytes / key_bytes * self.memory.line_bytes
+        return Served(in_sets.shares, traffic_bytes, (SYNTHETIC,) * (len(in_sets.shares) - 1))
 
 
 def _near(profile: StackDistanceProfile, lines: int) -> StackDistanceProfile:
@@ -244,10 +325,17 @@ def _everywhere(values: list[FloatOrArray], one: Callable[..., tuple[float, Serv
     every = np.stack(np.broadcast_arrays(*values))
     points, index = np.unique(every.reshape(len(values), -1), axis=1, return_inverse=True)
     by_point = [one(*point) for point in points.T.tolist()]
-    levels = len(by_point[0][1].shares)
-    rows = np.array(
-        [(accesses, one.traffic_bytes, one.loads, *one.shares, *one.written_back) for accesses, one in by_point]
-    )
-    accesses, traffic, loads, *rest = (column[index.ravel()].reshape(every.shape[1:]) for column in rows.T)
-    methods = by_point[0][1].methods
-    return accesses, Served(tuple(rest[:levels]), traffic, methods, tuple(rest[levels:]), loads)
+    rows = np.array([_row(*outcome) for outcome in by_point]).T
+    return _of_rows(rows[:, index.ravel()].reshape(-1, *every.shape[1:]), by_point[0][1].methods)
+
+
+def _row(accesses: float, served: Served) -> tuple[FloatOrArray, ...]:
+    """The numbers of one outcome; ``_of_rows`` makes it of them again."""
+    return accesses, served.traffic_bytes, served.loads, served.prefetched, *served.shares, *served.written_back
+
+
+def _of_rows(rows: NDArray[np.float64], methods: tuple[str, ...]) -> tuple[FloatOrArray, Served]:
+    """The accesses, and where they are served, of outcomes as ``rows`` (numbers, ...)."""
+    accesses, traffic, loads, prefetched, *rest = rows
+    levels = len(methods) + 1
+    return accesses, Served(tuple(rest[:levels]), traffic, methods, tuple(rest[levels:]), loads, prefetched)

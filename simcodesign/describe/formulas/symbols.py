@@ -97,11 +97,13 @@ def constant_dimension(path: str) -> Dimension:
 
 def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimension]]:
     """What formulas know of the memory of a machine beside the constants of cost models, with their dimensions: sizes
-    and latencies of caches, and the size of their lines."""
+    and latencies of caches, by how many processors they are shared, the size of their lines, and the controllers."""
     memory = machine.memory
     if memory is None:
         return {}
     size, time = dimension_named("size"), dimension_named("time")
     sizes = {f"caches.{level.name}.size": (float(level.size_bytes), size) for level in memory.caches}
     latencies = {f"caches.{level.name}.latency": (level.latency_s, time) for level in memory.caches}
-    return {"memory.line": (float(memory.line_bytes), size)} | sizes | latencies
+    shared = {f"caches.{level.name}.shared_by": (float(level.shared_by), PLAIN) for level in memory.caches}
+    own = {"memory.line": (float(memory.line_bytes), size), "memory.controllers": (float(memory.controllers), PLAIN)}
+    return own | sizes | latencies | shared

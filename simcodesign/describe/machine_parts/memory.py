@@ -15,16 +15,18 @@ from simcodesign.locality.hits_by_level import SETS
 HITS = (*METHODS, SETS)
 #: What moves between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
 OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
+#: At which controller of its node the data of a rank is: its own, or page by page at one after another.
+FIRST_TOUCH, INTERLEAVED = POLICIES = ("first_touch", "interleaved")
 
 
 @dataclass(frozen=True)
 class CacheLevel:
-    """One level of the caches that every processor has for itself: an access that finds its line here takes
-    ``latency_s``. ``ways`` None: fully associative.
+    """One level of the caches: an access that finds its line here takes ``latency_s``. ``ways`` None: fully
+    associative. ``shared_by`` consecutive processors of a node have one such cache together, of ``size_bytes``.
 
     A byte that goes between it and what is one nearer to the core takes ``per_byte_s``: lines, in both directions, from
     the second level on; of the first level what is loaded, for stores leave the core on a path of their own. None: no
-    limit.
+    limit. Of a shared cache this is the path of each of its processors, on which it does not wait for others.
 
     ``clock_hz``: the clock at which it takes so long, of a latency in cycles; at another clock it takes as many cycles.
     None: a latency that no clock changes. On a machine, this is the clock of its processor. ``bandwidth_clock_hz``: the
@@ -38,6 +40,7 @@ class CacheLevel:
     clock_hz: FloatOrArray | None = None
     per_byte_s: FloatOrArray | None = None
     bandwidth_clock_hz: FloatOrArray | None = None
+    shared_by: int = 1
 
     def latency_cycles(self, clock_hz: FloatOrArray) -> FloatOrArray:
         """The latency in cycles of a clock, or of its own where it has one."""
@@ -55,15 +58,36 @@ class CacheLevel:
 
 
 @dataclass(frozen=True)
+class Prefetcher:
+    """Hardware that fetches lines of memory ahead of a processor that goes through them in sequence, upwards or
+    downwards: of the last ``streams`` sequences that it has seen, with up to ``depth`` lines under way."""
+
+    streams: FloatOrArray
+    depth: FloatOrArray
+
+
+@dataclass(frozen=True)
+class RemoteMemory:
+    """Memory at another controller of the node: an access takes ``latency_s``; between each controller and the other
+    sockets a byte takes ``per_byte_s`` besides. None: as at the own controller; no limit."""
+
+    latency_s: FloatOrArray | None = None
+    per_byte_s: FloatOrArray | None = None
+
+
+@dataclass(frozen=True)
 class Memory:
     """The memory of a node and the caches before it, ``caches`` from the nearest outward, all with lines of
     ``line_bytes``.
 
-    An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies the
-    controller of the node for ``per_byte_s``. Of a demand that does not state its own ``blocking``, ``outstanding``
-    accesses are under way at once, and their latencies pass together. ``hits``: how shares of accesses are computed, by
-    the stack model (``auto``, ``full``, ``binomial``: see ``locality.associativity``), or with the trace itself
-    (``sets``). A rank draws ``dynamic_power_w`` in its memory demands.
+    An access that no cache serves takes ``latency_s``; a byte that goes between the last cache and memory occupies a
+    controller of the node for ``per_byte_s``. There is one, or ``controllers``, each at a socket of its own with as
+    many of the processors: ``policy`` says at which the data of a rank is that says nothing else, ``remote`` what
+    another one than its own costs. ``prefetch``: what is fetched ahead of the processors; None: nothing. Of a demand
+    that does not state its own ``blocking``, ``outstanding`` accesses are under way at once, and their latencies pass
+    together. ``hits``: how shares of accesses are computed, by the stack model (``auto``, ``full``, ``binomial``: see
+    ``locality.associativity``), or with the trace itself (``sets``). A rank draws ``dynamic_power_w`` in its memory
+    demands.
 
     ``transfers``: whether what moves between the levels does so at all of them at once (``overlap``, so that the
     slowest counts), or at one after another (``in_turn``, so that the times add up: the Execution-Cache-Memory model of
@@ -80,6 +104,34 @@ class Memory:
     outstanding: FloatOrArray = 1.0
     transfers: str = OVERLAP
     writebacks: bool = False
+    prefetch: Prefetcher | None = None
+    controllers: int = 1
+    remote: RemoteMemory | None = None
+    policy: str = FIRST_TOUCH
+
+    @property
+    def has_shared_caches(self) -> bool:
+        """Whether some cache is that of several processors."""
+        return any(level.shared_by > 1 for level in self.caches)
+
+    @property
+    def has_socket_links(self) -> bool:
+        """Whether what passes between the sockets of a node is limited."""
+        return self.remote is not None and self.remote.per_byte_s is not None
+
+    @property
+    def remote_share(self) -> float:
+        """The share of a rank's data that is at other controllers than its own, by the policy."""
+        return 0.0 if self.policy == FIRST_TOUCH else 1 - 1 / self.controllers
+
+    def station_name(self, unit: int, nodes: int) -> str:
+        """``memory 3`` of node 3; ``memory 3.1`` of its socket 1, and ``memory link 3.1`` of what passes between that
+        one's controller and other sockets, which are numbered after the controllers of all ``nodes``."""
+        if self.controllers == 1:
+            return f"memory {unit}"
+        is_link, number = divmod(unit, nodes * self.controllers)
+        node, socket = divmod(number, self.controllers)
+        return f"memory {'link ' if is_link else ''}{node}.{socket}"
 
     def geometries(self, line_bytes: int | None = None) -> tuple[CacheGeometry, ...]:
         """The shapes of the caches; with lines of another size if ``line_bytes`` is given."""

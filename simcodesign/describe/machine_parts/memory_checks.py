@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import check_constant
-from simcodesign.describe.machine_parts.memory import HITS, TRANSFERS, Memory
+from simcodesign.describe.machine_parts.memory import HITS, POLICIES, TRANSFERS, Memory
 from simcodesign.describe.machine_parts.processor import Processor
 
+#: Streams that a prefetcher may recognise: each line that comes from memory is compared with all of them.
+MOST_STREAMS = 1024
 
-def check_memory(memory: Memory, place: Place) -> None:
-    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits."""
+
+def check_memory(memory: Memory, per_node: int, sockets: int, place: Place) -> None:
+    """InputError for caches that cannot be, latencies that are not, and an unknown way to find hits; and for caches and
+    controllers that do not fit a node of ``per_node`` processors, and of so many ``sockets`` by its messages."""
     if memory.hits not in HITS:
         raise InputError("memory.hits", place, value=memory.hits, allowed=nearest(str(memory.hits), HITS))
-    if memory.transfers not in TRANSFERS:
-        raise InputError("memory.transfers", place, value=memory.transfers, allowed=", ".join(TRANSFERS))
+    for name, value, words in (
+        ("transfers", memory.transfers, TRANSFERS),
+        ("policy", memory.policy, POLICIES),
+    ):
+        if value not in words:
+            raise InputError(f"memory.{name}", place, value=value, allowed=", ".join(words))
     names = memory.level_names
     if len(set(names)) < len(names):
         raise InputError("names of caches", place, value=list(names), allowed="each once, and not memory")
@@ -30,6 +40,48 @@ def check_memory(memory: Memory, place: Place) -> None:
         memory.geometries()
     except InputError as error:
         raise InputError(f"caches: {error}", place) from None
+    _check_prefetch(memory, place)
+    _check_controllers(memory, per_node, sockets, place)
+    _check_sharing(memory, per_node // max(memory.controllers, sockets), place)
+
+
+def _check_prefetch(memory: Memory, place: Place) -> None:
+    """InputError for a prefetcher without a cache, and for one of too many streams."""
+    if memory.prefetch is None:
+        return
+    if not memory.caches:
+        raise InputError("memory.prefetch brings lines to a cache, and there is none", place, allowed="caches")
+    most = float(np.max(memory.prefetch.streams))
+    if most > MOST_STREAMS:
+        raise InputError("memory.prefetch.streams", place, value=most, allowed=f"1 to {MOST_STREAMS}")
+
+
+def _check_controllers(memory: Memory, per_node: int, sockets: int, place: Place) -> None:
+    """InputError for controllers that are not one for each socket, with as many processors."""
+    count = memory.controllers
+    if count < 1 or per_node % count:
+        what = f"controllers of a node with {per_node} processors, one for each socket: memory.controllers"
+        raise InputError(what, place, value=count, allowed=f"a divisor of {per_node}")
+    if count > 1 and sockets > 1 and count != sockets:
+        what = "memory.controllers, of which each socket has one, and network.socket.per_node"
+        raise InputError(what, place, value=(count, sockets), allowed="the same number")
+    if count == 1 and memory.remote is not None:
+        what = "memory.remote, where a node has one controller"
+        raise InputError(what, place, allowed="memory.controllers: 2 or more")
+
+
+def _check_sharing(memory: Memory, per_socket: int, place: Place) -> None:
+    """InputError for caches that the processors of a socket cannot share evenly, one within the other."""
+    inner = 1
+    for level in memory.caches:
+        count = level.shared_by
+        if count < 1 or per_socket % count:
+            what = f"caches.{level.name}.shared_by, with {per_socket} processors at a memory controller"
+            raise InputError(what, place, value=count, allowed=f"a divisor of {per_socket}")
+        if count % inner:
+            what = f"caches.{level.name}.shared_by, where a cache before it is shared by {inner}"
+            raise InputError(what, place, value=count, allowed=f"{inner}, or a multiple of it")
+        inner = count
 
 
 def clocked(memory: Memory, processor: Processor, place: Place) -> Memory:

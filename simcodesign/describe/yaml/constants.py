@@ -36,7 +36,8 @@ def constants_from(
     """The constants of one part of the machine, by field name."""
     bandwidths = {**_BANDWIDTHS[part], **bandwidths}
     known = CONSTANTS | POWERS
-    paths = {path.split(".", 1)[1]: path for path, (where, _, _) in known.items() if where == part}
+    keys = {path: path.split(".", 1)[1] for path, (where, _, _) in known.items() if where == part}
+    paths = {key: path for path, key in keys.items() if "." not in key}  # others are in a mapping of their own
     items = entry.mapping({*paths, *bandwidths, *others})
     values: dict[str, float] = {}
     for key, item in items.items():

@@ -130,7 +130,8 @@ def _access(name: str, entry: Entry) -> DiskAccess | StorageAccess:
 
 #: Whose locality a memory demand has: one of these.
 _LOCALITY = ("kernel", "profile", "stack_distance", "hits")
-_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", "accesses", "loads", "stores", "times", "blocking", "when", "varies")
+_AMOUNTS = ("accesses", "loads", "stores", "times", "blocking", "remote")
+_MEMORY_KEYS = (*_LOCALITY, "sizes", "element", *_AMOUNTS, "when", "varies")
 
 
 @READERS.register("memory")
@@ -167,6 +168,7 @@ def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
         accesses=accesses,
         times=amount(items, "times") or ONE,
         blocking=amount(items, "blocking"),
+        remote=amount(items, "remote"),
         varies=varies(items),
     )
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, has_unit, is_positive
 from simcodesign.describe.constants import CAPACITY, check_constant
-from simcodesign.describe.machine_parts.memory import HITS, TRANSFERS, CacheLevel, Memory
+from simcodesign.describe.machine_parts.memory import (
+    HITS,
+    POLICIES,
+    TRANSFERS,
+    CacheLevel,
+    Memory,
+    Prefetcher,
+    RemoteMemory,
+)
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte, whole_bytes
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.locality.cache import CacheGeometry
+
+#: Keys of ``memory`` that are no constants.
+_KEYS = ("line", "hits", "capacity", "transfers", "writebacks", "prefetch", "controllers", "remote", "policy")
 
 
 def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | None:
@@ -23,7 +35,7 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
     entry = items["memory"]
     if "caches" not in items and {*entry.mapping()} == {"capacity"}:
         return None
-    values = constants_from(entry, "memory", ("line", "hits", "capacity", "transfers", "writebacks"))
+    values: dict[str, Any] = {**constants_from(entry, "memory", _KEYS)}
     for name, keys in (("latency_s", "'latency'"), ("per_byte_s", "'bandwidth' (or 'per_byte')")):
         if name not in values:
             raise InputError(f"{keys} is missing", entry.place)
@@ -31,10 +43,37 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
     line = whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
     levels = items["caches"].mapping() if "caches" in items else {}
     caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
-    hits = given["hits"].text(HITS) if "hits" in given else Memory.hits
-    transfers = given["transfers"].text(TRANSFERS) if "transfers" in given else Memory.transfers
-    writebacks = given["writebacks"].flag() if "writebacks" in given else Memory.writebacks
-    return Memory(**values, caches=caches, line_bytes=line, hits=hits, transfers=transfers, writebacks=writebacks)
+    words = (("hits", HITS), ("transfers", TRANSFERS), ("policy", POLICIES))
+    values |= {key: given[key].text(known) for key, known in words if key in given}
+    if "writebacks" in given:
+        values["writebacks"] = given["writebacks"].flag()
+    if "controllers" in given:
+        values["controllers"] = given["controllers"].whole(low=1)
+    if "prefetch" in given:
+        values["prefetch"] = _prefetcher(given["prefetch"])
+    if "remote" in given:
+        values["remote"] = _remote(given["remote"])
+    return Memory(**values, caches=caches, line_bytes=line)
+
+
+def _prefetcher(entry: Entry) -> Prefetcher:
+    items = entry.mapping(("streams", "depth"), ("streams", "depth"))
+    values = {key: constant_value(f"memory.prefetch.{key}", item) for key, item in items.items()}
+    return Prefetcher(**values)
+
+
+def _remote(entry: Entry) -> RemoteMemory:
+    items = entry.mapping(("latency", "bandwidth", "per_byte"))
+    path = "memory.remote.per_byte"
+    if {"bandwidth", "per_byte"} <= items.keys():
+        raise items["per_byte"].error(f"{path} is given twice: as a bandwidth and as time per byte")
+    if not items:
+        raise entry.error("what memory at another controller costs", "latency, bandwidth, or both")
+    per_byte_s = constant_value(path, items["per_byte"]) if "per_byte" in items else None
+    if "bandwidth" in items:
+        per_byte_s = time_per_byte(path, items["bandwidth"])
+    latency_s = constant_value("memory.remote.latency", items["latency"]) if "latency" in items else None
+    return RemoteMemory(latency_s, per_byte_s)
 
 
 def capacity_from(items: Mapping[str, Entry]) -> float | None:
@@ -50,12 +89,13 @@ def capacity_from(items: Mapping[str, Entry]) -> float | None:
 def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> CacheLevel:
     if "." in name:
         raise InputError("the name of a cache", entry.place, value=name, allowed="a name without dots")
-    items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte"), ("size", "latency"))
+    items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte", "shared_by"), ("size", "latency"))
     ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
     latency_s, clock_hz = _latency(name, items["latency"], processor)
     per_byte_s, bandwidth_clock_hz = _cache_bandwidth(name, items, processor)
     size_bytes = whole_bytes(items["size"])
-    level = CacheLevel(name, size_bytes, latency_s, ways, clock_hz, per_byte_s, bandwidth_clock_hz)
+    shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else CacheLevel.shared_by
+    level = CacheLevel(name, size_bytes, latency_s, ways, clock_hz, per_byte_s, bandwidth_clock_hz, shared_by)
     try:
         CacheGeometry(level.size_bytes, line_bytes, ways)
     except InputError as error:

@@ -45,6 +45,7 @@ def plus(result: Result, missing: int, base: Result, longer: Result) -> Result:
         disk_bytes=grown("disk_bytes"),
         flops=grown("flops"),
         instructions=grown("instructions"),
+        prefetched=None if result.prefetched is None else grown("prefetched"),
         served={
             level: accesses + missing * (longer.served[level] - base.served[level])
             for level, accesses in result.served.items()

@@ -2,22 +2,30 @@
 
 Where cores share the controller (``memory``), a demand becomes some slices, in each of which the bytes pass the
 controller and then the processor goes through what is left of its latencies: cores that do not fill the controller
-together hardly notice each other, and those that do wait for it in turn. With ``caches``, the stack model does not
+together hardly notice each other, and those that do wait for it in turn. Where a node has a controller for each socket,
+a part of each slice may pass those of other sockets, and what lies between. With ``caches``, the stack model does not
 price the accesses: they are sent through the sets of the real hierarchy, which also writes lines back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.co_runners import CoRunners, co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of, served_accesses
+from simcodesign.describe.demands.served_accesses import (
+    ServedAccesses,
+    memory_of,
+    remote_share,
+    served_accesses,
+)
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
@@ -28,56 +36,142 @@ from simcodesign.locality.hits_by_level import SETS
 SLICES = 16
 
 
+@dataclass(frozen=True)
+class Part:
+    """An operation of a rank: ``size_bytes`` pass the controller of a socket, so many sockets on from its own; or, from
+    the number of sockets on, what lies between that one's and the others. ``follows``: what it follows and waits for,
+    where that is not the operation before it."""
+
+    size_bytes: FloatOrArray
+    duration_s: FloatOrArray
+    controller: int = 0
+    follows: Mapping[str, int] = field(default_factory=dict)
+
+
 def shares_controller(machine: Machine, effects: Collection[str]) -> bool:
-    """Whether memory demands meet at the controller of a node."""
+    """Whether memory demands meet at the controllers of a node."""
     return "memory" in effects and not machine.placement.has_one_each
 
 
-def operations_of(sliced: bool) -> int:
+def operations_of(machine: Machine, effects: Collection[str]) -> int:
     """Operations of a rank that one demand takes."""
-    return 2 * SLICES if sliced else 1
+    if not shares_controller(machine, effects):
+        return 1
+    memory = machine.memory
+    if memory is None or memory.controllers == 1:
+        return 2 * SLICES
+    links = memory.controllers - 1 if memory.remote is not None else 0
+    return SLICES * (memory.controllers + links + 1)
 
 
 class MemoryAccessesLowering(Lowering[MemoryAccesses]):
     """One operation of each rank, or slices of it where the controller is shared."""
 
     def operations(self, demand: MemoryAccesses, writer: StepWriter) -> float:
-        sliced = shares_controller(writer.builder.machine, writer.builder.effects)
-        return operations_of(sliced) * super().operations(demand, writer)
+        builder = writer.builder
+        return operations_of(builder.machine, builder.effects) * super().operations(demand, writer)
 
     def write(self, demand: MemoryAccesses, writer: StepWriter) -> None:
         builder, memory = writer.builder, memory_of(demand, writer.machine)
-        accesses = accesses_of(demand, memory, writer.amount, builder)
+        accesses = accesses_of(demand, memory, writer.amount, builder, co_runners(writer.step))
         _count(accesses, memory, writer)
         sliced = shares_controller(builder.machine, builder.effects)
-        extra = writer.varying(operations_of(sliced))
-        for size_bytes, duration_s in parts_of(demand, accesses, memory, writer.amount, sliced):
-            writer.work(MEMORY, size_bytes, duration_s, extra)
+        extra = writer.varying(operations_of(builder.machine, builder.effects))
+        for part in parts_of(demand, accesses, memory, writer.amount, sliced, builder.links_beside):
+            where = {"controller": part.controller} if builder.has_controllers else {}
+            writer.work(MEMORY, part.size_bytes, part.duration_s, {**extra, **where, **part.follows})
 
 
-def accesses_of(demand: MemoryAccesses, memory: Memory, value: Evaluate, builder: PlanBuilder) -> ServedAccesses:
+def accesses_of(
+    demand: MemoryAccesses, memory: Memory, value: Evaluate, builder: PlanBuilder, runners: CoRunners | None
+) -> ServedAccesses:
     """How the caches serve it: with the effect ``caches`` by their sets."""
     method = SETS if "caches" in builder.effects else None
-    return served_accesses(demand, memory, value, method, builder.seed)
+    return served_accesses(demand, memory, value, runners, method, builder.seed)
 
 
 def parts_of(
-    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate, sliced: bool
-) -> list[tuple[FloatOrArray, FloatOrArray]]:
-    """Bytes and seconds of the operations of a rank that it takes; ``sliced``: for a controller that is shared."""
-    stall_s = _latency_s(accesses, memory) * accesses.accesses
-    stall_s = stall_s / memory.outstanding if demand.blocking is None else stall_s * value(demand.blocking, "blocking")
+    demand: MemoryAccesses,
+    accesses: ServedAccesses,
+    memory: Memory,
+    value: Evaluate,
+    sliced: bool,
+    beside: bool = False,
+) -> list[Part]:
+    """The operations of a rank that it takes; ``sliced``: for controllers that are shared; ``beside``: what passes
+    between sockets does so while other bytes pass the controllers."""
+    remote = remote_share(demand, memory, value)
+    stall_s = _stall_s(demand, accesses, memory, value, remote)
     moved_bytes = accesses.served.traffic_bytes * accesses.accesses
     transfer_s = moved_bytes * memory.per_byte_s
+    between_s = np.multiply(remote * moved_bytes, _between_sockets_s(memory))
     before_s = _before_memory_s(accesses, memory)
     if memory.transfers == IN_TURN:
-        busy_s = np.maximum(stall_s, before_s.sum(axis=0) + transfer_s)
+        busy_s = np.maximum(stall_s, before_s.sum(axis=0) + transfer_s + between_s)
     else:
-        busy_s = np.maximum(stall_s, np.maximum(before_s.max(axis=0, initial=0.0), transfer_s))
+        before_s = np.maximum(before_s.max(axis=0, initial=0.0), between_s)
+        busy_s = np.maximum(stall_s, np.maximum(before_s, transfer_s))
     if not sliced:
-        return [(moved_bytes, busy_s)]
-    rest_s = np.maximum(busy_s - transfer_s, 0.0)
-    return [(moved_bytes / SLICES, transfer_s / SLICES), (0.0, rest_s / SLICES)] * SLICES
+        return [Part(moved_bytes, busy_s)]
+    moving_s = np.maximum(transfer_s, between_s) if beside else transfer_s + between_s
+    rest_s = np.maximum(busy_s - moving_s, 0.0)
+    if memory.controllers == 1:
+        return [Part(moved_bytes / SLICES, transfer_s / SLICES), Part(0.0, rest_s / SLICES)] * SLICES
+    at_each = (remote * moved_bytes / SLICES, remote * transfer_s / SLICES, between_s / SLICES)
+    own = Part((1 - remote) * moved_bytes / SLICES, (1 - remote) * transfer_s / SLICES)
+    return _slice(own, at_each, rest_s / SLICES, memory, beside) * SLICES
+
+
+def _slice(
+    own: Part,
+    at_others: tuple[FloatOrArray, FloatOrArray, FloatOrArray],
+    rest_s: FloatOrArray,
+    memory: Memory,
+    beside: bool,
+) -> list[Part]:
+    """A slice of a demand, whose bytes come from ``own`` controller and, in equal shares, from the others: of them all,
+    ``at_others`` are the bytes and their seconds at the controllers and between the sockets."""
+    count = memory.controllers
+    each_bytes, each_s, between_s = (np.divide(amount, count - 1) for amount in at_others)
+    parts = [own, *(Part(each_bytes, each_s, socket) for socket in range(1, count))]
+    if memory.remote is None:
+        return [*parts, Part(0.0, rest_s)]
+    links = [Part(each_bytes, between_s, count + socket) for socket in range(1, count)]
+    if not beside:
+        return [*parts, *links, Part(0.0, rest_s)]
+    # The first link follows what stands before the slice; the rest the last controller, and it awaits the last link.
+    links[0] = replace(links[0], follows={"back": count + 1})
+    return [*parts, *links, Part(0.0, rest_s, follows={"back": count, "awaits": 1})]
+
+
+def _stall_s(
+    demand: MemoryAccesses, accesses: ServedAccesses, memory: Memory, value: Evaluate, remote: FloatOrArray
+) -> FloatOrArray:
+    """For how long the processor stands still: all latencies one after another, but for what passes together."""
+    memory_s = _memory_latency_s(memory, remote)
+    stall_s = _latency_s(accesses, memory, memory_s) * accesses.accesses
+    blocking = None if demand.blocking is None else value(demand.blocking, "blocking")
+
+    def left(latencies_s: FloatOrArray) -> FloatOrArray:
+        return latencies_s / memory.outstanding if blocking is None else latencies_s * blocking
+
+    if memory.prefetch is None:
+        return left(stall_s)
+    ahead_s = accesses.served.prefetched * accesses.accesses * memory_s
+    return left(stall_s - ahead_s) + np.minimum(left(ahead_s), ahead_s / memory.prefetch.depth)
+
+
+def _memory_latency_s(memory: Memory, remote: FloatOrArray) -> FloatOrArray:
+    """Of an access to memory, in the mean over both kinds of controllers."""
+    if memory.remote is None or memory.remote.latency_s is None:
+        return memory.latency_s
+    return (1 - remote) * memory.latency_s + remote * memory.remote.latency_s
+
+
+def _between_sockets_s(memory: Memory) -> FloatOrArray:
+    """For how long a byte passes between two sockets."""
+    stated = None if memory.remote is None else memory.remote.per_byte_s
+    return 0.0 if stated is None else stated
 
 
 def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.float64]:
@@ -94,10 +188,10 @@ def _before_memory_s(accesses: ServedAccesses, memory: Memory) -> NDArray[np.flo
     return np.array(np.broadcast_arrays(*rows)) if rows else np.zeros((0,))
 
 
-def _latency_s(accesses: ServedAccesses, memory: Memory) -> FloatOrArray:
-    """Of one access, in the mean."""
+def _latency_s(accesses: ServedAccesses, memory: Memory, memory_s: FloatOrArray) -> FloatOrArray:
+    """Of one access, in the mean; ``memory_s`` of one to memory."""
     latency_s: FloatOrArray = 0.0
-    for share, each_s in zip(accesses.served.shares, memory.latencies_s, strict=True):
+    for share, each_s in zip(accesses.served.shares, (*memory.latencies_s[:-1], memory_s), strict=True):
         latency_s = latency_s + each_s * share
     return latency_s
 
@@ -109,6 +203,8 @@ def _count(accesses: ServedAccesses, memory: Memory, writer: StepWriter) -> None
         writer.count(builder.totals.served, level, accesses.accesses * share)
         if method:
             builder.totals.hit_methods[level] = method
+    if memory.prefetch is not None:
+        writer.count(builder.totals.prefetched, "memory", accesses.accesses * served.prefetched)
     if builder.tally is not None:
         times = np.multiply(writer.present, writer.step.repetitions, dtype=np.float64)
         builder.tally.at_work(writer.phase, writer.machine.processor)

@@ -3,7 +3,7 @@ number of ranks and size (a template), and laid out for all calls of it at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import memory_of
+from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.python_programs import operations as kinds
 from simcodesign.describe.python_programs.matched import (
     as_demand,
@@ -49,7 +51,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         size, op = calls.size[calls.place == 0], recording.op[firsts]
         total = float(len(recording.op) - len(calls.entry))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
-        total += accesses * (operations_of(shares_controller(writer.builder.machine, writer.builder.effects)) - 1)
+        total += accesses * (operations_of(writer.builder.machine, writer.builder.effects) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
             most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
             segments = recording.operations[int(key[0])][5] or (1,)
@@ -120,10 +122,13 @@ class _Layout:
             template_of[place] = shared[key]
         accesses = [op for op, one in enumerate(recording.operations) if one[0] == kinds.MEMORY]
         entries = [np.flatnonzero(recording.op == op) for op in accesses]
-        first = len(segments)
-        segments += [self._accesses(op, len(entry)) for op, entry in zip(accesses, entries, strict=True)]
+        placed = list[tuple[Int64s, int]]()
+        for one, entry in zip(accesses, entries, strict=True):
+            for those, segment in self._accesses(one, entry):
+                placed.append((those, len(segments)))
+                segments.append(segment)
         templates = _stored(segments)
-        for number_of_one, entry in enumerate(entries, first):
+        for entry, number_of_one in placed:
             piece[entry] = templates.first_piece[number_of_one]
         root = np.nan_to_num(recording.column(4, (kinds.COLLECTIVE,))).astype(np.int64)[op]
         local = (calls.place - root) % np.maximum(size, 1)
@@ -137,24 +142,43 @@ class _Layout:
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         if builder.prices.loggops:
-            return woven(with_waits(writer.columns), ranks, 0, ("until",))
-        return woven(writer.columns, ranks, 0)
+            return woven(with_waits(writer.columns), ranks, 0, ("until", *builder.fields_of_memory))
+        return woven(writer.columns, ranks, 0, builder.fields_of_memory)
 
-    def _accesses(self, op: int, times: int) -> Segment:
-        """Loads and stores of a rank, which are done so many times."""
+    def _accesses(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
+        """Loads and stores, which these entries are: what they are of a rank, and the entries of those ranks to whom
+        they come as dear."""
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
-        memory = memory_of(demand, builder.machine)
-        accesses = accesses_of(demand, memory, value, builder)
-        levels = zip(memory.level_names, accesses.served.shares, (*accesses.served.methods, ""), strict=True)
-        totals = builder.totals
-        for level, share, method in levels:
-            totals.served[level] = totals.served.get(level, 0.0) + float(accesses.accesses * share) * times
-            if method:
-                totals.hit_methods[level] = method
-        sliced = shares_controller(builder.machine, builder.effects)
-        parts = parts_of(demand, accesses, memory, value, sliced)
-        columns = [Column(MEMORY, None, NONE, size, duration, tag=None) for size, duration in parts]
-        return woven(columns, 1, 0, ("until",) if builder.prices.loggops else ())
+        memory, ranks = memory_of(demand, builder.machine), self.recording.rank[entry]
+        runners = co_runners_among(builder.machine, np.isin(np.arange(self.recording.ranks), ranks))
+        accesses = accesses_of(demand, memory, value, builder, runners)
+        self._count(accesses, memory, ranks)
+        parts = parts_of(demand, accesses, memory, value, shares_controller(builder.machine, builder.effects))
+        amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
+        by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
+        distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
+        names = builder.fields_of_memory + (("until",) if builder.prices.loggops else ())
+        for which, column in enumerate(distinct.T.tolist()):
+            columns = [
+                Column(MEMORY, None, NONE, size, duration, tag=None, extra=dict.fromkeys(builder.fields_of_memory, at))
+                for size, duration, at in zip(
+                    column[::2], column[1::2], (part.controller for part in parts), strict=True
+                )
+            ]
+            yield entry[number.ravel() == which], woven(columns, 1, 0, names)
+
+    def _count(self, accesses: ServedAccesses, memory: Memory, ranks: NDArray[Any]) -> None:
+        """Note for the Result where the accesses of these ranks are served, and how that was computed."""
+        totals, served = self._builder.totals, accesses.served
+        counts = [(totals.served, level, share) for level, share in zip(memory.level_names, served.shares, strict=True)]
+        if memory.prefetch is not None:
+            counts.append((totals.prefetched, "memory", served.prefetched))
+        for of, name, share in counts:
+            each = accesses.accesses * share
+            every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
+            of[name] = of.get(name, 0.0) + float(every)
+        methods = zip(memory.level_names, served.methods, strict=False)  # memory itself has none
+        totals.hit_methods.update({level: method for level, method in methods if method})
 
     def fields(self) -> Fields:
         """All fields of the operations, with their prices."""
@@ -274,7 +298,7 @@ class _Layout:
 
 def _stored(segments: list[Segment]) -> _Templates:
     """The templates one behind the other, after one operation that does nothing."""
-    names = ("until",) if any("until" in segment.fields for segment in segments) else ()
+    names = tuple(name for name in ("until", "controller") if any(name in one.fields for one in segments))
     plain = woven([Column(COMPUTE, None, NONE, 0.0, tag=None)], 1, 0, names)
     every = [plain, *segments]
     fields = {name: np.concatenate([one.fields[name] for one in every]) for name in plain.fields}

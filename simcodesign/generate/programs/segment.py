@@ -49,6 +49,7 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "awaits": (np.int32, 0),  # how far back stands what it waits for besides; 0: nothing
     "unit": (np.int16, 0),  # the part of its rank that does it
     "server": (np.int32, NONE),  # of the storage, that serves it
+    "controller": (np.int16, 0),  # of a memory operation: whose controller serves it, so many sockets on from its own
 }
 #: Those of programs in which parts go on beside others.
 FIELDS_OF_CHAINS = ("back", "awaits", "unit")

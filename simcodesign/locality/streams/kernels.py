@@ -125,6 +125,8 @@ class KernelTrace(Trace):
         self.footprint_bytes = sum(arrays.values())
         self.group_names = dict(enumerate(arrays, FIRST_GROUP))
         self.base = dict(zip(arrays, _bases(arrays), strict=True))
+        #: The first address, and the one after the last.
+        self.span = (BASE, max(self.base[name] + size_bytes for name, size_bytes in arrays.items()))
 
     def __len__(self) -> int:
         return self.accesses

@@ -155,14 +155,35 @@ def _memory_rows(memory: Memory | None) -> Rows:
             else f"{level.size_bytes // 1024:,} KiB"
         )
         cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
-        yield level.name, f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}{_bandwidth_of(level)}"
+        shared = f", shared by {level.shared_by} processors" if level.shared_by > 1 else ""
+        yield (
+            level.name,
+            f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}{_bandwidth_of(level)}{shared}",
+        )
     yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
+    yield from _controller_rows(memory)
+    if memory.prefetch is not None:
+        streams, depth = (amount_text(value, "count") for value in (memory.prefetch.streams, memory.prefetch.depth))
+        yield "prefetch", f"{streams} streams, {depth} lines under way"
     if any(level.per_byte_s is not None for level in memory.caches):
         yield "transfers between levels", memory.transfers.replace("_", " ")
     if np.any(np.asarray(memory.outstanding) != 1):
         yield "accesses under way", amount_text(memory.outstanding, "count")
     yield "lines", f"{memory.line_bytes} bytes"
     yield "hits by method", memory.hits
+
+
+def _controller_rows(memory: Memory) -> Rows:
+    """The memory controllers of a node, where there are several."""
+    if memory.controllers == 1:
+        return
+    yield "memory controllers", f"{memory.controllers}, one for each socket, each of that bandwidth"
+    yield "data of a rank", memory.policy.replace("_", " ")
+    if memory.remote is not None:
+        stated = memory.remote.latency_s, memory.remote.per_byte_s
+        latency = "" if stated[0] is None else amount_text(stated[0], "time")
+        bandwidth = "" if stated[1] is None else f"{bandwidth_text(stated[1])} between sockets"
+        yield "memory of other sockets", ", ".join(filter(None, (latency, bandwidth)))
 
 
 def _bandwidth_of(level: CacheLevel) -> str:

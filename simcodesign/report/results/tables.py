@@ -221,6 +221,9 @@ def served_tables(result: Result) -> list[RenderableType]:
     for level, accesses in result.served.items():
         how = HIT_WORDS.get(result.hit_methods.get(level, ""), "what is left")
         table.add_row(level, _count(float(accesses)), f"{float(accesses) / total:.2%}", how)
+    if result.prefetched is not None:
+        ahead = float(result.prefetched)
+        table.add_row("of these fetched ahead", _count(ahead), f"{ahead / total:.2%}", "streams in sequence")
     return [table]
 
 

@@ -20,6 +20,7 @@ from simcodesign.describe.scenario import Scenario
 #: Constants that are better when they are larger, beside rates; all others are costs.
 LARGER_IS_BETTER = (
     *("processor.clock", "memory.outstanding", "network.S", "failures.mtbf"),
+    *("memory.prefetch.streams", "memory.prefetch.depth"),
     *("accelerator.memory.capacity", "storage.metadata_rate"),
 )
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
