@@ -36,11 +36,18 @@ def resources_of(workload: str) -> set[str]:
 
 
 def plain_workloads() -> list[str]:
-    """The shipped programs for any number of ranks, or powers of two or squares, that use no resource which only some
-    machines define."""
+    """The shipped programs for any number of ranks, or powers of two or squares, that use no resource, accelerator or
+    storage which only some machines have."""
     return [
-        name for name in available("workloads") if name not in GRIDS and not resources_of(name) and not is_open(name)
+        name
+        for name in available("workloads")
+        if name not in GRIDS and not resources_of(name) and not is_open(name) and not needs_parts(name)
     ]
+
+
+def needs_parts(workload: str) -> bool:
+    """Whether a shipped workload uses accelerators or storage."""
+    return load_workload(workload).uses_accelerators or load_workload(workload).uses_storage
 
 
 def is_open(workload: str) -> bool:
@@ -120,7 +127,7 @@ CUBES = ("dns-matmul", "lulesh-leapfrog")
 POWERS_OF_TWO = ("cg", "fft-binary-exchange", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
 BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
-RANKS_DIFFER = ("cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "serial-fraction")
+RANKS_DIFFER = ("checkpoint-to-storage", "cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "serial-fraction")
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and

@@ -13,7 +13,7 @@ from simcodesign.comparison.compare import compare
 from simcodesign.describe.yaml.files import available, load_machine, load_workload, shipped
 from tests import ROOT, shipped_pairs
 from tests.oracles.laws import check_laws
-from tests.shipped_pairs import CUBES, pair_parameters, resources_of
+from tests.shipped_pairs import CUBES, needs_parts, pair_parameters, resources_of
 
 MACHINES, WORKLOADS = available("topologies"), available("workloads")
 
@@ -38,7 +38,8 @@ def test_files_are_named_after_what_they_describe(folder: str) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_preset_is_forecast(name: str) -> None:
     workload = load_workload(name)
-    machine = load_machine("keeneland" if resources_of(name) else "torus-cluster")
+    with_parts = "frontier-cabinet" if needs_parts(name) else "torus-cluster"
+    machine = load_machine("keeneland" if resources_of(name) else with_parts)
     for preset in [None, *workload.presets]:
         result = forecast(workload, machine, {"P": 64 if name in CUBES else 16}, preset=preset)
         assert result.makespan_s > 0

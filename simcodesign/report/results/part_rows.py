@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.storage import Storage
@@ -45,7 +44,7 @@ def storage_rows(storage: Storage) -> Rows:
         reads, writes = bandwidth_text(storage.per_byte_s), bandwidth_text(storage.write_per_byte_s)
         yield "bandwidth of a server", f"{reads} for reads, {writes} for writes"
     yield "latency of an access", amount_text(storage.latency_s, "time")
-    stripe = format_quantity(float(storage.stripe_bytes), "size")
+    stripe = f"{storage.stripe_bytes / 1024:g} KiB"
     yield "stripes", f"{stripe}, over {storage.stripe_count} of the servers ({storage.allocation.replace('_', ' ')})"
     if storage.metadata_rate_per_s is not None:
         latency = amount_text(storage.metadata_latency_s, "time")
