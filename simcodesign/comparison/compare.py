@@ -21,7 +21,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
-from simcodesign.describe.effects import changing_effects
+from simcodesign.describe.effects import changing_effects, random_effects
 from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
@@ -52,6 +52,8 @@ class Comparison(PlainResult):
     measured_elsewhere: str = ""
     #: The ladder that goes on to the measured total, with shares of the whole gap; empty where no total was measured.
     measured_ladder: tuple[LadderStep, ...] = ()
+    #: The chosen effects whose doing depends on the seed.
+    random: tuple[str, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -250,4 +252,5 @@ def compare_experiment(
     rungs = rungs_of(forecasted, simulations, chosen)
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
     last = ladder_to_measured(forecasted, rungs, measured)
-    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last)
+    random = random_effects(point.workload, point.machine, chosen)
+    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random)

@@ -45,6 +45,9 @@ simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links
 compare groups.yaml together.yaml -P 4 --json
 compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 5% --tolerance-of forecast
 sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
+forecast offloaded.yaml attached.yaml -P 6 --bounds --json
+simulate offloaded.yaml attached.yaml -P 6 --effects all --json
+compare offloaded.yaml attached.yaml -P 4 --set storage.allocation=round_robin
 export groups.yaml loggop.yaml out.goal -P 4 --effects none
 show groups.yaml --latex
 show together.yaml

@@ -45,6 +45,7 @@ def run(options: ExportOptions) -> None:
         effect.name
         for effect in ladder()
         if effect.random_on is not None
+        and effect.changes_work
         and effect.acts_on(scenario.workload, scenario.machine)
         and effect.name not in options.effects
         and options.effects != "all"

@@ -11,7 +11,7 @@ from simcodesign.comparison.attribution import QUEUEING, ROUNDING, DemandGap, re
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.units import format_quantity
-from simcodesign.describe.effects import changing_effects, ladder
+from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
@@ -242,7 +242,7 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
 def _draw(comparison: Comparison) -> str:
     """A word of caution where chance had a part."""
     changed = [rung.effect for rung in comparison.rungs if rung.change_s]
-    random = [effect.name for effect in ladder() if effect.name in changed and effect.random_on is not None]
+    random = [name for name in comparison.random if name in changed]
     if not random:
         return ""
     adds = "adds" if len(random) == 1 else "add"
