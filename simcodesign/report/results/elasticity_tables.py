@@ -12,7 +12,7 @@ from simcodesign.studies.elasticities.elasticities import Elasticities, Improvem
 
 def elasticity_tables(found: Elasticities) -> list[RenderableType]:
     """What the time is spent on, what helps, other algorithms, and what changes nothing, with the reasons."""
-    changes = [one for one in found.improvements if one.simulated or one.is_algorithm]
+    changes = [one for one in found.improvements if _is_shown(one)]
     better = [one for one in changes if not one.is_algorithm]
     algorithms = [one for one in changes if one.is_algorithm]
     title = f"Change of the time with one thing {found.improvement:.0%} better"
@@ -32,6 +32,11 @@ def _table(title: str, first: str, rows: list[Improvement]) -> Table:
     return table
 
 
+def _is_shown(one: Improvement) -> bool:
+    """Whether it has a row: whatever changes the simulation, and algorithms that change any reading."""
+    return bool(one.simulated or (one.is_algorithm and one.forecast))
+
+
 def _share(share: float) -> str:
     return signed_percent(share) if share else "0"
 
@@ -40,7 +45,7 @@ def _without_change(found: Elasticities) -> list[str]:
     """For each reason, the names of all that it holds for, with what the forecast says where it says something."""
     by_reason: dict[str, list[str]] = {}
     for one in found.improvements:
-        if not one.simulated and not one.is_algorithm:
+        if not _is_shown(one):
             forecast = f" (forecast {signed_percent(one.forecast)})" if one.forecast else ""
             by_reason.setdefault(one.reason, []).append(f"{one.what}{forecast}")
     return [f"{reason}: {', '.join(names)}" for reason, names in by_reason.items()]

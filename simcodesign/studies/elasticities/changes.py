@@ -14,6 +14,7 @@ from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.describe.machine_parts.size_segments import PATH, UP_TO, segment_at
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
@@ -25,6 +26,8 @@ LARGER_IS_BETTER = (
 )
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
+#: The same of segments of sizes.
+_SEGMENT_BYTES = (".per_byte", ".G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"
 _EFFECTS_OF = {
     _LINK_BYTES: ("links",),
@@ -67,13 +70,16 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
-    """The constant of a machine, better by a factor."""
-    larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate"
+    """The constant of a machine, better by a factor; the end of a segment of sizes, larger."""
+    larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or path.endswith(f".{UP_TO}")
     return value * factor if larger else value / factor
 
 
 def _with_constants(values: dict[str, FloatOrArray], scenario: Scenario) -> Scenario:
-    return replace(scenario, machine=scenario.machine.with_constants(values))
+    """With other constants, those of links and interfaces before those of messages, which must not outrun them."""
+    of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
+    others = {path: value for path, value in values.items() if path not in of_segments}
+    return replace(scenario, machine=scenario.machine.with_constants(others).with_constants(of_segments))
 
 
 def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Scenario:
@@ -87,9 +93,11 @@ def _constants(machine: Machine, factor: float) -> Iterator[Change]:
         if not np.any(np.asarray(value) != 0):
             continue
         paths, what = [path], path
-        if path in _MESSAGE_BYTES:
+        if path in _MESSAGE_BYTES or (path.startswith(PATH) and path.endswith(_SEGMENT_BYTES)):
             paths += [other for other in (_LINK_BYTES, _INTERFACE_BYTES) if other in constants]
             what += " (messages, links and interfaces)"
+        if path.endswith(f".{UP_TO}"):
+            what += " (larger)"
         values = {one: better(one, constants[one], factor) for one in paths}
         effects = _EFFECTS_OF.get(path, ())
         yield Change(what, path.partition(".")[0], partial(_with_constants, values), path, effects)
@@ -141,14 +149,21 @@ def _within_nodes(machine: Machine, factor: float) -> Iterator[Change]:
         if messages is None:
             continue
         for what, key in (("startup", "startup_s"), ("bandwidth", "per_byte_s")):
-            if (value := getattr(messages, key)) > 0:
-                faster = {key: value / factor}
+            faster = _faster_messages(messages, key, factor)
+            if faster != messages:
                 change = partial(_on_machine, partial(_with_local_messages, name, faster))
                 yield Change(f"network.{name}.{what} (messages {words})", "network", change)
 
 
-def _with_local_messages(name: str, values: dict[str, float], machine: Machine) -> Machine:
-    messages = replace(getattr(machine.network, name), **values)
+def _faster_messages(messages: LocalMessages, key: str, factor: float) -> LocalMessages:
+    """Messages of which one cost is lower, in every segment of sizes."""
+    pieces: list[dict[str, Any]] = [{key: getattr(one, key) / factor} for one in messages.segments]
+    segments = tuple(replace(one, **lower) for one, lower in zip(messages.segments, pieces, strict=True))
+    whole: dict[str, Any] = {key: getattr(messages, key) / factor}
+    return replace(messages, segments=segments, **whole)
+
+
+def _with_local_messages(name: str, messages: LocalMessages, machine: Machine) -> Machine:
     changed: dict[str, Any] = {name: messages}
     return replace(machine, network=replace(machine.network, **changed))
 

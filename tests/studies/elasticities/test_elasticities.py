@@ -70,6 +70,33 @@ def test_messages_within_nodes_have_costs_of_their_own() -> None:
         assert change.simulated == change.forecast == pytest.approx(-(part_us - part_us / 1.1) / 1.5, rel=1e-9)
 
 
+def test_segments_of_sizes_are_tried_one_by_one_and_within_nodes_together() -> None:
+    """1000 bytes: 2 us and 1 us of the first segment, within a node 0.25 us and 0.25 us of the only one."""
+    network = (
+        "{topology: {kind: crossbar}, sends: one_by_one, node: {segments: [{startup: 250 ns, bandwidth: 4 GB/s}]}, "
+        "link_bandwidth: 2 GB/s, segments: [{up_to: 2 KiB, startup: 2 us, bandwidth: 1 GB/s}, "
+        "{startup: 9 us, bandwidth: 2 GB/s}]}"
+    )
+    machine = read_machine(
+        f"simcodesign: 1\nname: m\nnodes: 2\nprocessors_per_node: 2\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork: {network}\n"
+    )
+
+    def found(peer: int) -> dict[str, Improvement]:
+        send = f"send: {{to: {peer}, bytes: 1000, when: rank == 0}}"
+        receive = f"receive: {{from: 0, bytes: 1000, when: rank == {peer}}}"
+        return by_name(elasticities(workload(f"[{send}, {receive}]"), machine, {"P": 4}, effects="none"))
+
+    across, within = found(2), found(1)
+    bytes_of = "network.segments.{}.per_byte (messages, links and interfaces)"
+    assert across["network.segments.1.startup"].simulated == pytest.approx((2 / 1.1 - 2) / 3, rel=1e-9)
+    assert across[bytes_of.format(1)].simulated == pytest.approx((1 / 1.1 - 1) / 3, rel=1e-9)
+    for nothing in ("network.segments.2.startup", "network.segments.1.up_to (larger)", bytes_of.format(2)):
+        assert (across[nothing].simulated, bool(across[nothing].reason)) == (0, True)
+    for what in ("startup", "bandwidth"):
+        change = within[f"network.node.{what} (messages within nodes)"]
+        assert change.simulated == change.forecast == pytest.approx((1 / 1.1 - 1) / 2, rel=1e-9)
+
+
 def test_a_disk_as_a_whole_gives_what_its_constants_give_together() -> None:
     """2 ms and 1 MB at 100 MB/s: 12 ms, all of it the disk's."""
     found = by_name(elasticities(workload("[write: {bytes: 1e6}]"), read_machine(CROSSBAR), {"P": 1}, effects="none"))
