@@ -48,14 +48,28 @@ def _of_network(network: Network, effects: Collection[str]) -> dict[str, str]:
 def _protocol(network: Network) -> str:
     """Whether a sender goes on before its message is received."""
     above_bytes = network.rendezvous_above_bytes
+    if any(segment.rendezvous for segment in network.segments):
+        return f"rendezvous of {_rendezvous_sizes(network)}"
     return "eager" if above_bytes is None else f"rendezvous above {format_quantity(float(above_bytes), 'size')}"
+
+
+def _rendezvous_sizes(network: Network) -> str:
+    """The sizes of messages whose segments say that they wait."""
+    ends = [float(np.max(segment.up_to_bytes)) for segment in network.segments]
+    texts = ["0 B", *(format_quantity(end, "size") for end in ends[:-1])]
+    sizes = [
+        f"messages above {low}" + ("" if np.isinf(end) else f" up to {format_quantity(end, 'size')}")
+        for low, end, segment in zip(texts, ends, network.segments, strict=True)
+        if segment.rendezvous
+    ]
+    return ", ".join(sizes)
 
 
 def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     """For what a message holds its sender and its receiver."""
     if network.model == "loggop":
         return "held for o + xO, sends g + xG apart", "held for o + x max(O, G), messages g + xG apart"
-    receiver = "held for receive_overhead" if np.any(network.receive_overhead_s) else "not held"
+    receiver = "held for receive_overhead" if network.has_receive_overhead else "not held"
     if not network.bytes_hold_sender:
         return "held for startup, bytes flow together", receiver
     if network.sharing != "messages" and {"links", "interfaces"} & {*effects}:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
@@ -11,7 +13,7 @@ from simcodesign.analytic.messages.posted_together import posted_together_s
 from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.rank_by_rank.all_broadcast import all_broadcast_s
-from simcodesign.analytic.rank_by_rank.sizes_by_rank import burst_s, pairwise_s
+from simcodesign.analytic.rank_by_rank.sizes_by_rank import burst_s, longest_times, pairwise_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -41,11 +43,12 @@ def pairwise_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """A burst, (..., P) bytes by the rank that sends them; where it is not followed rank by rank, as if all were the
-    largest one, which in LogGOPS is an estimate."""
+    """A burst, (..., P) bytes by the rank that sends them; where it is not followed rank by rank, as if all took the
+    longest times of any, which in LogGOPS is an estimate."""
     time_s = burst_s(sizes, p)
     if time_s is None:
-        time_s = exchange_linear(np.max(sizes, axis=-1, keepdims=True), p).time_s
+        longest = longest_times(p.message(sizes))
+        time_s = exchange_linear(0.0, replace(p, message=lambda _: longest)).time_s
     return all_of_sizes(time_s, sizes)
 
 

@@ -15,6 +15,7 @@ from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
+from simcodesign.analytic.rank_by_rank.sizes_by_rank import ring_s
 from simcodesign.core.units import FloatOrArray
 
 
@@ -24,11 +25,10 @@ def allgather_ring(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def ring_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
-    """The same, (..., P) bytes by rank: the largest block passes P - 1 ranks, and no round takes longer than that.
+    """The same, (..., P) bytes by rank: the costliest block passes P - 1 ranks, and no round takes longer than that.
 
-    In LogGOPS an estimate, as if all blocks were the largest one."""
-    largest = np.max(sizes, axis=-1, keepdims=True)
-    return all_of_sizes(allgather_ring(largest, p).time_s, sizes)
+    In LogGOPS an estimate, as if all blocks took the longest times."""
+    return all_of_sizes(ring_s(sizes, p), sizes)
 
 
 def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:

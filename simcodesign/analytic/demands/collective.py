@@ -54,10 +54,10 @@ class CollectiveForm(ClosedForm[Collective]):
         return group_charge(step, sizes, of_group)
 
     def index_shape(self, demand: Collective, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
-        """In Hockney's model without rendezvous, of whole messages, prices are convex in the size; so is the largest of
-        those of all groups."""
+        """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size; so is
+        the largest of those of all groups."""
         network, groups = step.machine.network, group_sizes(step)
-        is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None
+        is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None and not network.has_segments
         if not is_convex or np.isfinite(network.stored_bytes) or step.evaluation.design_point.has_power:
             return None
         if demand.looks_at_nodes or demand.is_sized_by_rank or demand.segment is not None:

@@ -15,11 +15,13 @@ from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.formulas import symbols
 from simcodesign.describe.formulas.symbols import PER_VALUE, VALUE
+from simcodesign.describe.machine_parts.size_segments import segment_at
 from simcodesign.describe.workload import Workload
 
 #: What a formula assumes, in words.
 ASSUMPTIONS = (
-    "Hockney's messages without receive overhead and without hops, all ranks alike, P a power of two, "
+    "Hockney's messages without receive overhead and without hops, of one startup and one bandwidth for all sizes, "
+    "all ranks alike, P a power of two, "
     "more than two ranks in every dimension of a process grid, groups that are its rows or columns"
 )
 #: The symbols of a derived formula, in the order in which they are printed -> (what it is, the constant of the machine
@@ -92,8 +94,13 @@ class SymbolicPrices:
 
 
 def check_constants(constants: Mapping[str, Expression]) -> None:
-    for path in sorted(_LEFT_OUT & constants.keys()):
+    for path in sorted(constants.keys()):
         value = constants[path]
+        if segment_at(path) is not None:
+            what = f"{path} is not in the formula, which takes {ASSUMPTIONS}"
+            raise InputError(what, value.place, value=value.text, allowed="network.startup and network.per_byte")
+        if path not in _LEFT_OUT:
+            continue
         if value.names or value.evaluate({}) != 0:
             what = f"{path} is not in the formula, which takes {ASSUMPTIONS}"
             raise InputError(what, value.place, value=value.text, allowed="0")

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcodesign.analytic.messages.costs_by_size import at_size
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import EQUAL, Network
 from simcodesign.describe.topology.grid import GridTopology
@@ -54,7 +55,7 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
     another order of the ranks, links not shared in equal parts, LogGOPS), for other numbers of ranks, and in a ``TREE``
     where receivers go on later than senders do, which they always do where messages are sent together.
     """
-    network = machine.network
+    network = at_size(machine.network, size_bytes)
     if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney" or network.rails > 1:
         return None
     if not _is_in_order(machine, ranks):

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simcodesign.analytic.messages.costs_by_size import at_size
 from simcodesign.analytic.messages.route_links import group_table
 from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.analytic.queueing.grid_traffic import Kinds, arriving_at_hosts, kinds_of_links, line_ways
@@ -307,7 +308,7 @@ def _empty_s(
     """Mean latency where nobody waits: the head of a message sets out after the startup and takes a latency each hop;
     its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
     size = np.asarray(size_bytes, dtype=np.float64)
-    hops = traffic.mean_hops
+    network, hops = at_size(network, size), traffic.mean_hops
     if network.model == "loggop":
         beyond = np.maximum(size - 1.0, 0.0)
         before = network.overhead_s + network.latency_s

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from simcodesign.analytic.messages.message_costs import Message, MessageCosts
+from simcodesign.analytic.messages.posted_together import times_of
+from simcodesign.analytic.messages.rounds import row_s
+from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
+
+#: Ranks up to which blocks that pass a ring are followed where none of them has the longest times.
+MOST_RANKS = 1024
+#: Some thousand additions.
+ROUNDING = 1e-12
 
 
 def pairwise_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
     """Seconds of P - 1 rounds; in round k, each rank sends to the k-th on its right, (..., P) bytes by rank.
 
     A rank ends a round r after it has sent and the message of its partner has come. In LogGOPS, where that is an
-    estimate, and where senders wait for their receivers, as if all sizes were the largest one.
+    estimate, and where senders wait for their receivers, as if all messages took the longest times of any.
     """
     m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
     if not _in_order(m):
-        largest = p.message(np.max(sizes_bytes, axis=-1, keepdims=True))
+        largest = longest_times(m)
         rounds_s: FloatOrArray = min(ranks - 1, 1) * largest.exchange_s + max(ranks - 2, 0) * largest.round_s
         return rounds_s
     begin = np.zeros(np.shape(sizes_bytes))
@@ -39,6 +49,42 @@ def burst_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray | None:
         now = np.maximum(now, came) + m.receive_s
     last: FloatOrArray = np.max(now, axis=-1, keepdims=True)
     return last
+
+
+def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
+    """Seconds of P - 1 rounds around a ring in which blocks of (..., P) bytes pass all ranks, in Hockney's model.
+
+    The costliest block passes P - 1 ranks, and no round takes longer than that: exact where that block has the longest
+    times of all. Else, which takes segments by size whose costs jump down, ranks are followed one by one up to
+    ``MOST_RANKS``; beyond, and in LogGOPS, the longest times of any block are an estimate."""
+    m, ranks = p.message(sizes_bytes), np.shape(sizes_bytes)[-1]
+    most = _ring_s(longest_times(m), ranks)
+    if not m.in_order or ranks > MOST_RANKS:
+        return most
+    every = np.broadcast_shapes(*(np.shape(getattr(m, one.name)) for one in fields(m)), np.shape(sizes_bytes))
+    least = np.max(np.broadcast_to(_ring_s(m, ranks), every), axis=-1, keepdims=True)
+    if np.all(least >= most * (1 - ROUNDING)):
+        return most
+    times = (np.broadcast_to(getattr(m, one.name), every).reshape(-1, ranks) for one in fields(m)[:6])
+    followed = leaders.ring(np.zeros((int(np.prod(every[:-1])), ranks)), Message(*times))
+    last: FloatOrArray = followed.max(axis=1).reshape(*every[:-1], 1)
+    return last
+
+
+def _ring_s(m: Message, ranks: int) -> FloatOrArray:
+    return row_s(ranks - 1.0, m.exchange_s, m.round_s)
+
+
+def longest_times(m: Message) -> Message:
+    """A message that takes the longest times of those of all ranks, (..., P)."""
+
+    def longest(time: FloatOrArray) -> FloatOrArray:
+        return np.max(time, axis=-1, keepdims=True) if np.ndim(time) else time
+
+    send, arrival, receive, next_send, next_receive = (longest(time) for time in times_of(m))
+    spread = longest(m.spread_s)
+    waits = np.any(m.waits, axis=-1, keepdims=True) if np.ndim(m.waits) else m.waits
+    return Message(send, arrival, receive, next_send, next_receive, waits, spread, m.in_order)
 
 
 def _in_order(m: Message) -> bool:

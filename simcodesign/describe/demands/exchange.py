@@ -94,7 +94,7 @@ def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
     reason = None
     if np.any(several) and network.model != "hockney":
         reason = f"messages of the network model {network.model} have gaps and overheads of their own"
-    elif np.any(several & (np.asarray(network.receive_overhead_s) != 0)):
+    elif np.any(several) and network.has_receive_overhead:
         reason = "each message has a receive_overhead of its own, but a train is received once"
     elif np.any(several) and network.sharing == "packets" and network.switching == "store_and_forward":
         reason = "nodes store packets of each message, but a train is one"

@@ -155,6 +155,12 @@ class Network:
         return any(part is not None and part.segments for part in (self, self.node, self.socket))
 
     @property
+    def has_receive_overhead(self) -> bool:
+        """Hockney: whether some message keeps its receiver busy."""
+        overheads = [self.receive_overhead_s, *(one.receive_overhead_s for one in self.segments)]
+        return any(value is not None and np.any(np.asarray(value) != 0) for value in overheads)
+
+    @property
     def least_s_per_byte(self) -> FloatOrArray:
         """Seconds per byte of messages over the network: of the fastest, where they differ by size."""
         if not self.segments:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,7 @@ MAX_ENTRIES = 50_000  # read in a quarter of a second
 MAX_DEPTH = 40
 MAX_NAME = 100  # characters of a key or a name: they stand in every message
 MAX_WHOLE = 2**31 - 1
+_ITEM = re.compile("[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 #: What YAML does not take as text, and surrogates, which are no characters at all.
 _UNUSABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -260,9 +261,12 @@ def merged(
 ) -> Entry:
     """``base`` with what ``change`` says differently: mappings merge key by key, anything else is replaced.
 
-    A mapping whose ``kind`` changes is replaced whole, since its other keys belong to the old kind. ``other_names``
-    maps keys to the key, or keys, that say the same in another way: a change of one replaces the other.
+    A mapping of whole numbers changes some items of a sequence, which it counts from 1 on. A mapping whose ``kind``
+    changes is replaced whole, since its other keys belong to the old kind. ``other_names`` maps keys to the key, or
+    keys, that say the same in another way: a change of one replaces the other.
     """
+    if isinstance(base.content, list) and isinstance(change.content, dict) and _counts_items(change.content):
+        return _with_items(base, base.content, change, change.content, other_names)
     if not isinstance(base.content, dict) or not isinstance(change.content, dict):
         return change
     old, new = base.content, change.content
@@ -273,6 +277,28 @@ def merged(
     kept = {key: entry for key, entry in old.items() if key not in replaced}
     items = {key: merged(old[key], entry, other_names) if key in old else entry for key, entry in new.items()}
     return Entry({**kept, **items}, change.place)
+
+
+def _counts_items(changes: Mapping[str, Entry]) -> bool:
+    """Whether all keys are numbers that a sequence could have."""
+    return bool(changes) and all(_ITEM.fullmatch(key) for key in changes)
+
+
+def _with_items(
+    base: Entry,
+    items: Sequence[Entry],
+    change: Entry,
+    changes: Mapping[str, Entry],
+    other_names: Mapping[str, str | tuple[str, ...]],
+) -> Entry:
+    """A sequence with other items, by their numbers from 1 on. InputError for an item that it has not."""
+    new = list(items)
+    for key, entry in changes.items():
+        if int(key) > len(items):
+            what = "not the number of an item of this sequence"
+            raise InputError(what, entry.place, value=key, allowed=f"1 to {len(items)}")
+        new[int(key) - 1] = merged(new[int(key) - 1], entry, other_names)
+    return Entry(new, base.place)
 
 
 def nested(values: Mapping[str, object], file: str) -> Entry:

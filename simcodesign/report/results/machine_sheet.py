@@ -22,6 +22,7 @@ from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
 from simcodesign.report.results.part_rows import accelerator_rows, storage_rows
+from simcodesign.report.results.segment_tables import bytes_text, segment_tables, startup_text
 
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 
@@ -33,6 +34,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         section("Nodes", _node_rows(machine)),
         section("Topology", _topology_rows(machine)),
         section("Messages", _message_rows(machine.network)),
+        *segment_tables(machine.network),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
         *_stated_parts(machine),
@@ -242,7 +244,7 @@ def _message_rows(network: Network) -> Rows:
         yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
     yield "interfaces of a node", _interfaces_text(network)
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
-    if network.model == "hockney" and network.per_byte_s:
+    if network.model == "hockney" and network.per_byte_s and not network.segments:
         half = amount_text(network.startup_s / network.per_byte_s, "size")
         yield "half-performance size", f"{half} (startup takes as long as the bytes)"
 
@@ -281,19 +283,20 @@ _SENDS = {
 
 def _hockney_rows(network: Network) -> Rows:
     yield "model", _message_model(network)
-    yield "startup", f"{amount_text(network.startup_s, 'time')} per {network.startup_per}"
-    yield "bandwidth", bandwidth_text(network.per_byte_s)
+    yield "startup", f"{startup_text(network)} per {network.startup_per}"
+    if not network.segments:
+        yield "bandwidth", bandwidth_text(network.per_byte_s)
     yield "latency of a hop", _latency_text(network)
     if network.bytes_hold_sender:
         yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
     yield "sends of a rank", _SENDS[network.sends]
     for name, part in (("within a node", network.node), ("between sockets", network.socket)):
         if part is not None:
-            bytes_ = bandwidth_text(part.per_byte_s)
-            yield f"messages {name}", f"{amount_text(part.startup_s, 'time')} + m / ({bytes_}), no hops"
+            yield f"messages {name}", f"{startup_text(part)} + {bytes_text(part)}, no hops"
     if network.socket is not None:
         yield "sockets of a node", str(network.sockets_per_node)
-    yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
+    if not network.segments:
+        yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
     limit = network.rendezvous_above_bytes
     if limit is not None:
         yield "rendezvous above S", amount_text(limit, "size")
@@ -313,18 +316,20 @@ def _loggop_rows(network: Network) -> Rows:
         "model",
         f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
     )
-    yield "latency L", amount_text(network.latency_s, "time")
-    yield "overhead o", amount_text(network.overhead_s, "time")
-    yield "gap g", f"{amount_text(network.gap_s, 'time')} (sends, and receives, of a rank begin g + x G apart)"
-    yield "time per byte G", f"{amount_text(network.per_byte_s, 'per_byte')} ({bandwidth_text(network.per_byte_s)})"
-    yield "overhead per byte O", amount_text(network.overhead_per_byte_s, "per_byte")
+    if network.segments:
+        yield "L, o, g, G, O", "those of the message's size; sends, and receives, of a rank begin g + x G apart"
+    else:
+        yield "latency L", amount_text(network.latency_s, "time")
+        yield "overhead o", amount_text(network.overhead_s, "time")
+        yield "gap g", f"{amount_text(network.gap_s, 'time')} (sends, and receives, of a rank begin g + x G apart)"
+        yield "time per byte G", f"{amount_text(network.per_byte_s, 'per_byte')} ({bandwidth_text(network.per_byte_s)})"
+        yield "overhead per byte O", amount_text(network.overhead_per_byte_s, "per_byte")
     yield "rendezvous above S", "never" if limit is None else amount_text(limit, "size")
     yield from _reduction_rows(network)
 
 
 def _message_model(network: Network) -> str:
-    startup = amount_text(network.startup_s, "time")
-    bytes_ = f"m / ({bandwidth_text(network.per_byte_s)})" if network.per_byte_s else "0"
+    startup, bytes_ = startup_text(network), bytes_text(network)
     if not network.bytes_hold_sender:
         parts = [part for part in (_way(network), bytes_) if part != "0"]
         return f"m bytes occupy the sender for {startup} and arrive {' + '.join(parts) or '0'} later, over h hops"
@@ -337,7 +342,7 @@ def _message_model(network: Network) -> str:
 
 def _way(network: Network) -> str:
     """What the hops of a message add that do not hold its sender."""
-    parts = [f"max(h - 1, 0) x {amount_text(network.startup_s, 'time')}"] if network.startup_per == "hop" else []
+    parts = [f"max(h - 1, 0) x {startup_text(network)}"] if network.startup_per == "hop" else []
     return " + ".join([*parts, *_hop_parts(network), *_slow_link_parts(network)]) or "0"
 
 
@@ -361,7 +366,7 @@ def _sharing_text(network: Network) -> str:
 
 def _slow_link_parts(network: Network) -> list[str]:
     """What bytes take longer on links that are slower than messages."""
-    slower = np.any(np.asarray(network.link_occupancy_s_per_byte) > network.per_byte_s)
+    slower = np.any(np.asarray(network.link_occupancy_s_per_byte) > network.least_s_per_byte)
     return ["what m takes longer on the slowest link of the route"] if network.has_own_links and slower else []
 
 

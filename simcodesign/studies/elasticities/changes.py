@@ -14,7 +14,7 @@ from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
-from simcodesign.describe.machine_parts.size_segments import PATH, UP_TO, segment_at
+from simcodesign.describe.machine_parts.size_segments import UP_TO, segment_at
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
@@ -70,8 +70,9 @@ def machine_changes(machine: Machine, factor: float) -> Iterator[Change]:
 
 
 def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
-    """The constant of a machine, better by a factor; the end of a segment of sizes, larger."""
-    larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or path.endswith(f".{UP_TO}")
+    """The constant of a machine, better by a factor."""
+    segment = segment_at(path)
+    larger = path in LARGER_IS_BETTER or dimension_at(path) == "rate" or (segment is not None and segment[1] == UP_TO)
     return value * factor if larger else value / factor
 
 
@@ -93,10 +94,14 @@ def _constants(machine: Machine, factor: float) -> Iterator[Change]:
         if not np.any(np.asarray(value) != 0):
             continue
         paths, what = [path], path
-        if path in _MESSAGE_BYTES or (path.startswith(PATH) and path.endswith(_SEGMENT_BYTES)):
-            paths += [other for other in (_LINK_BYTES, _INTERFACE_BYTES) if other in constants]
-            what += " (messages, links and interfaces)"
-        if path.endswith(f".{UP_TO}"):
+        segment = segment_at(path)
+        if path in _MESSAGE_BYTES or (segment is not None and segment[1] in ("per_byte", "G")):
+            # Of segments, only the fastest messages might outrun what they pass.
+            least = value / factor if segment is not None else 0.0
+            others = [other for other in (_LINK_BYTES, _INTERFACE_BYTES) if other in constants]
+            paths += [other for other in others if np.any(np.asarray(constants[other]) > least)]
+            what += "" if segment is not None and len(paths) == 1 else " (messages, links and interfaces)"
+        if segment is not None and segment[1] == UP_TO:
             what += " (larger)"
         values = {one: better(one, constants[one], factor) for one in paths}
         effects = _EFFECTS_OF.get(path, ())
@@ -108,8 +113,8 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
     network, constants = machine.network, machine.constants()
     for path, words in ((_LINK_BYTES, "links"), (_INTERFACE_BYTES, "interfaces")):
         differs = path == _LINK_BYTES and network.has_own_links
-        if path not in constants and not differs and np.any(np.asarray(network.per_byte_s) > 0):
-            faster = partial(_with_constants, {path: network.per_byte_s / factor})
+        if path not in constants and not differs and np.any(np.asarray(network.least_s_per_byte) > 0):
+            faster = partial(_with_constants, {path: network.least_s_per_byte / factor})
             yield Change(f"{words} alone, bandwidth", "network", faster, path, _EFFECTS_OF[path])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.machine_parts.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.scenario import OfScenario, Scenario
@@ -176,9 +177,7 @@ class NativeModel(OfScenario):
         """Raise RefusedPointsError for all points at which the network would be faster than its links or interfaces:
         these are many where a bandwidth is varied."""
         parameters, network = self.parameters(values), self.design_point.machine.network
-        network_per_byte: Any = parameters.get(
-            f"network.{'G' if network.model == 'loggop' else 'per_byte'}", network.per_byte_s
-        )
+        network_per_byte: Any = self._least_per_byte(parameters)
         for part, name, own in (
             ("link", "network.link_per_byte", network.link_per_byte_s),
             ("interface", "network.interfaces.per_byte", network.interfaces.per_byte_s),
@@ -194,6 +193,16 @@ class NativeModel(OfScenario):
                 what = f"a message cannot pass faster than its {part}"
                 limit = f"network.bandwidth up to that of the {part}"
                 raise RefusedPointsError(InputError(what, self.machine.place, allowed=limit), refused)
+
+    def _least_per_byte(self, parameters: Mapping[str, Any]) -> Any:
+        """Seconds per byte of the fastest messages over the network."""
+        network = self.design_point.machine.network
+        key = "G" if network.model == "loggop" else "per_byte"
+        if not network.segments:
+            return parameters.get(f"network.{key}", network.per_byte_s)
+        sized = enumerate(network.segments, start=1)
+        every = [parameters.get(f"{PATH}.{number}.{key}", segment.per_byte_s) for number, segment in sized]
+        return reduce(np.minimum, every)
 
     @cached_property
     def by_rank(self) -> bool:

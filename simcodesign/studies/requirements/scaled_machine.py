@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
+from simcodesign.describe.machine_parts.size_segments import segment_constants
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.requirements.upgrade_file import Upgrade
@@ -109,8 +110,13 @@ def _with_bandwidth_times(level: CacheLevel, factor: float) -> CacheLevel:
 
 def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float) -> dict[str, FloatOrArray]:
     """Constants that the machine has, each times a power of the factor."""
-    own = machine.constants()
-    return {path: own[path] * factor**power for path, power in paths if path in own}
+    own, powers = machine.constants(), dict(paths)
+    changed = {path: own[path] * factor**power for path, power in paths if path in own}
+    for path in segment_constants(machine.network.segments, machine.network.model):
+        whole = f"network.{path.rpartition('.')[2]}"  # of all segments of sizes, what is varied of a network without
+        if whole in powers:
+            changed[path] = own[path] * factor ** powers[whole]
+    return changed
 
 
 def _caches(machine: Machine, change: Callable[[CacheLevel], CacheLevel]) -> Machine:

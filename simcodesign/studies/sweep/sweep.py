@@ -10,9 +10,10 @@ from typing import Any, Unpack
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, cache_constants
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, dimension_at
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.size_segments import PATH
 from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
@@ -286,10 +287,11 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
     part, _, key = name.rpartition(".")
     path, inverse = name, False
     if key.endswith("bandwidth"):
-        loggop = name == "network.bandwidth" and machine.network.model == "loggop"
+        is_network = name == "network.bandwidth" or part.startswith(f"{PATH}.")
+        loggop = is_network and machine.network.model == "loggop"
         path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
-    if path in cache_constants(machine.memory):
-        return Known(path, PARAMETER, "bandwidth" if inverse else "per_byte", inverse=inverse)
+    if path not in constants and path in machine.constants():  # of a cache, or of a segment of sizes
+        return Known(path, PARAMETER, "bandwidth" if inverse else dimension_at(path), inverse=inverse)
     if path in constants:
         present = getattr(machine, constants[path][0]) is not None
         if present and MODEL_OF.get(path, machine.network.model) == machine.network.model:
