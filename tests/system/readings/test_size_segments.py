@@ -132,7 +132,7 @@ def cost_of(segments: Sequence[SizeSegment], receive_s: float) -> Cost:
 
 
 @given(operation=sized_operations(sorted(PROGRAMS)))
-@settings(max_examples=examples(400, 40), deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_both_readings_are_brute_force_over_the_messages(operation: tuple) -> None:
     key, ranks, segments, size_bytes = operation
     made = machine(network(128, segments=segments, receive_overhead_s=0.2 * US, distance="none"))
@@ -143,7 +143,7 @@ def test_both_readings_are_brute_force_over_the_messages(operation: tuple) -> No
 
 
 @given(operation=sized_operations(list(every_algorithm())), data=st.data())
-@settings(max_examples=examples(600, 40), deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_every_algorithm_is_its_closed_form(operation: tuple, data: st.DataObject) -> None:
     key, ranks, segments, size_bytes = operation
     more: dict = {"receive_overhead_s": data.draw(TIMES), "reduction_per_byte_s": data.draw(PER_BYTE)}
