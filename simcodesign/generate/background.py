@@ -16,6 +16,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import NEIGHBOUR, OPPOSITE, PERMUTATION, RANDOM, Background
+from simcodesign.generate.messages.constants_by_size import constant
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import BackgroundMessages
 from simcodesign.generate.randomness.random_streams import stream
@@ -111,7 +112,7 @@ def _jobs(background: Background, nodes: Int64s, seed: int) -> tuple[Int64s, _Jo
 
 def _times(machine: Machine, background: Background, senders: int, count: int, seed: int) -> NDArray[np.float64]:
     """(B,) seconds: all senders together are one Poisson process."""
-    per_byte_s = float(machine.network.per_byte_s)
+    per_byte_s = float(constant(machine.network, "per_byte_s", background.size_bytes))
     if not per_byte_s:
         what = "the load of a background is a share of the bandwidth of messages, which is infinite here"
         raise InputError(what, background.place, value=background.load, allowed="a network.bandwidth, or no background")

@@ -1,15 +1,19 @@
-"""Which routes messages take, by the routing of the network; what is random is drawn here."""
+"""Which routes messages take, by the routing of the network; what is random is drawn here.
+
+Messages may have another route to choose, which parts from the first one somewhere."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.machine_parts.network import ALONG_ROUTE, Network, Ugal
 from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT, Routes
 from simcodesign.describe.topology.routing import hops_through, mixed, routes_through, spread_routes
+from simcodesign.generate.plan import NONE, AlternativeRoutes
 from simcodesign.generate.randomness.random_streams import stream
 
+Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Streams of random numbers: the key of those of pairs of nodes, and the nodes that messages go through.
 PAIRS, MESSAGES = "routes of pairs", "routes of messages"
@@ -63,3 +67,31 @@ class RouteChoice:
         """A random number for each pair, the same whatever else is sent."""
         pair = source.astype(np.uint64) * np.uint64(self._topology.node_count) + target.astype(np.uint64)
         return mixed(pair ^ self._key)
+
+
+def alternatives(
+    route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool, ugal: Ugal
+) -> AlternativeRoutes:
+    """The alternatives of all operations with a ``route``: the row ``other`` of the routes, unless it is the same way.
+
+    ``start`` and ``station`` are those of ``Routes``; with ``has_ends`` the first and the last station of each are
+    interfaces.
+    """
+    sends = np.flatnonzero(route != NONE)
+    first, second = route[sends].astype(np.int64), other[sends].astype(np.int64)
+    # A way that comes by the end of the other before its own is none to choose.
+    length = np.minimum(start[first + 1] - start[first], start[second + 1] - start[second]) - has_ends
+    fork = np.zeros(len(sends), np.int64)
+    together = np.arange(len(sends))
+    while len(together):
+        together = together[fork[together] < length[together]]
+        here = fork[together]
+        alike = station[start[first[together]] + here] == station[start[second[together]] + here]
+        together = together[alike]
+        fork[together] += 1
+    differs = fork < length
+    chosen, place = np.full(len(route), NONE, np.int32), np.zeros(len(route), np.int32)
+    chosen[sends[differs]] = second[differs]
+    place[sends] = fork
+    links = (np.diff(start) - 2 * has_ends).astype(np.int32)
+    return AlternativeRoutes(chosen, place, links, ugal.threshold, ugal.queues == ALONG_ROUTE)

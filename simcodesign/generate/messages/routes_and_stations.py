@@ -20,9 +20,8 @@ from simcodesign.describe.machine_parts.interfaces import DIRECTION
 from simcodesign.describe.topology.base import VALIANT
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.alternative_routes import alternatives
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
-from simcodesign.generate.messages.route_choice import RouteChoice
+from simcodesign.generate.messages.route_choice import RouteChoice, alternatives
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
     DISK,

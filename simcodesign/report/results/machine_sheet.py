@@ -21,8 +21,13 @@ from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
-from simcodesign.report.results.part_rows import accelerator_rows, storage_rows
-from simcodesign.report.results.segment_tables import bytes_text, segment_tables, startup_text
+from simcodesign.report.results.part_rows import (
+    accelerator_rows,
+    bytes_text,
+    segment_tables,
+    startup_text,
+    storage_rows,
+)
 
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 

@@ -26,8 +26,6 @@ LARGER_IS_BETTER = (
 )
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
-#: The same of segments of sizes.
-_SEGMENT_BYTES = (".per_byte", ".G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"
 _EFFECTS_OF = {
     _LINK_BYTES: ("links",),
