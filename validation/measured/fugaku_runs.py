@@ -1,0 +1,308 @@
+"""Collective operations that were measured on Fugaku, and what formula, forecast and simulation say of each.
+
+A row is an operation by one algorithm among the nodes of a job (2x2x2, 4x4x4 or 8x8x8), with one process each, and one
+size. What is calibrated comes from these rows, which are no evidence:
+
+* bandwidth and startup of a message of m bytes: ``broadcast`` by ``binomial`` on 2x2x2 is three messages, one after
+  another, over links that they share with nobody; of m bytes each takes startup(m) + m / bandwidth. The bandwidth is that
+  of 512 MiB;
+* the rate of the operator: ``allreduce`` by ``recursive_doubling`` on 2x2x2 is three times such a message and an addition;
+* what Bruck's all-to-all copies: on 2x2x2 it has three messages of half the buffer, and copies the buffer five times:
+  half of it before and after each round, and the whole before the first and after the last one;
+* the ways in which links close, messages of a rank leave, and interfaces take them: ``CHOSEN``, from the rows of 8 MiB of
+  ``GEOMETRY_ROWS`` and the rows of 64 MiB on 2x2x2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+
+import simcodesign as sc
+from simcodesign.comparison.formulas.values import formula_values
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.yaml.files import load_machine
+
+from ..published.tables import table
+
+KIB, MIB = 2**10, 2**20
+TABLE, WORKLOAD, MACHINE = "fugaku-collectives", "fugaku-collectives", "fugaku"
+#: Nodes along each side of a job.
+SIDES = {"2x2x2": 2, "4x4x4": 4, "8x8x8": 8}
+#: Operation and algorithm, as the benchmark names them, and the phase of our workload that does the same.
+PHASES: Mapping[tuple[str, str], str] = {
+    ("broadcast", "binomial"): "broadcast-binomial",
+    ("broadcast", "binary-tree"): "broadcast-binary-tree",
+    ("broadcast", "chain"): "broadcast-three-chains",
+    ("broadcast", "pipeline"): "broadcast-chain",
+    ("allreduce", "recursive_doubling"): "allreduce-recursive-doubling",
+    ("allreduce", "ring"): "allreduce-ring",
+    ("allreduce", "nonoverlapping"): "allreduce-reduce-broadcast",
+    ("allreduce", "rdbc"): "allreduce-reduce-broadcast",
+    ("all_to_all", "pairwise"): "all-to-all-pairwise",
+    ("all_to_all", "linear"): "all-to-all-linear",
+    ("all_to_all", "modified-bruck"): "all-to-all-bruck",
+}
+#: Of the buffer, what a message holds: all of it unless it is said here.
+MESSAGE_PARTS = {"ring": "1/P", "pairwise": "1/P", "linear": "1/P", "modified-bruck": "1/2"}
+#: Rows of 8 MiB on each shape that choose how its lines close.
+GEOMETRY_ROWS = (("broadcast", "binomial"), ("allreduce", "recursive_doubling"), ("all_to_all", "pairwise"))
+#: What chose the number of chains, three, of 2 to 4.
+CHAINS_ROW = ("broadcast", "chain", "8x8x8", 8 * MIB)
+#: Copies of the buffer in Bruck's all-to-all: two, and one more for each round.
+COPIES = 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured row: seconds of the slowest process, median and quartiles over ``n`` repetitions."""
+
+    operation: str
+    algorithm: str
+    shape: str
+    size_bytes: int
+    n: int
+    lower_s: float
+    median_s: float
+    upper_s: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Operation and algorithm, as the benchmark names them."""
+        return self.operation, self.algorithm
+
+    @property
+    def ranks(self) -> int:
+        """Processes, one on each node."""
+        return SIDES[self.shape] ** 3
+
+    @property
+    def message_bytes(self) -> float:
+        """Of one message."""
+        return self.size_bytes / {"1/P": self.ranks, "1/2": 2}.get(MESSAGE_PARTS.get(self.algorithm, ""), 1)
+
+    @property
+    def measured(self) -> MeasuredValue:
+        """The median with its quartiles."""
+        return MeasuredValue(self.median_s, self.lower_s, self.upper_s, self.n, "quartiles")
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the library runs another algorithm: a ring of fewer elements than ranks is recursive doubling."""
+        return self.algorithm == "ring" and self.size_bytes < 4 * self.ranks
+
+    @property
+    def is_calibration(self) -> bool:
+        """Whether some constant or choice comes from it."""
+        if self.shape == "2x2x2":
+            constants = {
+                ("broadcast", "binomial"),
+                ("allreduce", "recursive_doubling"),
+                ("all_to_all", "modified-bruck"),
+            }
+            return self.key in constants or self.size_bytes == 64 * MIB
+        chooses = self.key in GEOMETRY_ROWS and self.size_bytes == 8 * MIB
+        return chooses or (*self.key, self.shape, self.size_bytes) == CHAINS_ROW
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """All measured rows, but those of the library's other algorithm."""
+    names = ("lower_us", "median_us", "upper_us")
+    every = (
+        Row(
+            str(each.operation),
+            str(each.algorithm),
+            str(each.shape),
+            int(each.bytes),
+            int(each.n),
+            *(float(getattr(each, name)) / 1e6 for name in names),
+        )
+        for each in table(TABLE).itertuples()
+    )
+    return tuple(row for row in every if not row.falls_back)
+
+
+def row(operation: str, algorithm: str, shape: str, size_bytes: int) -> Row:
+    """The row of these; KeyError if nothing was measured."""
+    wanted = (operation, algorithm, shape, size_bytes)
+    for each in rows():
+        if (each.operation, each.algorithm, each.shape, each.size_bytes) == wanted:
+            return each
+    raise KeyError(wanted)
+
+
+class Constants:
+    """What is calibrated, by the size of a message: between two sizes that were measured by the logarithm of the size,
+    beyond them as at the nearest one."""
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return sorted(each.size_bytes for each in rows() if each.shape == "2x2x2" and each.key == GEOMETRY_ROWS[0])
+
+    def _median_s(self, operation: str, algorithm: str, size_bytes: int) -> float:
+        return row(operation, algorithm, "2x2x2", size_bytes).median_s
+
+    @cached_property
+    def per_byte_s(self) -> float:
+        """Of a message: from the largest one."""
+        return self._median_s(*GEOMETRY_ROWS[0], self._sizes[-1]) / 3 / self._sizes[-1]
+
+    def _at(self, size_bytes: float, values: list[float]) -> float:
+        return float(np.interp(math.log2(max(size_bytes, 1.0)), np.log2(self._sizes), values))
+
+    def startup_s(self, message_bytes: float) -> float:
+        """Of a message of so many bytes."""
+        each = [max(self._median_s(*GEOMETRY_ROWS[0], size) / 3 - size * self.per_byte_s, 0.0) for size in self._sizes]
+        return self._at(message_bytes, each)
+
+    def reduction_per_byte_s(self, message_bytes: float) -> float:
+        """Of the operator, for a message of so many bytes."""
+        both = [[self._median_s(*key, size) for key in GEOMETRY_ROWS[:2]] for size in self._sizes]
+        added = [max(allreduce_s - broadcast_s, 0.0) / 3 for broadcast_s, allreduce_s in both]
+        return self._at(message_bytes, [time_s / size for time_s, size in zip(added, self._sizes, strict=True)])
+
+    def copy_s(self, each: Row) -> float:
+        """Of Bruck's all-to-all: what it takes longer on 2x2x2 than three messages, in proportion to what it copies."""
+        here = self._median_s("all_to_all", "modified-bruck", self._copied_bytes(each))
+        half = self._copied_bytes(each) / 2
+        added_s = max(here - 3 * (self.startup_s(half) + half * self.per_byte_s), 0.0)
+        return added_s * (math.log2(each.ranks) + COPIES) / (3 + COPIES)
+
+    def _copied_bytes(self, each: Row) -> int:
+        """The size that was measured on 2x2x2: the same."""
+        return each.size_bytes
+
+
+CONSTANTS = Constants()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the data do not say. ``geometry``: ``mesh`` (open lines), ``torus`` (rings), or ``folded``: each line of 2 k
+    nodes goes up k nodes of a long dimension of Tofu D and back in the other half of a short one (A or C; B has three),
+    routes take the long dimensions first. ``order``: the child a rank of a binomial tree sends to first. ``mapping``: how
+    ranks are placed on open lines and rings."""
+
+    geometry: str = "mesh"
+    sends: str = "together"
+    interfaces: int = 6
+    sharing: str = "fair"
+    order: str = "near"
+    mapping: str = "linear"
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        plain = Setting(self.geometry)
+        parts = {name: value for name, value in vars(self).items() if value != getattr(plain, name)}
+        return ", ".join([self.geometry, *(f"{name}: {value}" for name, value in parts.items())])
+
+
+#: How lines close on each shape.
+GEOMETRIES = {"2x2x2": "mesh", "4x4x4": "folded", "8x8x8": "mesh"}
+
+
+def chosen(each: Row) -> Setting:
+    """What the calibration rows choose for a row."""
+    return Setting(GEOMETRIES[each.shape], interfaces=1 if each.algorithm == "linear" else 6)
+
+
+def _fold(side: int, small: int) -> list[tuple[int, int]]:
+    """(long, short) coordinates of the nodes of a line: up the first row of the fold, down the next."""
+    length = -(-side // small)
+    rows_of = [range(length) if turn % 2 == 0 else range(length - 1, -1, -1) for turn in range(small)]
+    return [(place, turn) for turn, part in enumerate(rows_of) for place in part][:side]
+
+
+def _folded(side: int) -> dict[str, object]:
+    """Nodes, topology and mapping of a job whose lines are folded into Tofu D: X and A, Y and B, Z and C."""
+    shorts = (2, 3, 2)
+    longs = [-(-side // short) for short in shorts]
+    extents = [*longs, *shorts]
+    lines = [_fold(side, short) for short in shorts]
+    nodes = []
+    for z, y, x in np.ndindex(side, side, side):
+        places = [lines[axis][at] for axis, at in enumerate((x, y, z))]
+        coordinates = [long for long, _ in places] + [short for _, short in places]
+        nodes.append(int(np.ravel_multi_index(coordinates, extents)))
+    kept = [axis for axis, extent in enumerate(extents) if extent > 1]
+    topology = {"shape": [extents[axis] for axis in kept], "wrap": [axis == 4 for axis in kept]}
+    return {
+        "nodes": math.prod(extents),
+        "mapping": nodes,
+        **{f"network.topology.{key}": value for key, value in topology.items()},
+    }
+
+
+@cache
+def machine(shape: str, setting: Setting) -> Machine:
+    """The machine ``fugaku`` as a job of this shape."""
+    side = SIDES[shape]
+    if setting.geometry == "folded":
+        geometry = _folded(side)
+    else:
+        closed = setting.geometry == "torus"
+        geometry = {"nodes": side**3, "network.topology.shape": [side] * 3, "network.topology.wrap": [closed] * 3}
+        geometry |= {} if setting.mapping == "linear" else {"mapping": setting.mapping}
+    more = {
+        "network.sends": setting.sends,
+        "network.sharing": {"packets": "1 MiB"} if setting.sharing == "packets" else setting.sharing,
+        "network.interfaces.count": setting.interfaces,
+    }
+    return load_machine(MACHINE, {**geometry, **more})
+
+
+def scenario(each: Row, setting: Setting) -> Scenario:
+    """A row as a scenario, with the constants of its messages."""
+    parameters = {
+        "P": each.ranks,
+        "size": each.size_bytes,
+        "copy_s": CONSTANTS.copy_s(each) if each.algorithm == "modified-bruck" else 0.0,
+        "network.startup": CONSTANTS.startup_s(each.message_bytes),
+        "network.per_byte": CONSTANTS.per_byte_s,
+        "network.interfaces.per_byte": CONSTANTS.per_byte_s,
+        "network.reduction_per_byte": CONSTANTS.reduction_per_byte_s(each.message_bytes),
+    }
+    phase = PHASES[each.key] + ("-far" if setting.order == "far" and each.algorithm == "binomial" else "")
+    return Scenario.of(WORKLOAD, machine(each.shape, setting), parameters, phases=[phase])
+
+
+def formula_s(each: Row) -> float:
+    """What the textbook says."""
+    point = scenario(each, chosen(each)).bind()
+    values = formula_values(point.workload.formulas["textbook"], point, whole_program=False)
+    assert values.total_s is not None, values.reason
+    return float(values.total_s)
+
+
+def forecast_s(each: Row) -> float:
+    """What the closed form says of the messages as they are sent."""
+    return float(sc.forecast(scenario(each, chosen(each))).makespan_s)
+
+
+@cache
+def simulation_s(each: Row, setting: Setting | None = None) -> float:
+    """The simulated time with all effects."""
+    return float(sc.simulate(scenario(each, setting or chosen(each))).makespan_s)
+
+
+def error(value_s: float, each: Row) -> float:
+    """Relative to the median."""
+    return value_s / each.median_s - 1.0
+
+
+def evidence(operation: str | None = None) -> list[Row]:
+    """The rows from which nothing is taken."""
+    return [each for each in rows() if not each.is_calibration and operation in (None, each.operation)]
+
+
+def other(setting: Setting, **changes: object) -> Setting:
+    """The same but for these."""
+    return replace(setting, **changes)  # type: ignore[arg-type] # fields by name
