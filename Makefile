@@ -15,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint types benchmark peers clean
+.PHONY: help venv demo validate test test-all lint types benchmark peers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -33,7 +33,10 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: venv  ## compare the system with every published number; the page is demo-output/report.html
+demo: venv  ## measured, forecast, simulated, and why they differ, in half a minute; the page is demo-output/demo.html
+	@$(BIN)/python -m simcodesign demo --output demo-output
+
+validate: venv  ## compare the system with every published number; the page is demo-output/report.html
 	@mkdir -p demo-output
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 

@@ -572,13 +572,13 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
 def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls: list[tuple[Path, bool]] = []
 
-    def demo(output: Path, quick: bool) -> int:
-        calls.append((output, quick))
+    def demo(output: Path, in_full: bool) -> int:
+        calls.append((output, in_full))
         return 1
 
-    monkeypatch.setattr("simcodesign.report.results.demo.main", demo)
+    monkeypatch.setattr("simcodesign.report.demo.flagship.main", demo)
     assert run("demo").exit_code == 1
-    assert run("demo", "--quick", "--output", str(tmp_path)).exit_code == 1
+    assert run("demo", "--in-full", "--output", str(tmp_path)).exit_code == 1
     assert calls == [(Path("demo-output"), False), (tmp_path, True)]
 
 

@@ -35,7 +35,7 @@ LINES = [
     "codesign strawman --workload lulesh --workload relearn",
     "codesign upgrade lulesh --upgrade racks",
     f"compare {JACOBI} --effects hops,links",
-    "demo --quick --output plots",
+    "demo --output plots",
     "explore architect torus-cluster --vary nodes=1:1000 --subject-to 'memory_bandwidth <= 1 TB/s'",
     "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz,2 GHz' --subject-to 'time <= 3600 s'",
     "explore size lulesh juqueen --subject-to 'time <= 1 s' --subject-to 'n >= 100'",

@@ -1,38 +1,79 @@
-"""The main job runs, prints what was measured beside what was computed, and writes its plots."""
+"""The demonstration prints what was measured beside what was computed, and writes its pictures and its page."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from rich.padding import Padding
 
-from simcodesign.report.results import demo
+from simcodesign.report.demo import flagship, seismic
+from tests import ROOT
+
+#: Of the machine fugaku: calibrated startup and bandwidth.
+STARTUP_S, BYTES_PER_S, SIZE = 2.434e-6, 6.345e9, 64 * 2**20
+
+
+def printed(module: ModuleType, main: Callable[[], int]) -> list[str]:
+    """The lines that are printed by a module."""
+    lines: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "write", lines.append)
+        patch.setattr(module, "print_all", lambda parts: lines.extend(_text(part) for part in parts))
+        assert main() == 0
+    return "\n".join(lines).splitlines()
+
+
+def measured_ms(shape: str) -> str:
+    """The published median of the broadcast by a binomial tree."""
+    path = ROOT / "validation" / "published" / "fugaku-collectives.csv"
+    rows = csv.DictReader(line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    (row,) = [row for row in rows if (row["algorithm"], row["shape"], row["bytes"]) == ("binomial", shape, str(SIZE))]
+    return f"{float(row['median_us']) / 1e3:.2f}"
 
 
 @pytest.mark.thorough
-def test_a_part_of_the_job(tmp_path: Path) -> None:
-    """One test, so that of several processes only one runs the job: it takes a while."""
+def test_the_demonstration(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    with pytest.MonkeyPatch.context() as patch:
-        lines: list[str] = []
-        patch.setattr(demo, "write", lines.append)
-        patch.setattr(demo, "print_all", lambda parts: lines.extend(_text(part) for part in parts))
-        assert demo.main(tmp_path, quick=True) == 0
-    printed = "\n".join(lines).splitlines()
-    check_every_measured_time_of_the_test_set_is_printed(printed)
-    check_calibration_has_no_error_but_its_rounding(printed)
-    check_plots_are_pictures(tmp_path)
+    lines = printed(flagship, lambda: flagship.main(tmp_path))
+    check_broadcasts([line for line in lines if line.partition(" ")[0] in ("2x2x2", "4x4x4", "8x8x8")])
+    check_every_measured_time_of_the_test_set_is_printed(lines)
+    check_calibration_has_no_error_but_its_rounding(lines)
+    pictures = sorted(path.name for path in tmp_path.iterdir())
+    assert pictures == ["broadcast.svg", "demo.html", "exchange.svg", "ladder.svg", "seismic.svg"]
+    assert (tmp_path / "demo.html").read_text(encoding="utf-8").count('<img src="data:image/svg+xml') == 4
+
+
+def check_broadcasts(rows: list[str]) -> None:
+    """Messages one after another: on open lines of k nodes with fair shares they take k - 1 times their bytes for each
+    of three dimensions to the nearest child first, and log2 k times to the farthest (docs/sharing.md)."""
+    assert len(rows) == 6
+    message_ms, startup_ms = SIZE / BYTES_PER_S * 1e3, STARTUP_S * 1e3
+    for row, levels in zip(rows, (1, 1, 2, 2, 3, 3), strict=True):
+        cells = row.split()
+        shape, order, simulated = cells[0], cells[1], float(cells[-2])
+        side = 2**levels
+        assert shape == f"{side}x{side}x{side}"
+        assert float(cells[-4]) == pytest.approx(3 * levels * (startup_ms + message_ms), abs=0.01)
+        bytes_times = 3 * (side - 1) if order == "near" else 3 * levels
+        assert simulated == pytest.approx(3 * levels * startup_ms + bytes_times * message_ms, abs=0.01)
+        assert (cells[2] == measured_ms(shape)) == (order == "near")
 
 
 def _text(part: object) -> str:
     if isinstance(part, str):
         return part
+    if isinstance(part, Padding):
+        return str(part.renderable)
     cells = [list(column.cells) for column in part.columns]  # type: ignore[attr-defined]
     return "\n".join(" ".join(row) for row in zip(*cells, strict=True))
 
 
 def check_every_measured_time_of_the_test_set_is_printed(printed: list[str]) -> None:
-    measured = demo.measured_times()
+    measured = seismic.measured_times()
     for row in measured[measured.preset == "test"].itertuples():
         start = f"test 16 {row.phase} {row.component} {row.seconds:.4g} "
         assert any(line.startswith(start) and line.endswith(row.role) for line in printed), row
@@ -44,14 +85,14 @@ def check_calibration_has_no_error_but_its_rounding(printed: list[str]) -> None:
     assert {row[6] for row in rows} == {"+0.0%"}
 
 
-def check_plots_are_pictures(output: Path) -> None:
-    pictures = sorted(output.iterdir())
-    assert [path.name for path in pictures] == ["activity-test-16.png", "comparison.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
-
-
 @pytest.mark.thorough
-def test_the_whole_job(tmp_path: Path) -> None:
+def test_specseis96_in_full(tmp_path: Path) -> None:
+    """One test, so that of several processes only one runs the job: it takes a while."""
     pytest.importorskip("matplotlib")
-    assert demo.main(tmp_path) == 0
-    assert len(list(tmp_path.iterdir())) == 4
+    lines = printed(seismic, lambda: seismic.main(tmp_path))
+    check_every_measured_time_of_the_test_set_is_printed(lines)
+    check_calibration_has_no_error_but_its_rounding(lines)
+    names = ["activity-small-4-8-16.png", "activity-test-16.png", "comparison.png", "maps.png"]
+    pictures = sorted(tmp_path.iterdir())
+    assert [path.name for path in pictures] == names
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)

@@ -13,7 +13,7 @@ from simcodesign.comparison.compare import compare
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.programs.program import Block, walk
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.report.results.demo import measured_times
+from simcodesign.report.demo.seismic import measured_times
 
 #: samples, traces, groups, lines (reconstructed) and published size in bytes, with the digits given for it.
 DATASETS = {

@@ -1,4 +1,4 @@
-"""The main job: the seismic application on the Power Challenge, measured, forecast and simulated."""
+"""The seismic application on the Power Challenge in full: measured, forecast and simulated, with profiles and maps."""
 
 from __future__ import annotations
 
@@ -36,21 +36,25 @@ DESIGNS: dict[str, tuple[str, dict[str, object]]] = {
 }
 DATASETS = ("test", "small", "medium", "large", "xlarge", "ultra")
 MAP_RANKS = tuple(2**k for k in range(12))
+NOTE = (
+    "Rows marked calibration went into the workload file (computation on 16 processors, two write counts) and are "
+    "no evidence. Data-set sizes and message structure are reconstructed, not published: phase 2 of the small set "
+    "shows it.\n"
+)
 
 Times = Mapping[str, Mapping[str, FloatOrArray]]
 Comparisons = dict[tuple[str, int], Comparison]
 
 
-def main(output: Path, quick: bool = False) -> int:
-    """Compare, print, and write plots to ``output``; ``quick`` leaves out the small data set and the maps."""
-    presets = PRESETS[:1] if quick else PRESETS
+def main(output: Path) -> int:
+    """Compare, print, and write plots to ``output``."""
     output.mkdir(parents=True, exist_ok=True)
     with simulation_progress() as on_progress:
         comparisons: Comparisons = {
             (preset, ranks): compare(
                 WORKLOAD, MACHINE, {"P": ranks}, preset=preset, timeline=True, on_progress=on_progress
             )
-            for preset in presets
+            for preset in PRESETS
             for ranks in RANKS
         }
         designs = {
@@ -58,8 +62,8 @@ def main(output: Path, quick: bool = False) -> int:
             for name, design in DESIGNS.items()
         }
     measured = measured_times()
-    print_all([measured_table(measured, comparisons), ladder_table(comparisons), design_table(designs), _notes()])
-    for path in _plots(comparisons, designs["binary tree"], measured, output, quick):
+    print_all([measured_table(measured, comparisons), ladder_table(comparisons), design_table(designs), NOTE])
+    for path in _plots(comparisons, designs["binary tree"], measured, output):
         write(f"{path}\n")
     return 0
 
@@ -162,27 +166,15 @@ def _signed(change_s: float) -> str:
     return f"{change_s:+.3g}" if change_s else "0"
 
 
-def _notes() -> str:
-    return (
-        "Rows marked calibration went into the workload file (computation on 16 processors, two write counts) and are "
-        "no evidence. Data-set sizes and message structure are reconstructed, not published: phase 2 of the small set "
-        "shows it.\n"
-    )
-
-
-def _plots(
-    comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, output: Path, quick: bool
-) -> Iterator[Path]:
+def _plots(comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, output: Path) -> Iterator[Path]:
     path = output / "activity-test-16.png"
     activity_profile(comparisons["test", 16].simulation, path)
     yield path
-    sides = [("test", 16)] if quick else [("test", 16), ("small", 8)]  # the small set on 16 is calibration
+    sides = [("test", 16), ("small", 8)]  # the small set on 16 is calibration
     components = [_measured_components(measured, *side) for side in sides]
     path = output / "comparison.png"
     comparison_bars([*(comparisons[side] for side in sides), other], path, [*components, None])
     yield path
-    if quick:
-        return
     path = output / "activity-small-4-8-16.png"
     activity_profile([comparisons["small", ranks].simulation for ranks in RANKS], path)
     yield path

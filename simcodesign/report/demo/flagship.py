@@ -1,0 +1,137 @@
+"""The demonstration: measured, forecast, simulated, and why they differ, in four tables, four pictures and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison
+from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.report.common.terminal import print_all, write
+from simcodesign.report.demo import seismic
+from simcodesign.report.demo.page import write_page
+from simcodesign.report.demo.pictures import broadcast_picture, exchange_picture, ladder_picture, seismic_picture
+from simcodesign.report.demo.runs import ORDERS, SIDES, Run, Runs, acting, run_all
+
+#: Names of pictures, in the order of the page, and what one says about each.
+CAPTIONS = {
+    "broadcast": (
+        "A broadcast of 64 MiB on Fugaku. The formula, log2 P (startup + bytes / bandwidth), is right on 8 nodes; on "
+        "512 the measurement is more than twice as long, and so is the simulation with shared links."
+    ),
+    "ladder": (
+        "On 8x8x8 nodes, from the forecast to the measurement. Links are all of it: the tree sends to the nearest "
+        "child first. The same tree in the other order would take what the formula says."
+    ),
+    "exchange": (
+        "An all-to-all among 64 nodes whose interfaces send and receive at once. The forecast is the same for a mesh "
+        "and a hypercube; on the mesh, links make it three times as long."
+    ),
+    "seismic": (
+        "SPECseis96 on 16 processors of an SGI Power Challenge, phase by phase, as Armstrong and Eigenmann measured "
+        "it. Computation is calibrated."
+    ),
+}
+
+
+def main(output: Path, in_full: bool = False) -> int:
+    """Run, print, and write pictures and the page to ``output``; ``in_full`` goes on with SPECseis96."""
+    output.mkdir(parents=True, exist_ok=True)
+    runs = run_all()
+    print_all(tables(runs))
+    pictures = {name: output / f"{name}.svg" for name in CAPTIONS}
+    broadcast_picture(runs, pictures["broadcast"])
+    ladder_picture([runs.broadcasts["8x8x8", order] for order in ORDERS], pictures["ladder"])
+    exchange_picture(runs.exchanges, pictures["exchange"])
+    seismic_picture(runs.seismic.comparison, seismic.measured_times(), pictures["seismic"])
+    page = output / "demo.html"
+    write_page(page, {pictures[name]: text for name, text in CAPTIONS.items()})
+    write(f"{page}\n")
+    return seismic.main(output) if in_full else 0
+
+
+def tables(runs: Runs) -> list[RenderableType]:
+    """All that is printed."""
+    near, far = (runs.broadcasts["8x8x8", order] for order in ORDERS)
+    measured = seismic.measured_times()
+    return [
+        broadcast_table(runs),
+        ladder_table({"nearest child first": near, "farthest child first": far}),
+        absent_line([near]),
+        exchange_table(runs),
+        absent_line(runs.exchanges.values()),
+        seismic.measured_table(measured, {("test", 16): runs.seismic.comparison}),
+        absent_line([runs.seismic]),
+        paragraph(seismic.NOTE.strip()),
+    ]
+
+
+def broadcast_table(runs: Runs) -> Table:
+    """Broadcasts by shape and order: forecast, simulated, and measured where they were."""
+    title = "A broadcast of 64 MiB by a binomial tree on Fugaku, in ms; errors against what was measured"
+    table = new_table(title, "nodes", "first child", "measured", "forecast", "error", "simulated", "error")
+    for (shape, order), run in runs.broadcasts.items():
+        one = run.comparison
+        known = one.measured.total if one.measured else None
+        ends = known.ends if known else None
+        measured = f"{known.value * 1e3:.2f} ({ends[0] * 1e3:.2f} to {ends[1] * 1e3:.2f})" if known and ends else "-"
+        table.add_row(shape, order, measured, *_readings(one, known.value if known else None))
+        if order == ORDERS[-1] and shape != [*SIDES][-1]:
+            table.add_section()
+    return table
+
+
+def _readings(one: Comparison, measured_s: float | None) -> list[str]:
+    """Both readings in ms, each with its error."""
+    cells: list[str] = []
+    for result in (one.forecast, one.simulation):
+        time_s = float(result.makespan_s)
+        error = "-" if measured_s is None else signed_percent(relative_error(time_s, measured_s))
+        cells += [f"{time_s * 1e3:.2f}", error]
+    return cells
+
+
+def ladder_table(runs: dict[str, Run]) -> Table:
+    """What each effect adds on 8x8x8 nodes, and what nothing explains."""
+    shown = acting(runs.values())
+    columns = ("forecast", *shown, "simulated", "not explained", "measured")
+    table = new_table("The ladder on 8x8x8 nodes, in ms", "tree", *columns)
+    for name, run in runs.items():
+        one = run.comparison
+        added = [f"{run.change_s(effect) * 1e3:+.2f}" for effect in shown]
+        last = one.not_explained
+        beyond = ["-", "-"] if last is None else [f"{last.change_s * 1e3:+.2f}", f"{last.time_s * 1e3:.2f}"]
+        table.add_row(
+            name, f"{one.forecast.makespan_s * 1e3:.2f}", *added, f"{one.simulation.makespan_s * 1e3:.2f}", *beyond
+        )
+    return table
+
+
+def exchange_table(runs: Runs) -> Table:
+    """The same all-to-all on two networks."""
+    shown = acting(runs.exchanges.values())
+    show = Seconds(float(run.comparison.simulation.makespan_s) for run in runs.exchanges.values())
+    title = f"An all-to-all of 64 KiB to each of 64 nodes, full-duplex interfaces ({show.unit})"
+    table = new_table(title, "network", "links", "forecast", *shown, "simulated", "error of the forecast")
+    for name, run in runs.exchanges.items():
+        one = run.comparison
+        links = run.scenario.machine.network.topology.link_count
+        added = [show(run.change_s(effect), "+") if run.change_s(effect) else "0" for effect in shown]
+        ends = show(float(one.forecast.makespan_s)), show(float(one.simulation.makespan_s))
+        table.add_row(name, str(links), ends[0], *added, ends[1], signed_percent(one.error))
+    return table
+
+
+def absent_line(runs: Iterable[Run]) -> RenderableType:
+    """One line about the effects that change nothing: the machine lacks the thing, or it is not in the way."""
+    several = list(runs)
+    absent = [name for name in several[0].absent if all(name in run.absent for run in several)]
+    idle = [rung.effect for rung in several[0].comparison.rungs if rung.effect not in {*absent, *acting(several)}]
+    parts = [f"not on this machine: {', '.join(absent)}"] if absent else []
+    parts += [f"no change by: {', '.join(idle)}"] if idle else []
+    return paragraph("; ".join(parts).capitalize() + ".")

@@ -1,0 +1,104 @@
+"""What the demonstration runs: three questions, each of which a formula answers wrongly and the simulation says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from simcodesign.comparison.compare import Comparison, compare
+from simcodesign.describe.effects import effect_named, effect_names
+from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.yaml.files import load_machine, shipped_path
+
+MIB = 2**20
+#: Nodes along each side of the jobs.
+SIDES = {"2x2x2": 2, "4x4x4": 4, "8x8x8": 8}
+BROADCAST_BYTES = 64 * MIB
+ORDERS = ("near", "far")
+#: Machines of one kind of node; the second has more links.
+NETWORKS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "mesh 8x8": ("mesh-256", {"nodes": 64, "network.topology.shape": [8, 8]}),
+    "hypercube": ("hypercube-256", {"nodes": 64}),
+}
+EXCHANGE = {"P": 64, "size": 64 * 65536}
+#: So few operations are simulated at once by the engine that needs no compilation.
+ENGINE = "simpy"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario, and the comparison of its readings."""
+
+    scenario: Scenario
+    comparison: Comparison
+
+    @staticmethod
+    def of(scenario: Scenario, measured: MeasuredTimes | None = None) -> Run:
+        """Forecast it and simulate it, with the effects one after another."""
+        return Run(scenario, compare(scenario, measured=measured, engine=ENGINE))
+
+    @property
+    def absent(self) -> list[str]:
+        """Effects that the workload and the machine leave nothing to do."""
+        workload, machine = self.scenario.workload, self.scenario.machine
+        return [name for name in effect_names() if not effect_named(name).acts_on(workload, machine)]
+
+    def change_s(self, effect: str) -> float:
+        """What an effect adds."""
+        return next(rung.change_s for rung in self.comparison.rungs if rung.effect == effect)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All of them: broadcasts by shape and order, exchanges by network, and SPECseis96."""
+
+    broadcasts: Mapping[tuple[str, str], Run]
+    exchanges: Mapping[str, Run]
+    seismic: Run
+
+
+def run_all() -> Runs:
+    """Simulate everything."""
+    return Runs(
+        {(shape, order): broadcast(shape, order) for shape in SIDES for order in ORDERS},
+        {name: exchange(name) for name in NETWORKS},
+        Run.of(Scenario.of("seismic", "power-challenge", {"P": 16}, preset="test")),
+    )
+
+
+def broadcast(shape: str, order: str) -> Run:
+    """Of 64 MiB down a binomial tree on a job of Fugaku, to the nearest or the farthest child first. What was measured
+    is the tree with the nearest child first."""
+    side = SIDES[shape]
+    # Messages of a rank one after another, as the formula has them.
+    changes = {"nodes": side**3, "network.topology.shape": [side] * 3, "network.sends": "one_by_one"}
+    values = {"P": side**3, "m": BROADCAST_BYTES, "order": order}
+    scenario = Scenario.of("broadcast", load_machine("fugaku", changes), values)
+    return Run.of(scenario, measured_broadcast(shape) if order == ORDERS[0] else None)
+
+
+def measured_broadcast(shape: str) -> MeasuredTimes:
+    """The median and the quartiles that PICO published."""
+    table = pd.read_csv(shipped_path("validation", "published/fugaku-collectives.csv"), comment="#")
+    here = table[(table.algorithm == "binomial") & (table["shape"] == shape) & (table.bytes == BROADCAST_BYTES)]
+    (row,) = here.itertuples()
+    value, low, high = (float(time_us) / 1e6 for time_us in (row.median_us, row.lower_us, row.upper_us))
+    return MeasuredTimes(total=MeasuredValue(value, low, high, int(row.n), "quartiles"))
+
+
+def exchange(name: str) -> Run:
+    """An all-to-all of 64 KiB to each partner among 64 nodes, whose interfaces send and receive at once."""
+    machine, changes = NETWORKS[name]
+    return Run.of(
+        Scenario.of("collective-costs", load_machine(machine, changes), EXCHANGE, phases=["all-to-all-pairwise"])
+    )
+
+
+def acting(runs: Iterable[Run]) -> list[str]:
+    """The rungs of the ladder that change a time of any of these."""
+    several = list(runs)
+    names = [rung.effect for rung in several[0].comparison.rungs]
+    return [name for name in names if any(run.change_s(name) for run in several)]
