@@ -248,16 +248,15 @@ class Machine:
             others = {path: value for path, value in values.items() if path not in own}
             return replace(self, custom=custom, place=here).with_constants(others, here)
         of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
-        if of_segments:
-            network = self.network
-            segments = with_segment_constants(network.segments, network.model, of_segments, here)
-            others = {path: value for path, value in values.items() if path not in of_segments}
-            sized = replace(self, network=replace(network, segments=segments), place=here)
-            return sized.with_constants(others, here)
+        values = {path: value for path, value in values.items() if path not in of_segments}
         model = self._model_with(values, here)
         changed: dict[str, dict[str, Any]] = {} if model is None else {"network": only_of(model)}
         if model is None and self._has_no_segments_with(values, here):
             changed["network"] = {"segments": ()}
+        if of_segments:
+            kept = changed.setdefault("network", {}).get("segments", self.network.segments)
+            own_model = model or self.network.model
+            changed["network"]["segments"] = with_segment_constants(kept, own_model, of_segments, here)
         for path, value in values.items():
             part, name = part_and_field(path, here)
             inner = name.rpartition(".")[0]

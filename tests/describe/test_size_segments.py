@@ -137,6 +137,14 @@ def test_constants_that_the_segments_have_not(values: dict[str, float]) -> None:
         described(f"segments: {THREE}").with_constants(values, Place())
 
 
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_messages_and_their_links_may_change_together(factor: float) -> None:
+    made = described(f"segments: {THREE}\n  link_bandwidth: 10 GB/s")
+    values = {"network.segments.3.per_byte": 1e-10 * factor, "network.segments.2.per_byte": 2e-10 * factor}
+    values |= {"network.segments.1.per_byte": 2.5e-10 * factor, "network.link_per_byte": 1e-10 * factor}
+    assert made.with_constants(values).network.link_occupancy_s_per_byte == 1e-10 * factor
+
+
 def test_startup_and_bandwidth_together_take_the_place_of_segments() -> None:
     plain = described(f"segments: {THREE}").with_constants({"network.startup": 1e-6, "network.per_byte": 1e-9}).network
     assert (plain.segments, plain.startup_s, plain.per_byte_s) == ((), 1e-6, 1e-9)

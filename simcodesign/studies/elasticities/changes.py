@@ -75,10 +75,7 @@ def better(path: str, value: FloatOrArray, factor: float) -> FloatOrArray:
 
 
 def _with_constants(values: dict[str, FloatOrArray], scenario: Scenario) -> Scenario:
-    """With other constants, those of links and interfaces before those of messages, which must not outrun them."""
-    of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
-    others = {path: value for path, value in values.items() if path not in of_segments}
-    return replace(scenario, machine=scenario.machine.with_constants(others).with_constants(of_segments))
+    return replace(scenario, machine=scenario.machine.with_constants(values))
 
 
 def _on_machine(change: Callable[[Machine], Machine], scenario: Scenario) -> Scenario:
