@@ -182,13 +182,18 @@ class RouteTable:
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
         check_memory(f"{len(route):.3g} operations, with routes of {start[-1]:.3g} hops, take", needed, Place())
         way = np.empty(start[-1], np.int32 if self._most < 2**31 else np.int64)
+        is_dense = self._most <= min(DENSE_STATIONS, SPARSE * len(way))
+        used = np.zeros(self._most if is_dense else 0, bool)
         first = 0
         for source, target, leaves, comes, through in self._chunks():
             last = first + len(source)
             places = start[first : last + 1] - start[first]
-            way[start[first] : start[last]] = self._ways(source, target, leaves, comes, through, places)
+            part = self._ways(source, target, leaves, comes, through, places)
+            way[start[first] : start[last]] = part
+            if is_dense:
+                used[part] = True
             first = last
-        visited, station = _numbered(way, self._most, before)
+        visited, station = _numbered(way, used if is_dense else None, before)
         inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1)
         groups = len(links) // 2
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
@@ -316,17 +321,20 @@ class RouteTable:
         return routes.link + np.repeat(rail, np.diff(routes.start)) * network.topology.link_count
 
 
-def _numbered(way: NDArray[Any], most: int, before: int) -> tuple[Int64s, Int32s]:
-    """The different numbers below ``most`` in ``way``, and for each its place among them, counted from ``before``."""
-    if most > min(DENSE_STATIONS, SPARSE * len(way)):
+def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) -> tuple[Int64s, Int32s]:
+    """The different numbers in ``way``, and for each its place among them, counted from ``before``. ``used``: whether
+    each number is there, unless they are so many that sorting is quicker."""
+    if used is None:
         visited, index = np.unique(way, return_inverse=True)
         return visited, (index + before).astype(np.int32)
-    used = np.zeros(most, bool)
-    used[way] = True
+    visited = np.flatnonzero(used)
+    if len(visited) == visited[-1] - visited[0] + 1:  # all from one to another
+        way += way.dtype.type(before - visited[0])
+        return visited, way.astype(np.int32, copy=False)
     number = np.cumsum(used, dtype=np.int32) + np.int32(before - 1)
     for low in range(0, len(way), 2**22):  # in place, since there may be a billion hops
         way[low : low + 2**22] = number[way[low : low + 2**22]]
-    return np.flatnonzero(used), way.astype(np.int32, copy=False)
+    return visited, way.astype(np.int32, copy=False)
 
 
 def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]:

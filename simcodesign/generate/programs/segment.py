@@ -57,7 +57,7 @@ BY_TAG = -2
 #: Fields that are places within a rank of the segment.
 PLACES = {"match", "until"}
 #: Ranks whose operations are written together, so that they stay in the processor's cache.
-RANKS_AT_ONCE = 1024
+RANKS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,10 @@ def _woven_evenly(columns: Sequence[Column], ranks: int, phase: int, names: Sequ
         for number, _ in wide:
             values[number] = 0
         array[:] = values
+        numbers = [number for number, _ in wide]
+        every = np.array([value for _, value in wide], array.dtype)
         for low in range(0, ranks if wide else 0, RANKS_AT_ONCE):
-            block = slice(low, low + RANKS_AT_ONCE)
-            for number, value in wide:
-                array[block, number] = value[block]
+            array[low : low + RANKS_AT_ONCE, numbers] = every[:, low : low + RANKS_AT_ONCE].T
     for number, column in enumerate(columns):
         if column.match is not None:
             sender = np.asarray(number + column.match)
