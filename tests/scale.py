@@ -1,4 +1,5 @@
-"""Large simulations for the benchmarks, each run in a process of its own: ``python -m tests.scale CASE EFFECTS ENGINE``.
+"""Large simulations for the benchmarks, each run in a process of its own: ``python -m tests.scale CASE EFFECTS ENGINE``,
+or ``python -m tests.scale CASE EFFECTS`` for all of ``simulate``, which also runs in an older checkout.
 
 W1: an all-to-all burst, all sends posted, then all receives. W2: a halo exchange with six neighbours and an allreduce by
 recursive doubling, ten times. W3: a binomial broadcast. CG: an iteration of a conjugate gradient: a halo exchange and two
@@ -25,6 +26,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.selection import ENGINES
+from simcodesign.engine.simulate import simulate
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.lower import make_plan
 
@@ -99,6 +101,18 @@ def measure(name: str, effects: tuple[str, ...], engine: str) -> dict[str, float
     }
 
 
+def end_to_end(name: str, effects: tuple[str, ...]) -> dict[str, float]:
+    """CPU seconds of ``simulate`` on the compiled engine from the description to the Result, in a process that has
+    imported everything and has loaded the compiled code; and its peak memory."""
+    chosen = effects or "none"
+    simulate(*described("warm-up"), effects=chosen, engine="compiled")
+    case = described(name)
+    began_s = time.process_time()
+    result = simulate(*case, effects=chosen, engine="compiled")
+    spent_s = time.process_time() - began_s
+    return {"cpu_s": spent_s, "makespan_s": float(result.makespan_s), "memory_gb": peak_memory_gb()}
+
+
 def peak_memory_gb() -> float:
     """Of this process alone: what getrusage says includes the one that started it."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -106,4 +120,9 @@ def peak_memory_gb() -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], tuple(filter(None, sys.argv[2].split(","))), sys.argv[3])))
+    of_effects = tuple(filter(None, sys.argv[2].split(",")))
+    print(
+        json.dumps(
+            measure(sys.argv[1], of_effects, *sys.argv[3:]) if sys.argv[3:] else end_to_end(sys.argv[1], of_effects)
+        )
+    )

@@ -406,6 +406,21 @@ def with_unequal_links(plan: Plan, random: Random, times: tuple[float, ...]) -> 
     return replace(plan, routes=replace(plan.routes, link_s=link_s, latency_s=latency_s, group=group))
 
 
+def with_time_on_the_way(plan: Plan, random: Random, times: tuple[float, ...]) -> Plan:
+    """The Plan where every link takes time to pass, and perhaps the flight after an interface, to set out, and to serve
+    at an interface, too."""
+    if plan.routes is None:
+        return plan
+
+    def some_time(values: np.ndarray, always: bool = False) -> np.ndarray:
+        least = random.choice([time_s for time_s in times if time_s > 0]) if always or random.random() < 0.6 else 0.0
+        return np.maximum(values, least)
+
+    routes = plan.routes
+    changed = {name: some_time(getattr(routes, name)) for name in ("inject_s", "after_interface_s", "interface_s")}
+    return replace(plan, routes=replace(routes, latency_s=some_time(routes.latency_s, always=True), **changed))
+
+
 def with_alternative_routes(plan: Plan, random: Random) -> Plan:
     """The Plan where most messages with a route have another one, which is the same for some stations, or for none."""
     if plan.routes is None:

@@ -161,6 +161,32 @@ def at_scale(case: str, effects: str, engine: str) -> dict[str, float]:
     return data
 
 
+#: The table of docs/speed.md: case, effects, and gigabytes that it may take.
+END_TO_END = [
+    ("W2-16", "", 1),
+    ("W2-32", "", 2),
+    ("W2-16", "links", 1),
+    ("W1-1024", "links", 1),
+    ("W2-48", "links", 4),
+    ("CG-doubling", "links", 10),
+]
+
+
+@pytest.mark.parametrize(("case", "effects", "limit_gb"), END_TO_END)
+def test_simulations_end_to_end(case: str, effects: str, limit_gb: float) -> None:
+    """CPU seconds through ``simulate``, the least of three processes of the smaller ones."""
+    if memory_bytes() < limit_gb * 1e9:
+        pytest.skip(f"needs up to {limit_gb} GB of memory")
+    command = [sys.executable, "-m", "tests.scale", case, effects]
+    runs = [
+        json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
+        for _ in range(3 if limit_gb < 3 else 1)
+    ]
+    spent, memory_gb = (min(run[name] for run in runs) for name in ("cpu_s", "memory_gb"))
+    print(f"\n{case} {effects or 'no contention'}, end to end: {spent:.2f} CPU s, {memory_gb:.2f} GB")
+    assert memory_gb < limit_gb
+
+
 #: Case, effects, engine, and the least number of messages per CPU second of the engine.
 RATES = [
     ("W1-64", "", "simpy", 0),

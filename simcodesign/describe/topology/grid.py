@@ -136,7 +136,7 @@ class GridTopology(Topology):
         return total
 
     def routes(self, sources: ArrayLike, targets: ArrayLike) -> Routes:
-        """As of any topology; not hop after hop, but from the differences of the numbers of links that follow one another.
+        """As of any topology; not hop after hop, but from the differences of numbers of links that follow one another.
 
         Along a dimension they differ by the same, but for one hop where a ring begins anew.
         """
@@ -153,7 +153,7 @@ class GridTopology(Topology):
             first[:, number] = base + 2 * axis.stride * low
             step[:, number] = np.where(up, 2 * axis.stride, -2 * axis.stride)
             turn[:, number] = np.where(up, axis.extent - here, here)
-            turns = (0 < turn[:, number]) & (turn[:, number] < hops[:, number])
+            turns = (turn[:, number] > 0) & (turn[:, number] < hops[:, number])
             jump[:, number] = np.where(turns, -axis.extent * step[:, number], 0)
         start = np.zeros(source.size + 1, dtype=np.int64)
         np.cumsum(hops.sum(axis=1), out=start[1:])

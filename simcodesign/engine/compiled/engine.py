@@ -16,6 +16,7 @@ from simcodesign.engine.compiled.calendar import calendar_for, first_station, sc
 from simcodesign.engine.compiled.flows import flows_for
 from simcodesign.engine.compiled.hops import pass_station
 from simcodesign.engine.compiled.journeys import (
+    LOST,
     NODES,
     every_hop_takes_time,
     journeys_for,
@@ -34,7 +35,7 @@ from simcodesign.engine.compiled.messages import (
     share_links,
     wake_mailbox,
 )
-from simcodesign.engine.compiled.operations import Run, release, waits_at
+from simcodesign.engine.compiled.operations import Run, fetch_operation, release, waits_at
 from simcodesign.engine.compiled.others import is_over, others_for
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
@@ -63,15 +64,23 @@ from simcodesign.generate.plan import LIMITED, NONE, Plan
 
 #: Operations and arbitrations between two reports of progress, after each of which an interrupt is noticed.
 REPORT_EVERY = 2_000_000
+#: Ready operations that are looked at ahead.
+READY_AHEAD = 4
 
 
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
+    on_journeys = plan.background is None and every_hop_takes_time(plan)
+    log = _walked(plan, on_journeys, on_progress)
+    return _walked(plan, False, on_progress) if log is None else log  # hops did not take time, after rounding
+
+
+def _walked(plan: Plan, on_journeys: bool, on_progress: OnProgress | None) -> Log | None:
+    """The Log of a run; None if times of hops were lost to rounding and messages were ``on_journeys``."""
     program, stations, memory = program_of(plan), station_states(plan), memory_for(plan)
     flows = flows_for(plan)
     calendar, packets, others = calendar_for(plan), packets_for(plan), others_for(plan)
     rules, turns = rules_of(plan), turns_for(plan)
-    on_journeys = plan.background is None and every_hop_takes_time(plan)
     if on_journeys:
         stations.wake_s[program.first_interface : program.first_mailbox] = -np.inf
     requests, journeys = requests_for(plan, not on_journeys), journeys_for(plan, on_journeys)
@@ -86,6 +95,8 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
         rounds += 1
         if on_progress is not None and now < np.inf:
             on_progress(now, rounds * REPORT_EVERY)
+    if state.journeys.counts[LOST]:
+        return None
     finish = memory.finish_s
     finish[memory.missing != DONE] = np.nan
     check_finished(plan, finish)
@@ -168,6 +179,8 @@ def proceed(run: Run, limit: int) -> int:
     while run.memory.state[READY] and done < limit:
         run.memory.state[READY] -= 1
         op = as_int64(run.memory.stack[run.memory.state[READY]])
+        if run.memory.state[READY] >= READY_AHEAD:
+            fetch_operation(run, run.memory.stack[run.memory.state[READY] - READY_AHEAD])
         while op != NONE:
             if done == limit:
                 run.memory.stack[run.memory.state[READY]] = op

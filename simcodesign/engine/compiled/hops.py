@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from simcodesign.core.jit import inlined, prefetcher
+from simcodesign.core.jit import inlined
 from simcodesign.engine.compiled.journeys import (
     FREE_NODE,
+    LOST,
     NODES,
     Journeys,
     come_later,
@@ -12,7 +13,7 @@ from simcodesign.engine.compiled.journeys import (
     take_message,
 )
 from simcodesign.engine.compiled.messages import arrive
-from simcodesign.engine.compiled.operations import Run
+from simcodesign.engine.compiled.operations import Run, fetch_operation, prefetch
 from simcodesign.engine.compiled.state import (
     AFTER_INTERFACE_COST,
     INTERFACE_COST,
@@ -23,10 +24,9 @@ from simcodesign.engine.compiled.state import (
 )
 from simcodesign.generate.plan import NONE
 
-#: Events of the current day that are looked at ahead: their messages first, then their stations.
-MESSAGES_AHEAD, STATIONS_AHEAD = 24, 10
-
-prefetch = prefetcher()
+#: Events of the current day that are looked at ahead: their messages first, then their stations, then the receives of
+#: those that will have arrived.
+MESSAGES_AHEAD, STATIONS_AHEAD, RECEIVES_AHEAD = 24, 12, 5
 
 
 @inlined
@@ -45,6 +45,9 @@ def look_ahead_of_events(run: Run) -> None:
     else:
         prefetch(run.program.match, now.op[slot])
         prefetch(run.memory.arrival_s, now.op[slot])
+    slot = slot_ahead(run.journeys, RECEIVES_AHEAD)
+    if not now.left[slot]:
+        fetch_operation(run, run.program.match[now.op[slot]])
 
 
 @inlined
@@ -71,6 +74,7 @@ def pass_station(run: Run, now: float) -> None:
     if is_link or left:
         way_s = run.program.costs[cost, LATENCY_COST + group if is_link else AFTER_INTERFACE_COST]
         tail += way_s
+    run.journeys.counts[LOST] += tail <= now and service + way_s > 0
     if not left:
         arrive(run, as_int64(message.op[slot]), tail)
         return
@@ -78,6 +82,7 @@ def pass_station(run: Run, now: float) -> None:
     following = as_int64(run.program.way[place])
     stored = is_link and run.program.store_and_forward and following >= run.program.first_link
     message.time_s[slot], message.tail_s[slot] = tail if stored else granted + way_s, tail
+    run.journeys.counts[LOST] += message.time_s[slot] <= now and way_s > 0
     message.place[slot], message.left[slot], message.station[slot] = place, left - 1, following
     come_later(run.journeys, slot)
 

@@ -28,8 +28,10 @@ DAYS, BLOCK = 2**15, 8
 EMPTY_DAYS, EVENTS, LONGER = 32, 4096, 8
 #: An event's order among those of its time: links after interfaces, then by operation; its slot in the lowest bits.
 LINK_ORDER, OP_ORDER = 2**62, 2**31
-#: Places of the numbers in ``counts``.
-TODAY, SLOTS, SORTED, NEXT, HEAPED, LATER, BLOCKS, FREE_BLOCK, NODES, FREE_NODE, EMPTY, VISITED, FIRST_LINK = range(13)
+#: Places of the numbers in ``counts``. LOST: how many times were lost to rounding, as 1e-9 s after a year.
+TODAY, SLOTS, SORTED, NEXT, HEAPED, LATER, BLOCKS, FREE_BLOCK, NODES, FREE_NODE, EMPTY, VISITED, FIRST_LINK, LOST = (
+    range(14)
+)
 
 _MESSAGE = np.dtype(
     [
@@ -69,7 +71,8 @@ class Journeys(NamedTuple):
 def every_hop_takes_time(plan: Plan) -> bool:
     """Whether nobody comes to a station of a route in the instant in which another event sends him there.
 
-    One exception does no harm: from an interface to a link, since links come after all interfaces of an instant.
+    One exception does no harm: from an interface to a link, since links come after all interfaces of an instant. What
+    arrives in the instant of its last grant may not send anything on in it, nor ask for a disk or a processor.
     """
     routes, kinds = plan.routes, plan.stations.kind
     if routes is None or routes.fair or routes.packets or routes.adaptive or plan.loggops or not len(routes.inject_s):
@@ -80,11 +83,11 @@ def every_hop_takes_time(plan: Plan) -> bool:
         return False
     if first < link and not routes.after_interface_s.min() > 0 and not _links_follow_interfaces(routes, link):
         return False
-    if routes.inject_s.min() > 0:
-        return True
     factor = plan.stations.service_factor
     serves = routes.interface_s.min() > 0 and (factor is None or factor[first:link].min(initial=1.0) > 0)
-    return not has_mailboxes and bool(first == link or serves)
+    if (first == link or serves) and not has_mailboxes:
+        return True  # whatever arrives does so later
+    return bool(routes.inject_s.min() > 0 and (first == link or serves or not first))
 
 
 def _links_follow_interfaces(routes: Routes, first_link: int) -> bool:
@@ -105,7 +108,7 @@ def journeys_for(plan: Plan, used: bool) -> Journeys:
     if used and routes is not None:
         delays = np.concatenate([routes.latency_s.ravel(), routes.after_interface_s])
         lookahead_s = float(np.min(delays[delays > 0], initial=1.0))
-    counts = np.zeros(13, np.int64)
+    counts = np.zeros(14, np.int64)
     counts[TODAY] = counts[FREE_BLOCK] = counts[FREE_NODE] = NONE
     counts[FIRST_LINK] = np.searchsorted(plan.stations.kind, LINK)
     journeys = Journeys(
@@ -204,6 +207,7 @@ def begin_journey(journeys: Journeys, program: Program, op: int, time: float) ->
     now.time_s[slot], now.tail_s[slot] = head, head + program.costs[cost, TAIL_COST]
     now.place[slot], now.op[slot], now.cost[slot] = place, op, cost
     now.left[slot], now.station[slot] = program.way_start[route + 1] - place - 1, program.way[place]
+    journeys.counts[LOST] += head <= time and program.costs[cost, INJECT_COST] > 0
     if come_later(journeys, slot):
         journeys.counts[SLOTS] = slot + 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simcodesign.core.jit import inlined
+from simcodesign.core.jit import inlined, prefetcher
 from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.engine.compiled.calendar import Calendar
 from simcodesign.engine.compiled.flows import Flows
@@ -14,6 +14,8 @@ from simcodesign.engine.compiled.packets import Packets
 from simcodesign.engine.compiled.state import GRANTED, MET, READY, Memory, Program, Requests, StationStates
 from simcodesign.engine.compiled.turns import Rules, Turns
 from simcodesign.generate.plan import NONE
+
+prefetch = prefetcher()
 
 
 class Run(NamedTuple):
@@ -46,6 +48,19 @@ def waits_at(run: Run, op: int) -> int:
     ):
         return run.program.mailbox[op]
     return run.program.station[op] if len(run.program.station) else NONE
+
+
+@inlined
+def fetch_operation(run: Run, op: int) -> None:
+    """Fetch into the cache what will be needed of an operation that may begin soon, and of those after it."""
+    prefetch(run.memory.missing, op)
+    prefetch(run.memory.finish_s, op)
+    prefetch(run.program.duration_s, op)
+    prefetch(run.program.kind, op)
+    prefetch(run.program.match, op)
+    if len(run.program.route):
+        prefetch(run.program.route, op)
+        prefetch(run.program.cost, op)
 
 
 @inlined

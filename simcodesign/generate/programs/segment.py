@@ -84,17 +84,31 @@ class Segment:
             return self
         if self.width is not None:
             return self._repeated_evenly(self.width, times)
-        counts = self.counts
-        first = self.first * times
-        rank = np.repeat(np.arange(len(counts)), counts * times)
-        turn, place = np.divmod(np.arange(first[-1]) - first[rank], counts[rank])
-        index = self.first[rank] + place
-        fields = {name: array[index] for name, array in self.fields.items()}
-        for name, whose in (("match", fields["peer"]), ("until", rank)):
-            if name in fields:
-                placed = fields[name] >= 0
-                fields[name][placed] += (turn[placed] * counts[whose[placed]]).astype(np.int32)
+        first, ranks = self.first * times, len(self.first) - 1
+        fields = {name: np.empty(first[-1], array.dtype) for name, array in self.fields.items()}
+        for low in range(0, ranks, RANKS_AT_ONCE):
+            high = min(low + RANKS_AT_ONCE, ranks)
+            inside = slice(int(first[low]), int(first[high]))
+            for name, values in self._repeated_unevenly(low, high, times).items():
+                fields[name][inside] = values
         return Segment(first, fields)
+
+    def _repeated_unevenly(self, low: int, high: int, times: int) -> dict[str, Array]:
+        """The fields of some ranks."""
+        counts = self.counts.astype(np.int32)
+        pieces = np.repeat(counts[low:high], times)  # of every rank, one repetition after another
+        index = np.repeat(np.repeat(self.first[low:high], times) - np.cumsum(pieces) + pieces, pieces)
+        index += np.arange(len(index))
+        fields = {name: array[index] for name, array in self.fields.items()}
+        turn = np.repeat(np.tile(np.arange(times, dtype=np.int32), high - low), pieces)
+        for name in PLACES & fields.keys():
+            width = (
+                counts[np.maximum(fields["peer"], 0)]
+                if name == "match"
+                else np.repeat(counts[low:high], counts[low:high] * times)
+            )
+            np.add(fields[name], turn * width, out=fields[name], where=fields[name] >= 0)
+        return fields
 
     def _repeated_evenly(self, width: int, times: int) -> Segment:
         ranks = len(self.first) - 1
