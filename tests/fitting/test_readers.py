@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkReader
 from simcodesign.fitting.readers.cube import run_of
 from simcodesign.fitting.readers.formats import READERS, read_measurements
 from tests import examples
+from tests.fitting.benchmarks import outputs
 
 TEXT = """# two runs
 PARAMETER p n
@@ -612,4 +614,6 @@ def test_runs_with_other_parameters_are_refused(tmp_path: Path) -> None:
 
 
 def test_all_formats_are_tried_here() -> None:
-    assert set(READERS) == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "sweep", "cube"}
+    benchmarks = {name for name, reader in READERS.items() if isinstance(reader, BenchmarkReader)}
+    assert set(READERS) - benchmarks == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "sweep", "cube"}
+    assert benchmarks == {form for form, _ in outputs.ALL.values()}  # tests/fitting/benchmarks

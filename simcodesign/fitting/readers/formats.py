@@ -10,6 +10,7 @@
 | parquet | the same table, or that of a sweep; needs pyarrow | .parquet .pq |
 | sweep | the table of a sweep, in CSV | .csv |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
+| osu imb nccl hpl hpcg stream ior mdtest pico caliper smpi | what benchmarks print, or gzip of it | any |
 
 What a file begins with counts for more than its suffix. Each format registers itself in ``READERS``, in the module of
 this package that reads it; other packages bring theirs by entry points ``simcodesign.measurement_readers``.

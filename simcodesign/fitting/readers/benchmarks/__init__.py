@@ -1,0 +1,1 @@
+"""What benchmarks print, as tables of tidy measurements."""

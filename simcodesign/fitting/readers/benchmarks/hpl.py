@@ -1,0 +1,55 @@
+"""High Performance Linpack: ``HPL.out``, and what the program prints.
+
+Every run has a line ``WR11C2R4 N NB P Q Time Gflops`` (seconds, 10^9 operations a second), and below it whether its
+residual passed. HPL counts 2/3 n^3 + 3/2 n^2 operations. Source: HPL 2.3, ``testing/ptest/HPL_pdtest.c`` as documented
+on netlib.org/benchmark/hpl.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from simcodesign.core.files.readers import FileStart, Match
+from simcodesign.fitting.readers.benchmarks.table import (
+    BenchmarkRow,
+    BenchmarkTable,
+    add_benchmark,
+    numbered_lines,
+    numbers,
+)
+
+RUN = re.compile(r"W[RC]\w+(?:\s+[0-9]+){4}\s+[0-9.eE+-]+\s+[0-9.eE+-]+")
+RESIDUAL = re.compile(r"\|\|Ax-b\|\|.*(PASSED|FAILED)")
+
+
+def read_hpl(path: Path) -> BenchmarkTable:
+    """A time and a rate for each run; runs whose residual failed are left out, and said in the notes."""
+    rows: list[BenchmarkRow] = []
+    failed: set[int] = set()
+    for line, text in numbered_lines(path):
+        if RUN.fullmatch(text):
+            rows += _rows(text, path, line)
+        elif (residual := RESIDUAL.search(text)) and residual[1] == "FAILED" and rows:
+            failed.add(rows[-1].line)
+    notes = tuple(f"line {line}: the residual of this run FAILED; it is left out" for line in sorted(failed))
+    return BenchmarkTable(str(path), "hpl", tuple(row for row in rows if row.line not in failed), notes)
+
+
+def _rows(text: str, path: Path, line: int) -> list[BenchmarkRow]:
+    variant, *cells = text.split()
+    n, nb, p, q, seconds, gflops = numbers(cells, path, line)
+    parameters = {"n": n, "nb": nb, "grid_p": p, "grid_q": q, "P": p * q}
+    labels = {"variant": variant}
+    time = BenchmarkRow("hpl", "time", seconds, line, "total", parameters, labels)
+    return [time, replace(time, quantity="flop_rate", value=gflops * 1e9)]
+
+
+def sniff(start: FileStart) -> Match:
+    """The title of the program, or a run."""
+    known = "HPLinpack" in start.text or any(RUN.fullmatch(line) for line in start.lines)
+    return Match.CERTAIN if known else Match.NONE
+
+
+add_benchmark("hpl", read_hpl, sniff)

@@ -1,0 +1,223 @@
+"""Tables of what benchmarks print: one row a measurement, in SI units, with the line of the file it stands in.
+
+A format of this package is one module that registers a ``BenchmarkReader`` (``add_benchmark``) in the registry of all
+measurements. ``read_benchmark`` reads a file as rows, for calibration and comparison; ``read_measurements`` reads the
+same file as series for ``fit``: a region for each operation, a metric for each quantity.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.formula_cells import escaped
+from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes
+from simcodesign.core.files.readers import FileStart, Match, no_match
+from simcodesign.core.files.text_files import number
+from simcodesign.core.units import MOST
+from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader, recognised, start_of
+from simcodesign.fitting.readers.rows import Rows, pair
+
+#: What is measured, and its unit; ``time`` is of one operation (a ping-pong's is one way).
+QUANTITIES = {"time": "s", "bandwidth": "B/s", "flop_rate": "FLOP/s", "operation_rate": "1/s"}
+_GZIP = b"\x1f\x8b"
+_START_CHARACTERS = 1 << 14
+#: Columns of the tidy table, beside the parameters and labels.
+TIDY = ("phase", "component", "value", "low", "high", "count", "interval", "source")
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """One measurement: ``value`` in the unit of its ``quantity`` (``QUANTITIES``), over ``repetitions``.
+
+    ``operation``: what was measured, by the names of this project where it has one (``broadcast``, ``all_to_all``).
+    ``component``: the part of a time that it is (``communication``, ``computation``, ``memory``, ``disk``, ``total``).
+    ``parameters``: ``bytes``, ``P`` (ranks), ``nodes``, ``n`` ...; ``labels``: the same in words (``algorithm``).
+    ``low`` to ``high``: its spread, None where the benchmark prints none; ``interval`` says what these are.
+    ``line``: where in the file it stands, from 1.
+    """
+
+    operation: str
+    quantity: str
+    value: float
+    line: int
+    component: str = "communication"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    repetitions: int = 1
+    interval: str = ""
+
+    @property
+    def series(self) -> str:
+        """The operation and its labels, as a name of a region."""
+        words = ", ".join(self.labels.values())
+        return f"{self.operation} ({words})" if words else self.operation
+
+
+@dataclass(frozen=True)
+class BenchmarkTable:
+    """The rows of one file, in its order. ``notes``: what was left out, and why."""
+
+    file: str
+    format: str
+    rows: tuple[BenchmarkRow, ...]
+    notes: tuple[str, ...] = ()
+
+    def with_parameters(self, values: Mapping[str, float]) -> BenchmarkTable:
+        """The same where rows that lack a parameter have it from here."""
+        return replace(self, rows=tuple(replace(row, parameters={**values, **row.parameters}) for row in self.rows))
+
+
+ReadTable = Callable[[Path], BenchmarkTable]
+
+
+@dataclass(frozen=True)
+class BenchmarkReader(MeasurementReader):
+    """A reader of measurements that also gives them as rows."""
+
+    read_table: ReadTable = field(kw_only=True)
+
+
+def add_benchmark(
+    name: str,
+    read_table: ReadTable,
+    sniff: Callable[[FileStart], Match] = no_match,
+    suffixes: tuple[str, ...] = (),
+) -> None:
+    """Register the reader of one benchmark's format in the registry of measurements."""
+
+    def read(path: Path, partial: bool = True) -> Measurements:
+        return measurements_of(read_table(path), partial)
+
+    READERS.add_reader(
+        BenchmarkReader(name, read, suffixes, lambda start: sniff(unpacked_start(start)), read_table=read_table)
+    )
+
+
+def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTable:
+    """The rows of a file that a benchmark has written; ``format`` names a reader, None to find it out.
+
+    Raises InputError naming file and line; and for a format that has no rows of this kind.
+    """
+    path = Path(path)
+    reader = recognised(start_of(path), path) if format is None else READERS.named(format, path)
+    if not isinstance(reader, BenchmarkReader):
+        formats = ", ".join(name for name, one in READERS.items() if isinstance(one, BenchmarkReader))
+        what = "not what a benchmark prints"
+        raise InputError(what, Place(str(path)), value=reader.name, allowed=f"one of {formats}; --format names it")
+    table = reader.read_table(path)
+    if not table.rows:
+        raise InputError("the file holds no measurement", Place(str(path)), allowed=f"output of {reader.name}")
+    for row in table.rows:
+        if not abs(row.value) <= MOST:
+            raise InputError("a measurement out of range", Place(str(path), row.line), value=row.value)
+    return table
+
+
+def unpacked_start(start: FileStart) -> FileStart:
+    """The start of a file, unpacked if it is gzip's; its suffix then is the one before ``.gz``, which is not known."""
+    if not start.content.startswith(_GZIP):
+        return start
+    try:
+        content = zlib.decompressobj(31).decompress(start.content, _START_CHARACTERS)
+    except zlib.error:
+        return start
+    return FileStart(start.suffix, content)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text, packed by gzip or not, that hold anything, from 1, without blanks around."""
+    for line, text in enumerate(io.StringIO(text_of(path)), 1):
+        if stripped := text.strip():
+            yield line, stripped
+
+
+def text_of(path: Path) -> str:
+    """All of a text in UTF-8, packed by gzip or not. Raises InputError for what is neither."""
+    with open_bytes(path) as file:
+        packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+        try:
+            content = gzip.GzipFile(fileobj=file).read(DATA_BYTES + 1) if packed else file.read()
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"damaged gzip: {error}", Place(str(path))) from None
+    check_size(len(content), DATA_BYTES, Place(str(path)), "what the file unpacks to")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError("the file is not text in UTF-8", Place(str(path), line)) from None
+
+
+def numbers(cells: Sequence[str], path: Path, line: int) -> list[float]:
+    """Cells as finite numbers. Raises InputError naming file and line."""
+    return [number(cell, Place(str(path), line)) for cell in cells]
+
+
+def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements:
+    """The rows as series: a region for each operation with its labels, a metric for each quantity.
+
+    Parameters are those that differ between rows (at most four, with the most values first; where none does, the
+    first); a row without one of them, or where one is 0, is in no series. Raises InputError where none is left.
+    """
+    names = list(dict.fromkeys(name for row in table.rows for name in row.parameters))
+    values = {name: {row.parameters[name] for row in table.rows if name in row.parameters} for name in names}
+    varying = sorted((name for name in names if len(values[name]) > 1), key=lambda name: -len(values[name]))
+    chosen = sorted(varying[:MAX_PARAMETERS] or names[:1], key=names.index)
+    place = Place(table.file)
+    if not chosen:
+        raise InputError("measurements without any parameter", place, allowed="sizes, ranks, ...")
+    rows = Rows(table.file, partial)
+    for row in table.rows:
+        point = tuple(row.parameters.get(name, 0.0) for name in chosen)
+        if min(point) > 0:
+            at = rows.point(point, lambda row=row: Place(table.file, row.line))  # type: ignore[misc]
+            rows.add([pair(rows.region(row.series), rows.metric(row.quantity))], [at], [row.value])
+    if not rows.count:
+        raise InputError("no row has all parameters above 0", place, value=", ".join(chosen))
+    return rows.measurements(tuple(chosen))
+
+
+def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]] | None = None) -> str:
+    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured.table``): parameters, labels, phase,
+    component, value, low, high, count, interval, source (file and line), and ``quantity`` where not all are times.
+
+    ``more``: further columns, an entry for each row of all tables in their order.
+    """
+    rows = [(table.file, row) for table in tables for row in table.rows]
+    parameters = list(dict.fromkeys(name for _, row in rows for name in row.parameters))
+    labels = list(dict.fromkeys(name for _, row in rows for name in row.labels))
+    extra = {**(more or {})}
+    if any(row.quantity != "time" for _, row in rows):
+        extra["quantity"] = [row.quantity for _, row in rows]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(escaped, [*parameters, *labels, *TIDY, *extra]))
+    for place, (file, row) in enumerate(rows):
+        writer.writerow(
+            [
+                *(_cell(row.parameters.get(name)) for name in parameters),
+                *(escaped(row.labels.get(name, "")) for name in labels),
+                escaped(row.operation),
+                "" if row.component == "total" else row.component,
+                *map(_cell, (row.value, row.low, row.high)),
+                row.repetitions,
+                row.interval,
+                escaped(f"{file}:{row.line}"),
+                *(column[place] for column in extra.values()),
+            ]
+        )
+    return text.getvalue()
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.12g}"
