@@ -65,6 +65,15 @@ def papers() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def shared_measured() -> Path:
+    """The folder of measurements of real machines; a test that needs it is skipped without it."""
+    folder = ROOT.parent / "shared" / "measured"
+    if not folder.is_dir():
+        pytest.skip("needs the measurements in ../shared/measured, beside the checkout")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def quick_engine() -> Iterator[None]:
     """In ``make test-all`` ``auto`` is the compiled engine, however small the Plan: many thousand runs of a module take a

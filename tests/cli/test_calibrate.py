@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.calibrate import timings_of
 from simcodesign.cli import app
+from simcodesign.describe.yaml.files import load_machine
 
 RUNNER = CliRunner()
 NETWORK = "network.startup,network.per_byte"
@@ -185,3 +186,67 @@ def test_a_constant_that_no_time_has_is_named(tmp_path: Path) -> None:
     path = table(tmp_path, "test,16,generation,disk,0.042")
     text = run("seismic", "power-challenge", path, "--unknown", "disk.write_startup,memory.latency").output
     assert "memory" in text
+
+
+OSU = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n" + "".join(
+    f"{2**power}  {1.5 + 2**power / 2e3 if power < 13 else 6 + 2**power / 8e3:.6f}\n" for power in range(21)
+)
+
+
+def test_what_benchmarks_print_becomes_a_machine_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("osu_latency.txt").write_text(OSU)
+    Path("barrier.txt").write_text("# OSU MPI Barrier Latency Test v5.9\n# Avg Latency(us)\n 2.5\n")
+    options = ["--output", "mine.yaml", "--rows", "rows.csv", "--given", "barrier.txt:P=16"]
+    answer = run("crossbar-16", "osu_latency.txt", "barrier.txt", *options, "--json")
+    assert answer.exit_code == 0, answer.output
+    data = json.loads(answer.stdout)
+    assert [(one["up_to"], one["startup"]["estimate"]) for one in data["segments"]] == [
+        (4096, pytest.approx(1.5e-6, rel=1e-3)),
+        (None, pytest.approx(6e-6, rel=1e-3)),
+    ]
+    machine = load_machine("mine.yaml")
+    assert machine.name == "mine"
+    assert "osu_latency.txt lines 3-23" in machine.source
+    rows = pd.read_csv("rows.csv")
+    assert rows["role"].value_counts().to_dict() == {"calibration": 21, "evidence": 1}
+    assert rows.loc[rows["phase"] == "barrier", "P"].tolist() == [16]
+
+
+def test_the_printed_machine_is_yaml_and_names_the_rows(tmp_path: Path) -> None:
+    path = tmp_path / "osu_latency.txt"
+    path.write_text(OSU)
+    answer = run("crossbar-16", path, "--yaml", "--segments", "1", "--fix", "network.receive_overhead=200ns")
+    text = yaml.safe_load(answer.output)
+    assert text["extends"] == "crossbar-16"
+    assert set(text["network"]) == {"startup", "bandwidth"}
+    tables = run("crossbar-16", path)
+    assert "Segments, by cross-validation" in tables.output
+    assert "lines 3-23 were used and are no evidence" in " ".join(tables.output.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["crossbar-16"],
+        ["crossbar-16", "osu.txt", "--unknown", "network.startup"],
+        ["crossbar-16", "osu.txt", "--preset", "small"],
+        ["jacobi", "crossbar-16", "osu.txt", "--segments", "2"],
+        ["jacobi", "crossbar-16"],
+        ["crossbar-16", "osu.txt", "--given", "P"],
+        ["crossbar-16", "osu.txt", "--given", "other.txt:P=3"],
+        ["crossbar-16", "osu.txt", "--fix", "network.startup=1us"],
+        ["crossbar-16", "osu.txt", "--format", "nothing"],
+        ["crossbar-16", "osu.txt", "--output", "machine.txt"],
+        ["crossbar-16", "osu.txt", "--segments", "9"],
+        ["nothing", "osu.txt"],
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("osu.txt").write_text(OSU)
+    answer = run(*arguments)
+    assert answer.exit_code == 2, answer.output
+    assert "Traceback" not in answer.output

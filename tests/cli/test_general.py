@@ -175,7 +175,7 @@ def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
 
 
 def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simcodesign.describe.yaml.files.available", lambda folder: ["twin"])
+    monkeypatch.setattr("simcodesign.cli.run.scenario.available", lambda folder: ["twin"])
     message = refused("show", "twin")
     assert "--machine" in message
     assert "--workload" in message

@@ -72,6 +72,9 @@ aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1
 aspen app.aspen box.aspen --aspen-compatible --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
+calibrate little.yaml osu.txt --given P=2 --json
+calibrate little.yaml osu.txt --segments 1 --yaml
+fit osu.txt --json -j 1
 fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.json --target p=128 --json -j 1
 fit runs.jsonl --terms 2 -j 1

@@ -1,4 +1,4 @@
-"""The command ``calibrate``: constants of a machine from measured times."""
+"""The command ``calibrate``: constants of a machine from measured times, or from what benchmarks print."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, WorkloadOnMachine
+from simcodesign.cli.options import AsJson, Preset, Settings, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import print_all, write, write_json
+
+#: Options of one form alone, by the field.
+OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error")
+OF_BENCHMARKS = ("segments", "given", "output", "rows", "format")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:
-    """The measured times, what is to be determined from them, and what is printed."""
+    """The measurements, what is to be determined from them, and what is printed."""
 
-    scenario: WorkloadOnMachine
-    times: Annotated[
-        list[Path],
+    names: Annotated[
+        list[str],
         Argument(
-            metavar="TIMES.csv...",
-            help="Measured times, one a row: seconds, parameters of the workload, P, preset, phase, component.",
+            metavar="[WORKLOAD] MACHINE FILE...",
+            help="MACHINE and what benchmarks have printed (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, "
+            "PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables of times of the workload, one a row: "
+            "seconds, parameters, P, preset, phase, component.",
         ),
     ]
+    settings: Settings = field(default_factory=list)
+    preset: Preset = None
     unknown: Annotated[
         list[str],
         Option(
@@ -63,32 +69,92 @@ class CalibrateOptions:
         Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
     ] = None
     level: Annotated[str, Option(metavar="SHARE", help="Level of the intervals.")] = "90%"
+    segments: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            min=1,
+            help="Benchmarks: so many segments of message sizes; by default chosen by cross-validation.",
+        ),
+    ] = None
+    given: Annotated[
+        list[str],
+        Option(
+            metavar="[FILE:]NAME=VALUE",
+            help="Benchmarks: a parameter that a file (or all) does not print: P=16, far.txt:hops=5. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    format: Annotated[
+        str | None, Option(metavar="NAME", help="Benchmarks: the format of all files; by default each shows its own.")
+    ] = None
+    output: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE.yaml", help="Benchmarks: write the machine, which extends MACHINE and names the rows used."
+        ),
+    ] = None
+    rows: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE.csv",
+            help="Benchmarks: write all rows as one tidy table, with their role: calibration or evidence.",
+        ),
+    ] = None
     as_json: AsJson = False
     as_yaml: Annotated[bool, Option("--yaml", help="Print constants for a workload or machine file.")] = False
 
 
 @command(app, "calibrate")
 def run(options: CalibrateOptions) -> None:
-    """Determine startup and per-byte times from measured times, and say what the times cannot tell apart.
+    """Determine constants of a machine from benchmarks or measured times, and say what these cannot tell apart.
 
-    Least squares of the forecast, which must be linear in the constants, with none below 0. A table of times has the
-    columns seconds, P, preset, phase, component and parameters of the workload, as far as they are needed: with
-    "preset,P,phase,component,seconds" and "test,16,stacking,communication,0.98" in times.csv, for example, simcodesign
-    calibrate seismic power-challenge times.csv.
+    With MACHINE and what benchmarks printed: startup and bandwidth of messages by segments of sizes, overheads, hop
+    latency, interfaces, reductions, memory and processors, as a machine file that names the rows used: simcodesign
+    calibrate torus-cluster osu_latency.txt stream.txt --output my-cluster.yaml.
+
+    With WORKLOAD, MACHINE and tables of its times: least squares of the forecast, which must be linear in the
+    constants, with none below 0. A table has the columns seconds, P, preset, phase, component and parameters of the
+    workload, as far as they are needed: with "preset,P,phase,component,seconds" and
+    "test,16,stacking,communication,0.98" in times.csv, for example, simcodesign calibrate seismic power-challenge
+    times.csv.
     """
+    from simcodesign.cli.run.scenario import kind_of
+
+    if options.as_json and options.as_yaml:
+        raise InputError("--json and --yaml exclude each other", allowed="one of them")
+    is_of_times = kind_of(options.names[0]) == "workload"
+    least = 3 if is_of_times else 2
+    if len(options.names) < least:
+        allowed = "WORKLOAD MACHINE TIMES.csv..." if is_of_times else "MACHINE FILE..."
+        raise InputError("something is missing", value=" ".join(options.names), allowed=allowed)
+    for name in OF_BENCHMARKS if is_of_times else OF_TIMES:
+        if getattr(options, name) not in (None, []):
+            form = "for benchmarks, without a workload" if is_of_times else "for times of a workload"
+            shown = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+            raise InputError(f"an option {form}", Place(shown), allowed="the other form: see --help")
+    if is_of_times:
+        _from_times(options)
+    else:
+        _from_benchmarks(options)
+
+
+def _from_times(options: CalibrateOptions) -> None:
+    """Constants by the forecast of a workload."""
     from simcodesign.calibration.calibrate import calibrate
     from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.core.units import parse_quantity
     from simcodesign.report.calibration.tables import calibration_dict, calibration_tables, yaml_text
+    from simcodesign.report.common.terminal import print_all, write, write_json
 
-    if options.as_json and options.as_yaml:
-        raise InputError("--json and --yaml exclude each other", allowed="one of them")
-    scenario = load_scenario(options.scenario)
+    workload, machine, *times = options.names
+    scenario = load_scenario(
+        WorkloadOnMachine(workload=workload, machine=machine, settings=options.settings, preset=options.preset)
+    )
     kind = "time" if options.weights == "absolute" else "count"
     calibration = calibrate(
         scenario.workload,
         scenario.machine,
-        options.times,
+        times,
         scenario.parameters,
         preset=scenario.preset,
         unknown=[name.strip() for item in options.unknown for name in item.split(",")] or None,
@@ -105,6 +171,13 @@ def run(options: CalibrateOptions) -> None:
         write(yaml_text(calibration))
     else:
         print_all(calibration_tables(calibration))
+
+
+def _from_benchmarks(options: CalibrateOptions) -> None:
+    """Constants by what benchmarks printed."""
+    from simcodesign.cli.run.calibrate import calibrate_from_benchmarks
+
+    calibrate_from_benchmarks(options, _constants("--fix", options.fix))
 
 
 def _constants(option: str, items: Iterable[str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import print_all, write
 
 _NO_RANKS = "-P: for what depends on the number of ranks"
@@ -57,11 +57,13 @@ class ShowOptions:
 @command(app, "show")
 def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
+    from simcodesign.cli.run.scenario import kind_of
+
     if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
         _show_aspen(options)
-    elif options.machine or (not options.workload and _kind(options.name) == "machine"):
+    elif options.machine or (not options.workload and kind_of(options.name) == "machine"):
         _show_machine(options)
     else:
         _show_workload(options)
@@ -92,11 +94,11 @@ def _show_machine(options: ShowOptions) -> None:
 
 
 def _show_workload(options: ShowOptions) -> None:
-    from simcodesign.cli.run.scenario import note_execution
+    from simcodesign.cli.run.scenario import is_in_python, note_execution
     from simcodesign.describe.yaml.files import load_workload
     from simcodesign.report.results.workload_sheet import latex, workload_sheet
 
-    if options.ranks is not None and not _is_in_python(options.name):
+    if options.ranks is not None and not is_in_python(options.name):
         raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
     note_execution(options.name)
     workload = load_workload(options.name)
@@ -104,31 +106,3 @@ def _show_workload(options: ShowOptions) -> None:
         write(latex(workload))
     else:
         print_all(workload_sheet(workload, options.ranks))
-
-
-def _is_in_python(name: str) -> bool:
-    from simcodesign.describe.python_programs.workload import python_file
-
-    return python_file(name) is not None
-
-
-def _kind(name: str) -> str:
-    """Whether a name or file is a machine or a workload."""
-    from simcodesign.describe.yaml.files import available
-    from simcodesign.describe.yaml.tree import read_yaml
-
-    if name.endswith((".goal", ".bin")) or _is_in_python(name):
-        return "workload"
-    if "/" in name or name.endswith((".yaml", ".yml")):
-        keys = read_yaml(Path(name)).mapping()
-        of_workload = {"program", "equations"} & keys.keys()
-        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
-        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
-    machines, workloads = available("topologies"), available("workloads")
-    if name in machines and name in workloads:
-        what = "there is a machine and a workload of this name"
-        raise InputError(what, value=name, allowed="say which: --machine or --workload")
-    if name not in machines and name not in workloads:
-        allowed = f"{nearest(name, [*machines, *workloads])}, or the path of a .yaml file"
-        raise InputError("no such machine or workload", value=name, allowed=allowed)
-    return "machine" if name in machines else "workload"

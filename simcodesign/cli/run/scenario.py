@@ -15,8 +15,9 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import python_file
 from simcodesign.describe.scenario import RunKeywords, Scenario
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import available, load_machine, load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
+from simcodesign.describe.yaml.tree import read_yaml
 from simcodesign.report.common.terminal import complain
 
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
@@ -130,3 +131,27 @@ def _number(name: str, value: str, parameter: Parameter | None) -> float:
 
 def _bad_setting(what: str, value: str, allowed: str) -> InputError:
     return InputError(what, Place("--set"), value=value, allowed=allowed)
+
+
+def is_in_python(name: str) -> bool:
+    """Whether this is ``FILE.py:NAME``, a program in Python."""
+    return python_file(name) is not None
+
+
+def kind_of(name: str) -> str:
+    """Whether a name or file is a machine or a workload. Raises InputError for what is neither, or both."""
+    if name.endswith((".goal", ".bin")) or is_in_python(name):
+        return "workload"
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        keys = read_yaml(Path(name)).mapping()
+        of_workload = {"program", "equations"} & keys.keys()
+        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
+        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
+    machines, workloads = available("topologies"), available("workloads")
+    if name in machines and name in workloads:
+        what = "there is a machine and a workload of this name"
+        raise InputError(what, value=name, allowed="say which: --machine or --workload")
+    if name not in machines and name not in workloads:
+        allowed = f"{nearest(name, [*machines, *workloads])}, or the path of a .yaml file"
+        raise InputError("no such machine or workload", value=name, allowed=allowed)
+    return "machine" if name in machines else "workload"

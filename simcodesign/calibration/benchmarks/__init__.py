@@ -1,0 +1,1 @@
+"""Constants of machines from what benchmarks print."""

@@ -1,0 +1,191 @@
+"""Constants of a machine from what benchmarks print: everything that the tables can tell, and what was used for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign.analytic.messages.message_costs import modelled_hops
+from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
+from simcodesign.calibration.benchmarks.point_to_point import (
+    LATENCY,
+    OVERHEAD,
+    PER_BYTE,
+    RECEIVE,
+    PointToPoint,
+    point_to_point,
+)
+from simcodesign.calibration.benchmarks.reductions import reduction_rate
+from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, united
+from simcodesign.calibration.benchmarks.saturation import PATH as INTERFACE
+from simcodesign.calibration.benchmarks.saturation import duplex, interface_bandwidth, saturated_pairs
+from simcodesign.calibration.benchmarks.storage import storage_constants
+from simcodesign.core.errors import InputError
+from simcodesign.describe.constants import check_constant
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
+
+#: Constants that may be given as known.
+KNOWN = (LATENCY, RECEIVE, OVERHEAD)
+#: What segments of a network in LogGOPS state each, though it is the same for all.
+IN_EACH = (OVERHEAD, "network.g", PER_BYTE)
+_NETWORK = "network."
+
+
+@dataclass(frozen=True, eq=False)
+class MachineCalibration:
+    """``name``: of the machine that was calibrated; ``messages``: of ping-pongs, if there are any; ``constants``: all
+    others; ``duplex``: of its interfaces, None where it was not measured. ``tables``: what was read."""
+
+    name: str
+    machine: Machine
+    tables: tuple[BenchmarkTable, ...]
+    messages: PointToPoint | None
+    constants: tuple[MachineConstant, ...]
+    duplex: str | None
+    notes: tuple[str, ...]
+    level: float
+
+    @property
+    def all_constants(self) -> tuple[MachineConstant, ...]:
+        """Of messages and others; startups and times per byte segment after segment."""
+        segments = () if self.messages is None else self.messages.segments
+        own = () if self.messages is None else self.messages.constants
+        return (*(one for segment in segments for one in (segment.startup, segment.per_byte)), *own, *self.constants)
+
+    @property
+    def lines(self) -> Lines:
+        """The rows that were used, which are no evidence for this machine."""
+        messages = () if self.messages is None else (self.messages.lines,)
+        return united([*messages, *(one.lines for one in self.all_constants)])
+
+    @property
+    def roles(self) -> list[str]:
+        """For each row of the tables in their order: ``calibration`` or ``evidence``."""
+        used = {file: {*numbers} for file, numbers in self.lines.items()}
+        return [
+            "calibration" if row.line in used.get(table.file, ()) else "evidence"
+            for table in self.tables
+            for row in table.rows
+        ]
+
+
+def calibrate_machine(
+    machine: str | Path,
+    files: Iterable[str | Path | BenchmarkTable],
+    *,
+    known: Mapping[str, float] | None = None,
+    segments: int | None = None,
+    level: float = 0.9,
+) -> MachineCalibration:
+    """Constants of a shipped machine, or of that of a file, from files that benchmarks have written.
+
+    ``known``: constants that are given and not determined, in SI units by path (``network.receive_overhead``,
+    ``network.hop_latency``, ``network.o``). ``segments``: of sizes of messages; None to choose their number by
+    cross-validation. ``level``: of the intervals.
+
+    Raises InputError for files that cannot be read, and where they tell no constant of the machine.
+    """
+    base = load_machine(machine)
+    tables = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)
+    for path, value in (known or {}).items():
+        if path not in KNOWN:
+            raise InputError("not a constant that can be given", value=path, allowed=", ".join(KNOWN))
+        check_constant(path, value, base.place)
+    notes = [note for table in tables for note in (f"{table.file}: {one}" for one in table.notes)]
+    hops = float(np.max(modelled_hops(base.network, 2.0)))
+    messages = point_to_point(tables, base, known or {}, hops, segments, level)
+    constants, kind = _others(tables, base, level, notes)
+    constants = _as_fast_as_messages(constants, messages, notes)
+    partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level)
+    if messages is not None and any(row.operation in ("reduce", "allreduce") for table in tables for row in table.rows):
+        calibrated = load_machine(machine, machine_changes(partial))
+        rate, more = reduction_rate(tables, calibrated, level)
+        constants += [rate] if rate is not None else []
+        notes += more
+    notes += () if messages is None else messages.notes
+    done = replace(partial, constants=tuple(constants), notes=tuple(notes))
+    if not done.all_constants and kind is None:
+        operations = ", ".join(sorted({row.operation for table in tables for row in table.rows}))
+        allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes"
+        raise InputError("no constant can be made of these measurements", value=operations, allowed=allowed)
+    load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
+    return done
+
+
+def _others(
+    tables: Sequence[BenchmarkTable], base: Machine, level: float, notes: list[str]
+) -> tuple[list[MachineConstant], str | None]:
+    """What does not need the constants of messages, and the duplex of interfaces."""
+    constants = [one for one in (interface_bandwidth(tables, level),) if one is not None]
+    memory = memory_bandwidth(tables)
+    if memory is not None and base.memory is None:
+        notes.append(f"{base.name} states no memory: STREAM's {1e-9 / memory.value:.4g} GB/s have no place in it.")
+    elif memory is not None:
+        constants.append(memory)
+    of_storage, more = storage_constants(tables, base, level)
+    constants += of_storage
+    notes += more
+    rate, note = processor_rate(tables, level)
+    kind, ratio = duplex(tables)
+    notes += [one for one in (note, ratio, saturated_pairs(tables)) if one]
+    return constants + ([rate] if rate is not None else []), kind
+
+
+def _as_fast_as_messages(
+    constants: list[MachineConstant], messages: PointToPoint | None, notes: list[str]
+) -> list[MachineConstant]:
+    """Without an interface that is slower than a message through it."""
+    if messages is None:
+        return constants
+    fastest = min(one.per_byte.value for one in messages.segments)
+    kept = [one for one in constants if one.path != INTERFACE or one.value <= fastest]
+    notes += [
+        f"An interface of {1e-9 / one.value:.4g} GB/s ({one.how}) is slower than the fastest ping-pongs: not written."
+        for one in constants
+        if one not in kept
+    ]
+    return kept
+
+
+def constants_of_all(calibration: MachineCalibration) -> tuple[MachineConstant, ...]:
+    """Those that stand beside segments, not in them."""
+    messages = calibration.messages
+    own = () if messages is None else messages.constants
+    in_segments = messages is not None and len(messages.segments) > 1
+    return *(one for one in own if not (in_segments and one.path in IN_EACH)), *calibration.constants
+
+
+def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
+    """What every segment of a network in LogGOPS states besides L and G, by its key: o, g and O, as determined or as
+    the machine has them."""
+    if calibration.messages is None or calibration.machine.network.model == "hockney":
+        return {}
+    stated = {path: float(np.max(value)) for path, value in calibration.machine.constants().items() if path in IN_EACH}
+    found = {one.path: one.value for one in calibration.messages.constants if one.path in IN_EACH}
+    return {path.removeprefix(_NETWORK): value for path, value in {**stated, **found}.items()}
+
+
+def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
+    """What the machine's file says differently, by dotted paths; sizes, times and bandwidths in SI units."""
+    changes: dict[str, object] = {}
+    messages = calibration.messages
+    if messages is not None and len(messages.segments) == 1:
+        (one,) = messages.segments
+        changes |= {part.path: part.value for part in (one.startup, one.per_byte)}
+    elif messages is not None:
+        shared = shared_by_segments(calibration)
+        changes["network.segments"] = [
+            {part.path.removeprefix(_NETWORK): part.value for part in (one.startup, one.per_byte)}
+            | shared
+            | ({"up_to": one.up_to} if np.isfinite(one.up_to) else {})
+            for one in messages.segments
+        ]
+    changes |= {one.path: one.value for one in constants_of_all(calibration)}
+    if calibration.duplex is not None:
+        changes["network.interfaces.duplex"] = calibration.duplex
+    return changes

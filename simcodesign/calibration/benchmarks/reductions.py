@@ -1,0 +1,101 @@
+"""The rate at which operators of a reduction are at work, from times of reduce and allreduce.
+
+The forecast says what part of a collective's time is its messages, and how many seconds of the operator a byte adds.
+Where a broadcast of the same size and ranks was measured, the messages' part is scaled by how far the forecast of that
+was off: what is left is then allreduce (or reduce) minus broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, samples, united
+from simcodesign.calibration.design_matrix import LinearTimes
+from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
+from simcodesign.calibration.timings import Timing
+from simcodesign.describe.demands.collective import ALGORITHMS
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.fitting.measurements import FloatArray
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+
+PATH = "network.reduction_per_byte"
+OPERATIONS = ("reduce", "allreduce")
+
+
+def reduction_rate(
+    tables: Sequence[BenchmarkTable], machine: Machine, level: float
+) -> tuple[MachineConstant | None, tuple[str, ...]]:
+    """Seconds for which the operator is at work on a byte, with what was assumed; None where no table tells."""
+    broadcasts = {_point(one): one for one in _usable(tables, "broadcast", machine)}
+    slopes: list[float] = []
+    known: list[float] = []
+    used: list[Sample] = []
+    notes: list[str] = []
+    references: list[Sample] = []
+    for operation in OPERATIONS:
+        taken = _usable(tables, operation, machine)
+        if not taken:
+            continue
+        algorithm, note = _algorithm(tables, operation)
+        messages, operator = _forecast(operation, algorithm, machine, taken)
+        of_broadcast = _forecast("broadcast", ALGORITHMS["broadcast"][0], machine, taken)[0]
+        for one, rest, slope, reference in zip(taken, messages, operator, of_broadcast, strict=True):
+            measured = broadcasts.get(_point(one))
+            if measured is not None:
+                references.append(measured)
+            known.append(rest * (measured.median / reference if measured is not None else 1.0))
+            slopes.append(slope)
+            used.append(one)
+        notes.append(note)
+    if not used or max(slopes) <= 0:
+        return None, ()
+    seconds = np.array([one.median for one in used])
+    problem = ConstantsProblem(("operator",), np.array(slopes)[:, None], seconds, np.array(known))
+    estimate = fit_constants(problem, level)["operator"]
+    if not estimate.value > 0:
+        return None, (*notes, "Reductions take no longer than their messages: network.reduction is kept.")
+    what = (
+        "reductions, less broadcasts of the same size"
+        if references
+        else "reductions, less their messages by the forecast"
+    )
+    lines = united(one.lines for one in [*used, *references])
+    return MachineConstant(PATH, estimate.value, estimate.low, estimate.high, what, lines), tuple(notes)
+
+
+def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
+    """Those of bytes and ranks that the machine can have."""
+    taken = samples(tables, operation, by=("bytes", "P"))
+    return [one for one in taken if one.parameters["bytes"] > 0 and 2 <= one.parameters["P"] <= machine.most_ranks]
+
+
+def _point(one: Sample) -> tuple[float, float]:
+    return one.parameters["bytes"], one.parameters["P"]
+
+
+def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
+    """The algorithm that the tables name, if it is one of ours; else the default, and what is to be said of it."""
+    named = {row.labels.get("algorithm", "") for table in tables for row in table.rows if row.operation == operation}
+    ours = sorted(named & {*ALGORITHMS[operation]})
+    if len(named) == 1 and ours:
+        return ours[0], f"{operation} is taken to be by {ours[0]}, as the table says."
+    default = ALGORITHMS[operation][0]
+    return default, f"{operation} is taken to be by {default}: the table names no algorithm of ours."
+
+
+def _forecast(
+    operation: str, algorithm: str, machine: Machine, taken: Sequence[Sample]
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds of the messages, and seconds that one second of the operator a byte adds, (N,) each."""
+    text = (
+        "simcodesign: 1\nname: collective\nparameters: {m: {default: 8}}\n"
+        f"program: [{operation}: {{bytes: m, algorithm: {algorithm}}}]\n"
+    )
+    workload = workload_from(parse_yaml(text, operation))
+    timings = [Timing(0.0, {"m": one.parameters["bytes"], "P": one.parameters["P"]}) for one in taken]
+    operator, messages = LinearTimes(workload, machine, (PATH,)).terms(timings).sum(axis=(2, 3))
+    return messages, operator

@@ -1,0 +1,91 @@
+"""Rows of benchmarks gathered to samples, and the constants that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import binom
+
+from simcodesign.fitting.measurements import FloatArray
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+
+Lines = Mapping[str, tuple[int, ...]]
+"""Lines of files, by the file."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was measured at one point: ``values`` of its repetitions, and where they stand."""
+
+    parameters: Mapping[str, float]
+    values: tuple[float, ...]
+    lines: Lines
+
+    @property
+    def median(self) -> float:
+        """Of the repetitions: a few that something disturbed do not move it."""
+        return float(np.median(self.values))
+
+    def median_interval(self, level: float) -> tuple[float, float]:
+        """The order statistics between which the median is at this level or above; of few, the least and the most."""
+        ordered = np.sort(self.values)
+        below = max(int(binom.ppf((1 - level) / 2, len(ordered), 0.5)) - 1, 0)
+        return float(ordered[below]), float(ordered[len(ordered) - 1 - below])
+
+
+@dataclass(frozen=True)
+class MachineConstant:
+    """A constant by its path in a machine file, in SI units, with an interval (nan where there is none).
+
+    ``how``: what it was made of, in words; ``lines``: the rows that were used, which are no evidence for it.
+    """
+
+    path: str
+    value: float
+    low: float
+    high: float
+    how: str
+    lines: Lines = field(default_factory=dict)
+
+
+def samples(
+    tables: Sequence[BenchmarkTable], operation: str, quantity: str = "time", by: Sequence[str] = ("bytes",)
+) -> list[Sample]:
+    """The rows of an operation that have all parameters ``by``, gathered by them, in increasing order."""
+    found: dict[tuple[float, ...], list[tuple[str, BenchmarkRow]]] = {}
+    for table in tables:
+        for row in table.rows:
+            if row.operation == operation and row.quantity == quantity and all(name in row.parameters for name in by):
+                point = tuple(row.parameters[name] for name in by)
+                found.setdefault(point, []).append((table.file, row))
+    return [
+        Sample(dict(zip(by, point, strict=True)), tuple(row.value for _, row in rows), lines_of(rows))
+        for point, rows in sorted(found.items())
+        if all(row.value > 0 for _, row in rows)
+    ]
+
+
+def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:
+    """Where rows stand."""
+    lines: dict[str, list[int]] = {}
+    for file, row in rows:
+        lines.setdefault(file, []).append(row.line)
+    return {file: tuple(numbers) for file, numbers in lines.items()}
+
+
+def united(every: Iterable[Lines]) -> Lines:
+    """All lines, each once, in their order."""
+    lines: dict[str, set[int]] = {}
+    for one in every:
+        for file, numbers in one.items():
+            lines.setdefault(file, set()).update(numbers)
+    return {file: tuple(sorted(numbers)) for file, numbers in lines.items()}
+
+
+def columns(taken: Sequence[Sample], *names: str) -> tuple[FloatArray, ...]:
+    """Parameters of samples, and last their medians, (N,) each."""
+    return *(np.array([one.parameters[name] for one in taken]) for name in names), np.array(
+        [one.median for one in taken]
+    )

@@ -1,0 +1,161 @@
+"""Constants of a machine from benchmarks: tables, sentences, and a dictionary for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration
+from simcodesign.calibration.benchmarks.point_to_point import PointToPoint
+from simcodesign.calibration.benchmarks.samples import MachineConstant
+from simcodesign.calibration.linear_constants import Combination
+from simcodesign.core.to_json import attributes_of
+from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.describe.constants import dimension_at
+from simcodesign.report.calibration.machine_file import lines_text
+from simcodesign.report.common.tables import new_table, paragraph
+
+
+def benchmark_tables(calibration: MachineCalibration) -> Iterator[RenderableType]:
+    """The constants, how the number of segments was chosen, what was used and what cannot be told apart."""
+    yield paragraph(f"{calibration.machine.name}: constants from benchmarks", bold=True)
+    yield constants_table(calibration)
+    if calibration.messages is not None and len(calibration.messages.segmentation.errors):
+        yield cross_validation_table(calibration.messages)
+    yield from (paragraph(sentence) for sentence in benchmark_sentences(calibration))
+
+
+def constants_table(calibration: MachineCalibration) -> Table:
+    """One row a constant; those of messages by segments."""
+    level = f"{calibration.level:.0%} interval".replace("%", " %")
+    table = new_table("Constants", "constant", "up to", "estimate", level, "rows", "from")
+    messages = calibration.messages
+    segments = () if messages is None else messages.segments
+    for segment in segments:
+        end = "" if len(segments) == 1 else "any" if math.isinf(segment.up_to) else f"{segment.up_to:g} B"
+        for constant in (segment.startup, segment.per_byte):
+            table.add_row(constant.path, end, *_cells(constant))
+    own = () if messages is None else messages.constants
+    for constant in (*own, *calibration.constants):
+        table.add_row(constant.path, "", *_cells(constant))
+    if calibration.duplex is not None:
+        table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways at once")
+    return table
+
+
+def _cells(constant: MachineConstant) -> tuple[str, str, str, str]:
+    rows = sum(len(lines) for lines in constant.lines.values())
+    low, high = (_shown(constant.path, end) for end in (constant.low, constant.high))
+    interval = (
+        "-" if math.isnan(constant.low) else f"{low} or more" if math.isinf(constant.high) else f"{low} to {high}"
+    )
+    return _shown(constant.path, constant.value), interval, str(rows), constant.how
+
+
+def _shown(path: str, value: float) -> str:
+    return format_quantity(value, dimension_at(path) or "count")
+
+
+def cross_validation_table(messages: PointToPoint) -> Table:
+    """The error on sizes left out by the number of segments, as a factor, and which number was chosen."""
+    table = new_table("Segments, by cross-validation", "segments", "mean squared log error", "standard error", "chosen")
+    cuts = messages.segmentation
+    for count, (error, spread) in enumerate(zip(cuts.errors, cuts.standard_errors, strict=True), 1):
+        best = "least" if count == int(np.argmin(cuts.errors)) + 1 else ""
+        table.add_row(str(count), f"{error:.3g}", f"{spread:.2g}", "chosen" if count == cuts.count else best)
+    return table
+
+
+def benchmark_sentences(calibration: MachineCalibration) -> Iterator[str]:
+    """Notes, where protocols change, what cannot be told apart, and which rows were used."""
+    messages = calibration.messages
+    if messages is not None:
+        for segment in messages.segments[:-1]:
+            low, high = segment.up_to_range
+            yield (
+                f"A change after {segment.up_to:g} bytes: between {low:g} and {high:g} "
+                f"({calibration.level:.0%}".replace("%", " %")
+                + ")."
+            )
+        for group in messages.all_unknown.groups:
+            if group.missing:
+                names = ", ".join(group.undetermined)
+                sums = "; ".join(_combination(one) for one in group.combinations)
+                yield f"Not told apart: {names}. Determined are {sums}."
+    yield from calibration.notes
+    yield from used_sentences(calibration)
+
+
+def _combination(one: Combination) -> str:
+    terms = [name if abs(weight - 1) < 1e-6 else f"{weight:.4g} x {name}" for name, weight in one.weights.items()]
+    return f"{' + '.join(terms)} = {format_quantity(one.value, 'time')}" if one.value >= 0 else " + ".join(terms)
+
+
+def used_sentences(calibration: MachineCalibration) -> Iterator[str]:
+    """The rows of each file that were used, which are no evidence for the machine."""
+    used = calibration.lines
+    for table in calibration.tables:
+        lines = used.get(table.file, ())
+        what = f"lines {lines_text(lines)} were used and are no evidence" if lines else "no row was used"
+        yield f"{Path(table.file).name} ({table.format}, {len(table.rows)} rows): {what}."
+
+
+def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
+    """Plain numbers in SI units, as for JSON."""
+    messages = calibration.messages
+    cuts = None if messages is None else messages.segmentation
+    return {
+        "machine": calibration.machine.name,
+        "level": calibration.level,
+        "segments": [
+            {
+                "up_to": None if math.isinf(one.up_to) else one.up_to,
+                "up_to_range": None if math.isinf(one.up_to) else list(one.up_to_range),
+                "startup": _constant_dict(one.startup),
+                "per_byte": _constant_dict(one.per_byte),
+            }
+            for one in (() if messages is None else messages.segments)
+        ],
+        "constants": [
+            _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
+        ],
+        "duplex": calibration.duplex,
+        "cross_validation": None
+        if cuts is None or not len(cuts.errors)
+        else {"errors": cuts.errors.tolist(), "standard_errors": cuts.standard_errors.tolist(), "chosen": cuts.count},
+        "not_told_apart": []
+        if messages is None
+        else [
+            {
+                **attributes_of(group, "undetermined", "missing"),
+                "combinations": [attributes_of(one, "weights", "value", "interval") for one in group.combinations],
+            }
+            for group in messages.all_unknown.groups
+            if group.missing
+        ],
+        "files": [
+            {
+                "file": table.file,
+                "format": table.format,
+                "rows": len(table.rows),
+                "used_lines": list(calibration.lines.get(table.file, ())),
+            }
+            for table in calibration.tables
+        ],
+        "sentences": list(benchmark_sentences(calibration)),
+    }
+
+
+def _constant_dict(constant: MachineConstant) -> dict[str, Any]:
+    return {
+        **attributes_of(constant, "how", constant="path", estimate="value"),
+        "unit": DIMENSIONS.get(dimension_at(constant.path) or "", ""),
+        "interval": [constant.low, constant.high],
+        "rows": sum(len(lines) for lines in constant.lines.values()),
+    }
