@@ -361,7 +361,9 @@ class Machine:
             return None
         speeds = np.asarray(self.processor.speeds)
         parts = len(speeds) // self.nodes
-        return speeds[self.node_of(ranks) * parts + self.place_of(ranks) * parts // self.processors_per_node]
+        part = self.place_of(ranks) * parts // self.processors_per_node
+        of_ranks: NDArray[np.float64] = speeds[self.node_of(ranks) * parts + part]
+        return of_ranks
 
     @property
     def has_shared_caches(self) -> bool:

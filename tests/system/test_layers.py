@@ -42,7 +42,7 @@ FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
-OPTIONAL = {"dask", "distributed", "jinja2", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
+OPTIONAL = {"dask", "distributed", "jinja2", "llvmlite", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
 # modules compiled with Numba, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}

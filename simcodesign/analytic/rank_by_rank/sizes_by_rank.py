@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -65,8 +66,10 @@ def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
     least = np.max(np.broadcast_to(_ring_s(m, ranks), every), axis=-1, keepdims=True)
     if np.all(least >= most * (1 - ROUNDING)):
         return most
-    times = (np.broadcast_to(getattr(m, one.name), every).reshape(-1, ranks) for one in fields(m)[:6])
-    followed = leaders.ring(np.zeros((int(np.prod(every[:-1])), ranks)), Message(*times))
+    times: dict[str, Any] = {
+        one.name: np.broadcast_to(getattr(m, one.name), every).reshape(-1, ranks) for one in fields(m)[:6]
+    }
+    followed = leaders.ring(np.zeros((int(np.prod(every[:-1])), ranks)), Message(**times))
     last: FloatOrArray = followed.max(axis=1).reshape(*every[:-1], 1)
     return last
 

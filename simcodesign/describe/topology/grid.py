@@ -162,8 +162,8 @@ class GridTopology(Topology):
         begin, link = np.cumsum(hops) - hops, np.repeat(step, hops)
         link[begin] = first
         link[begin[1:]] -= (first + step * (hops - 1) + jump)[:-1]
-        turns = np.flatnonzero(jump)
-        link[begin[turns] + turn[turns]] += jump[turns]
+        jumps = np.flatnonzero(jump)
+        link[begin[jumps] + turn[jumps]] += jump[jumps]
         return Routes(start, np.cumsum(link, out=link))
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:

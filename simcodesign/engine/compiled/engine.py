@@ -35,8 +35,7 @@ from simcodesign.engine.compiled.messages import (
     share_links,
     wake_mailbox,
 )
-from simcodesign.engine.compiled.operations import Run, fetch_operation, release, waits_at
-from simcodesign.engine.compiled.others import is_over, others_for
+from simcodesign.engine.compiled.operations import Run, fetch_operation, is_over, others_for, release, waits_at
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import (
     BLOCKED,
@@ -72,7 +71,10 @@ def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
     """Walk the Plan to its end. DeadlockError when ranks wait for each other."""
     on_journeys = plan.background is None and every_hop_takes_time(plan)
     log = _walked(plan, on_journeys, on_progress)
-    return _walked(plan, False, on_progress) if log is None else log  # hops did not take time, after rounding
+    if log is None:  # hops did not take time, after rounding
+        log = _walked(plan, False, on_progress)
+        assert log is not None, "only journeys lose times of hops"
+    return log
 
 
 def _walked(plan: Plan, on_journeys: bool, on_progress: OnProgress | None) -> Log | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.jit import called, inlined
 from simcodesign.engine.compiled.calendar import is_sooner, sort_events
-from simcodesign.engine.compiled.state import INJECT_COST, TAIL_COST, Array, Program, records
+from simcodesign.engine.compiled.state import INJECT_COST, TAIL_COST, Array, Program, as_int64, records
 from simcodesign.generate.plan import INTERFACE, LINK, MAILBOX, NONE, Plan, Routes
 
 #: Days in a year, see ``calendar.py``; and messages in a block of memory for those of a day to come.
@@ -264,7 +264,7 @@ def _collect(journeys: Journeys, day: int, today: int) -> None:
     days.first[day] = NONE
     while block != NONE:
         for number in range(in_last if block == last else BLOCK):
-            one = np.int64(block) * BLOCK + number
+            one = as_int64(block) * BLOCK + number
             counts[LATER] -= 1
             if today == NONE or _day_of(journeys, journeys.later.time_s[one]) == today:
                 _copy(journeys.later, one, journeys.now, counts[SLOTS])

@@ -20,8 +20,7 @@ from simcodesign.engine.compiled.loggopsim_operations import (
     take_message,
 )
 from simcodesign.engine.compiled.messages import count_last_queues, forward, send_of_others, share_links
-from simcodesign.engine.compiled.operations import Run
-from simcodesign.engine.compiled.others import is_over_in_loggopsim, others_for
+from simcodesign.engine.compiled.operations import Run, is_over_in_loggopsim, others_for
 from simcodesign.engine.compiled.packets import packets_for
 from simcodesign.engine.compiled.state import as_int64, memory_for, program_of, requests_for, station_states
 from simcodesign.engine.compiled.turns import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -85,8 +86,9 @@ def measured_broadcast(shape: str) -> MeasuredTimes:
     table = pd.read_csv(shipped_path("validation", "published/fugaku-collectives.csv"), comment="#")
     here = table[(table.algorithm == "binomial") & (table["shape"] == shape) & (table.bytes == BROADCAST_BYTES)]
     (row,) = here.itertuples()
-    value, low, high = (float(time_us) / 1e6 for time_us in (row.median_us, row.lower_us, row.upper_us))
-    return MeasuredTimes(total=MeasuredValue(value, low, high, int(row.n), "quartiles"))
+    found: Any = row  # whose fields pandas gives no types
+    value, low, high = (float(time_us) / 1e6 for time_us in (found.median_us, found.lower_us, found.upper_us))
+    return MeasuredTimes(total=MeasuredValue(value, low, high, int(found.n), "quartiles"))
 
 
 def exchange(name: str) -> Run:

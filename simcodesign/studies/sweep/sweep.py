@@ -290,8 +290,9 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
         is_network = name == "network.bandwidth" or part.startswith(f"{PATH}.")
         loggop = is_network and machine.network.model == "loggop"
         path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
-    if path not in constants and path in machine.constants():  # of a cache, or of a segment of sizes
-        return Known(path, PARAMETER, "bandwidth" if inverse else dimension_at(path), inverse=inverse)
+    dimension = dimension_at(path)
+    if path not in constants and dimension is not None and path in machine.constants():  # of a cache, or of a segment
+        return Known(path, PARAMETER, "bandwidth" if inverse else dimension, inverse=inverse)
     if path in constants:
         present = getattr(machine, constants[path][0]) is not None
         if present and MODEL_OF.get(path, machine.network.model) == machine.network.model:
