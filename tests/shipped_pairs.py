@@ -77,6 +77,8 @@ def fits(workload: str, machine: str) -> bool:
     described = load_machine(machine)
     if arrives(workload, "disk") and described.disk is None:
         return False
+    if arrives(workload, "network") and described.network.interfaces.count > 1:  # no closed form
+        return False
     if is_loggops(machine) and workload not in IN_LOGGOPS:
         return False
     if not resources_of(workload) <= described.custom.resources.keys():
@@ -133,7 +135,7 @@ ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and
 #: ranks at the border of a cube, which have fewer neighbours (tests/system/classics/test_collective_costs.py,
 #: tests/system/classics/test_ping_pong.py, tests/system/test_lulesh.py).
-NOT_THE_SUM = ("collective-costs", "lulesh-leapfrog", "ping-pong")
+NOT_THE_SUM = ("collective-costs", "fugaku-collectives", "lulesh-leapfrog", "ping-pong")
 #: Algorithms on a process grid whose rows and columns are groups: tests/system/test_grid_workloads.py takes these.
 GRIDS = ("cannon", "cg-2d", "dns-matmul", "hpl", "pencil-fft", "simple-matmul", "summa", "sweep3d")
 

@@ -74,8 +74,7 @@ def broadcast(shape: str, order: str) -> Run:
     """Of 64 MiB down a binomial tree on a job of Fugaku, to the nearest or the farthest child first. What was measured
     is the tree with the nearest child first."""
     side = SIDES[shape]
-    # Messages of a rank one after another, as the formula has them.
-    changes = {"nodes": side**3, "network.topology.shape": [side] * 3, "network.sends": "one_by_one"}
+    changes = {"nodes": side**3, "network.topology.shape": [side] * 3}
     values = {"P": side**3, "m": BROADCAST_BYTES, "order": order}
     scenario = Scenario.of("broadcast", load_machine("fugaku", changes), values)
     return Run.of(scenario, measured_broadcast(shape) if order == ORDERS[0] else None)
