@@ -355,16 +355,6 @@ class Machine:
         place[order] = np.arange(ranks) - np.repeat(first, counts)
         return place
 
-    def speed_of(self, ranks: int) -> NDArray[np.float64] | None:
-        """Speed of the processor of every rank 0..ranks-1, by the rate: shape (ranks,); None where all are alike."""
-        if not self.processor.speeds_differ:
-            return None
-        speeds = np.asarray(self.processor.speeds)
-        parts = len(speeds) // self.nodes
-        part = self.place_of(ranks) * parts // self.processors_per_node
-        of_ranks: NDArray[np.float64] = speeds[self.node_of(ranks) * parts + part]
-        return of_ranks
-
     @property
     def has_shared_caches(self) -> bool:
         """Whether some cache is that of several processors."""

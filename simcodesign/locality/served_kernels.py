@@ -6,7 +6,7 @@ What was found is kept, for the same kernel of the same sizes comes again and ag
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import Served, Stream, served_by_profile, served_in_sets, served_together
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
-
-if TYPE_CHECKING:
-    from simcodesign.locality.streams.kernels import KernelTrace
 
 #: Accesses of a kernel that are looked at, a second or two of work.
 MOST_ACCESSES = 100_000_000
@@ -28,8 +25,9 @@ Numbers = tuple[tuple[int, ...], ...]
 Outcomes = tuple[tuple[float, Served], ...]
 
 
-def _trace_of(name: str, sizes: Sizes) -> KernelTrace:
-    """The stream of a kernel. CapacityError for one that is too long to be looked at."""
+def _trace_of(name: str, sizes: Sizes) -> Any:
+    """The stream of a kernel, a KernelTrace, whose module takes long to import. CapacityError for one that is too long
+    to be looked at."""
     from simcodesign.locality.streams.kernels import kernel_trace
 
     trace = kernel_trace(name, **dict(sizes))

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
+from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
+from simcodesign.generate.randomness.random_streams import speed_factors
 from simcodesign.studies.elasticities.elasticities import elasticities
 from tests.builders import machine, network, read_machine, workload
 
@@ -32,6 +34,13 @@ def uneven(nodes: int, per_node: int, speeds: tuple[float, ...], mapping: str = 
     return Machine(made.name, Processor(1.0, speeds=speeds), made.network, None, per_node, mapping)
 
 
+def speeds_of(made: Machine, ranks: int) -> list[float]:
+    factors = speed_factors(bind(workload(WORK), made, {"P": ranks}), {"imbalance"})
+    assert factors is not None
+    speeds: list[float] = (1 / factors).tolist()
+    return speeds
+
+
 @pytest.mark.parametrize(
     ("speeds", "of_ranks"),
     [
@@ -42,9 +51,7 @@ def uneven(nodes: int, per_node: int, speeds: tuple[float, ...], mapping: str = 
     ],
 )
 def test_speeds_of_nodes_of_sockets_and_of_processors(speeds: str, of_ranks: list[float]) -> None:
-    speed = described(speeds).speed_of(8)
-    assert speed is not None
-    assert speed.tolist() == of_ranks
+    assert speeds_of(described(speeds), 8) == of_ranks
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
@@ -59,9 +66,7 @@ def test_ranks_compute_at_their_speeds_with_imbalance_alone(engine: str) -> None
 
 def test_the_mapping_says_which_processor_a_rank_has() -> None:
     made = uneven(2, 2, (2.0, 1.0, 3.0, 0.5), mapping="round_robin")
-    speed = made.speed_of(4)  # ranks 0 and 2 are on node 0, ranks 1 and 3 on node 1
-    assert speed is not None
-    assert speed.tolist() == [2, 3, 1, 0.5]
+    assert speeds_of(made, 4) == [2, 3, 1, 0.5]  # ranks 0 and 2 are on node 0, ranks 1 and 3 on node 1
 
 
 @settings(deadline=None)

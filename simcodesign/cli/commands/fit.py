@@ -271,15 +271,15 @@ def run(options: FitOptions) -> None:
     _one_thread()
     options.check_modes()
     if options.counters:
-        from simcodesign.cli.run.fit_counters import run_fit_counters
+        from simcodesign.cli.run.fits.counters import run_fit_counters
 
         run_fit_counters(options)
     elif options.own.formula:
-        from simcodesign.cli.run.fit_formula import run_fit_formula
+        from simcodesign.cli.run.fits.formula import run_fit_formula
 
         run_fit_formula(options)
     else:
-        from simcodesign.cli.run.fit import run_fit
+        from simcodesign.cli.run.fits.fit import run_fit
 
         run_fit(options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simcodesign.cli.commands.extrapolate import ExtrapolateOptions
-from simcodesign.cli.run.fit_counters import parsed_guard
+from simcodesign.cli.run.fits.counters import parsed_guard
 from simcodesign.cli.run.scenario import load_scenario
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity

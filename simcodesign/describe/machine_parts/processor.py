@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 
@@ -31,6 +34,12 @@ class Processor:
     def speeds_differ(self) -> bool:
         """Whether some processor is faster or slower than the rate says."""
         return self.speeds is not None and any(speed != 1 for speed in self.speeds)
+
+    def speed_of(self, number: NDArray[np.int64], processors: int) -> NDArray[np.float64]:
+        """The speeds of processors by their numbers among all of the machine, node after node: shape (n,)."""
+        speeds = np.asarray((1.0,) if self.speeds is None else self.speeds)
+        of_each: NDArray[np.float64] = speeds[number * len(speeds) // processors]
+        return of_each
 
 
 def check_speeds(processor: Processor, nodes: int, per_node: int, place: Place) -> None:

@@ -72,8 +72,11 @@ def imbalance_shares(design_point: DesignPoint, effects: Collection[str], seed: 
 
 def speed_factors(design_point: DesignPoint, effects: Collection[str]) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations by its speed, None where all are alike."""
-    speed = design_point.machine.speed_of(design_point.ranks) if "imbalance" in effects else None
-    return None if speed is None else 1 / speed
+    machine, ranks = design_point.machine, design_point.ranks
+    if "imbalance" not in effects or not machine.processor.speeds_differ:
+        return None
+    number = machine.node_of(ranks) * machine.processors_per_node + machine.place_of(ranks)
+    return 1 / machine.processor.speed_of(number, machine.processors)
 
 
 def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:

@@ -18,7 +18,7 @@ import pytest
 
 from simcodesign import cli
 from simcodesign.analytic.forecast import forecast
-from simcodesign.cli.run.fit import EXPONENT_FORMS, matching, parsed_exponents
+from simcodesign.cli.run.fits.fit import EXPONENT_FORMS, matching, parsed_exponents
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign import cli
-from simcodesign.cli.run.fit_counters import labelled, parsed_guard, parsed_target
+from simcodesign.cli.run.fits.counters import labelled, parsed_guard, parsed_target
 from simcodesign.core.errors import InputError
 from simcodesign.counters.events import Labels
 from simcodesign.counters.readers.formats import read_counters

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,18 +18,20 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import DIMENSIONS, parse_quantity
+from simcodesign.studies.sweep.design.ranges import (
+    MOST_VALUES,
+    NUMBER,
+    arithmetic,
+    counted,
+    geometric,
+    wrong,
+)
 from simcodesign.studies.sweep.points import Value
 
 #: What an axis sets: a parameter of ``forecast`` and ``simulate``, something in the machine file, or the seed.
 PARAMETER, CHANGE, SEED = "parameter", "change", "seed"
-MOST_VALUES = 1_000_000
 MOST_POINTS = 100_000_000
-#: Geometric ranges of so many values are computed without rounding.
-_FEW = 4096
-#: The end of a range belongs to it if it is hit within this share of a step.
-_HIT = Fraction(1, 10**9)
 FORMS = "NAME=A,B,C; NAME=LOW:HIGH:xFACTOR, :+STEP, :n=COUNT or :n=COUNT:log"
-_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*([A-Za-zµμ%][A-Za-z/µμ]*)?")
 
 
 @dataclass(frozen=True)
@@ -214,11 +215,6 @@ def name_and_rest(text: str) -> tuple[str, str]:
     return name, rest
 
 
-def wrong(text: str, what: str, allowed: str) -> InputError:
-    """An InputError about an ``--over``."""
-    return InputError(what, Place("--over"), value=text, allowed=allowed)
-
-
 def split(text: str, mark: str) -> list[str]:
     """Split at marks outside brackets."""
     parts, depth = [""], 0
@@ -238,7 +234,7 @@ def listed(name: str, rest: str, known: Known, text: str) -> SweepAxis:
         raise wrong(text, "a value is missing", FORMS)
     if len(items) > MOST_VALUES:
         raise wrong(text[:60], "too many values", f"up to {MOST_VALUES}")
-    matches = [_NUMBER.fullmatch(item) for item in items]
+    matches = [NUMBER.fullmatch(item) for item in items]
     last = matches[-1]
     unit = (last.group(2) or "") if last else ""
     dimension = _dimension(known, unit, text)
@@ -282,7 +278,7 @@ def quantity(number: str, unit: str, dimension: str, known: Known, text: str) ->
 
 def limits(low: str, high: str, known: Known, text: str, unit: str = "") -> tuple[float, float, str]:
     """Both ends of a range, and the dimension. ``unit``: of the upper end where it has none."""
-    ends = [_NUMBER.fullmatch(end) for end in (low, high)]
+    ends = [NUMBER.fullmatch(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None:
         raise wrong(text, "the ends of a range", f"numbers; {FORMS}")
     unit = ends[1].group(2) or unit
@@ -321,76 +317,24 @@ def _ranged(
     if step.startswith("n="):
         if words not in ([], ["log"], ["linear"]):
             raise wrong(text, "spacing of a range", "n=COUNT, n=COUNT:log, n=COUNT:linear")
-        return _counted(low, high, step[2:], words == ["log"], text), words == ["log"]
+        return counted(low, high, step[2:], words == ["log"], text), words == ["log"]
     if words:
         raise wrong(text, f"{':'.join(words)!r} has no meaning after a step", FORMS)
     if step.startswith("x"):
-        return _geometric(low, high, step[1:], text), True
+        return geometric(low, high, step[1:], text), True
     if step.startswith("+"):
-        match = _NUMBER.fullmatch(step[1:].strip())
+        match = NUMBER.fullmatch(step[1:].strip())
         if match is None:
             raise wrong(text, "step of a range", FORMS)
         by = quantity(match.group(1), match.group(2) or unit, dimension, Known(""), text)
-        return _arithmetic(low, high, by, text), False
+        return arithmetic(low, high, by, text), False
     raise wrong(text, f"step of a range {step!r}", FORMS)
 
 
 def _unit_of_range(parts: Sequence[str]) -> str:
     """The unit of the upper end of LOW, HIGH, HOW, or of the step where the end has none."""
-    matches = (_NUMBER.fullmatch(part.removeprefix("+").strip()) for part in parts[1:3])
+    matches = (NUMBER.fullmatch(part.removeprefix("+").strip()) for part in parts[1:3])
     return next((match.group(2) for match in matches if match and match.group(2)), "")
-
-
-def _geometric(low: float, high: float, factor: str, text: str) -> list[float]:
-    match = _NUMBER.fullmatch(factor.strip())
-    by = float(match.group(1)) if match and not match.group(2) else math.nan
-    if not by > 1 or not math.isfinite(by):
-        raise wrong(text, "factor of a range", "xFACTOR with a number above 1")
-    if not low > 0:
-        raise wrong(text, "a range by factors begins above 0", "LOW above 0, or a range by steps: LOW:HIGH:+STEP")
-    count = math.floor((math.log(high) - math.log(low)) / math.log(by) + 1e-9) + 1
-    _check_count(count, text)
-    if count <= _FEW:
-        exact, ratio = Fraction(repr(low)), Fraction(match.group(1)) if match else Fraction(by)
-        values = [float(exact * ratio**k) for k in range(count)]
-    else:
-        values = (low * by ** np.arange(count)).tolist()
-    if count > 1 and abs(values[-1] - high) <= 1e-9 * high:
-        values[-1] = high
-    return values
-
-
-def _arithmetic(low: float, high: float, step: float, text: str) -> list[float]:
-    if not step > 0:
-        raise wrong(text, "step of a range", "+STEP with a number above 0")
-    first, width, by = Fraction(repr(low)), Fraction(repr(high)) - Fraction(repr(low)), Fraction(repr(step))
-    count = math.floor(width / by + _HIT) + 1
-    _check_count(count, text)
-    values = [float(first + k * by) for k in range(count)]
-    if count > 1 and abs(first + (count - 1) * by - Fraction(repr(high))) <= _HIT * by:
-        values[-1] = high
-    return values
-
-
-def _counted(low: float, high: float, count_text: str, log: bool, text: str) -> list[float]:
-    count = int(count_text) if count_text.isdecimal() and len(count_text) < 10 else 0
-    if count < 1 or (count == 1 and low != high):
-        raise wrong(text, "number of values of a range", "n=COUNT, a whole number, 2 or more")
-    _check_count(count, text)
-    if low == high:
-        return [low]
-    if log:
-        if not low > 0:
-            raise wrong(text, "a logarithmic range begins above 0", "LOW above 0")
-        inner = np.geomspace(low, high, count)
-        return [low, *inner[1:-1].tolist(), high]
-    first, width = Fraction(repr(low)), Fraction(repr(high)) - Fraction(repr(low))
-    return [float(first + width * k / (count - 1)) for k in range(count)]
-
-
-def _check_count(count: int, text: str) -> None:
-    if count > MOST_VALUES:
-        raise wrong(text, f"{count:.3g} values", f"up to {MOST_VALUES} of an axis")
 
 
 def _check_inverse(values: Sequence[float], known: Known, text: str) -> None:

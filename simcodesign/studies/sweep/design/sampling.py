@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.studies.sweep.design.grid import (
-    MOST_VALUES,
     Design,
     Lookup,
     SweepAxis,
@@ -21,8 +20,8 @@ from simcodesign.studies.sweep.design.grid import (
     parse_axis,
     split,
     unknown,
-    wrong,
 )
+from simcodesign.studies.sweep.design.ranges import MOST_VALUES, wrong
 
 METHODS = ("sobol", "lhs")
 FORMS = "NAME=LOW:HIGH, NAME=LOW:HIGH:log; or values as in a grid: NAME=A,B,C"

@@ -10,7 +10,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import DIMENSIONS
-from simcodesign.studies.sweep.design.grid import CHANGE, MOST_VALUES, PARAMETER, SEED, Design, Lookup, SweepAxis, Tie
+from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, SEED, Design, Lookup, SweepAxis, Tie
+from simcodesign.studies.sweep.design.ranges import MOST_VALUES
 
 FORMS = "NAME=EXPRESSION of axes and parameters, e.g. nodes=P, 'n=1e6/sqrt(P)'"
 

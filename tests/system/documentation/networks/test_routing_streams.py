@@ -6,7 +6,7 @@ import pytest
 
 from simcodesign.engine.simulate import simulate
 from tests.builders import read_machine, workload
-from tests.system.documentation.test_routing_table import BANDWIDTH, BYTES, LINES, MACHINE, NETWORKS
+from tests.system.documentation.networks.test_routing_table import BANDWIDTH, BYTES, LINES, MACHINE, NETWORKS
 
 REQUESTS = 400
 ROUTINGS = {

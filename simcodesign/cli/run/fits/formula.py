@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simcodesign.cli.commands.fit import FitOptions
-from simcodesign.cli.run.fit import check, fit_arguments, measurements_of, target_of
+from simcodesign.cli.run.fits.fit import check, fit_arguments, measurements_of, target_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.fitting.batch_predictions import default_target

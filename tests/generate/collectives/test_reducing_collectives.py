@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tests import THOROUGH, numbers_of_ranks
-from tests.generate.test_collectives import SIZE, written
+from tests.generate.collectives.test_collectives import SIZE, written
 from tests.oracles.messages.collective_replay import Replay
 
 #: Of algorithms whose messages grow with P log P, and with P^2.

@@ -1,0 +1,1 @@
+"""What `fit` does, with its kinds of models."""
