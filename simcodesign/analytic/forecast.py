@@ -239,7 +239,7 @@ class _Account:
         varies = step.demand.variation
         loop.add(charge.component, time_s, varies)
         if charge.station in STATIONS and not np.any(charge.remote):
-            factors = visit_factors(step.machine, charge.station, varies)
+            factors = visit_factors(step.machine, STATIONS[charge.station][1], varies)
             loop.visits.append(Visit(charge.station, step.phase, charge.service_s, step.repetitions, factors))
 
     @staticmethod

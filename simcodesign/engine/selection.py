@@ -80,7 +80,7 @@ def _warn_that_numba_is_missing() -> None:
     warnings.warn(
         "Numba is not installed, so large simulations run on the SimPy engine, which is some 100 times slower "
         "(pip install simcodesign[fast])",
-        stacklevel=6,
+        stacklevel=8,
     )
 
 

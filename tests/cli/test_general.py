@@ -667,6 +667,7 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
         forecast=SimpleNamespace(headline_s=result, response_s=None, formulas=()),
         simulation=SimpleNamespace(headline_s=result + gap),
         rungs=rungs,
+        random=(),
         error=-gap / (result + gap) if result + gap else math.nan,
     )
     console = Console(width=500, file=io.StringIO(), record=True)
@@ -699,6 +700,7 @@ def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> 
         simulation=SimpleNamespace(headline_s=3.0, seed=7),
         error=-2 / 3,
         rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
+        random=tuple(effect for effect in effects if effect != "disks"),
     )
     console = Console(width=500, file=io.StringIO(), record=True)
     console.print(verdict(comparison))

@@ -17,7 +17,7 @@ from simcodesign.studies.replication.replicate import Replications, StreamReplic
 
 KEYWORDS = [
     (sc.simulate, "preset phases effects seed engine iterations timeline counters on_progress"),
-    (sc.compare, "preset phases effects seed engine iterations formulas timeline on_progress"),
+    (sc.compare, "preset phases effects seed engine iterations formulas measured timeline on_progress"),
     (
         sc.replicate,
         "preset phases effects seed engine iterations replications precision precision_of confidence most workers "

@@ -145,6 +145,7 @@ def test_dimensions_of_the_table_of_units() -> None:
         "power": "J/s",
         "energy": "J",
         "energy_per_byte": "J/B",
+        "operation_rate": "1/s",
         "cycles": "cycle",
         "count": "a plain count",
     }

@@ -246,9 +246,9 @@ def test_every_power_is_a_key_of_a_machine_file() -> None:
         "1 GB/s", "1 GB/s, dynamic_power: 1 W, energy_per_byte: 20 nJ/B"
     )
     assert text != HEAD
-    full = "disk: {read_startup: 1 ms, write_startup: 1 ms, bandwidth: 1 GB/s, dynamic_power: 6 W}\nmemory: {latency: 90 ns, bandwidth: 9 GB/s, dynamic_power: 4 W}\n"
+    full = "disk: {read_startup: 1 ms, write_startup: 1 ms, bandwidth: 1 GB/s, dynamic_power: 6 W}\nmemory: {latency: 90 ns, bandwidth: 9 GB/s, dynamic_power: 4 W}\naccelerator: {count: 1, rate: 1 TFLOP/s, dynamic_power: 280 W}\n"
     from_file = machine_from(parse_yaml(text + full, "own.yaml"), Path())
-    assert from_file.powers() == dict(zip(POWERS, (90.0, 4.0, 6.0, 1.0, 2e-8), strict=True))
+    assert from_file.powers() == dict(zip(POWERS, (90.0, 280.0, 4.0, 6.0, 1.0, 2e-8), strict=True))
 
 
 def test_an_empty_profile() -> None:

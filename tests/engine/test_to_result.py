@@ -146,7 +146,7 @@ def test_stations_are_busy_for_at_most_all_the_time(work: Workload, machine: Mac
     assert len({station.name for station in result.stations}) == len(result.stations)
     assert {station.kind for station in result.stations} <= {
         kind
-        for effect, kind in (("links", "link"), ("interfaces", "interface"), ("disks", "disk"))
+        for effect, kind in (("links", "link"), ("background", "link"), ("interfaces", "interface"), ("disks", "disk"))
         if effect in effects
     }
 

@@ -323,7 +323,9 @@ def test_receives_of_a_pen_say_how_far_back_their_send_is() -> None:
 
 
 def test_kinds_are_named_in_order() -> None:
-    assert [KINDS[kind] for kind in (COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT)] == list(KINDS)
+    known = (COMPUTE, SEND, RECEIVE, READ, WRITE, MEMORY, WAIT)
+    assert [KINDS[kind] for kind in known] == ["compute", "send", "receive", "read", "write", "memory", "wait"]
+    assert len(set(KINDS)) == len(KINDS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -155,8 +155,7 @@ def is_exponential(factors: tuple[Distribution, ...]) -> bool:
 _EXPONENTIAL = {"exponential": "", "erlang": "stages", "gamma": "variation", "weibull": "shape"}
 
 
-def visit_factors(machine: Machine, station: str, varies: Distribution | None) -> tuple[Distribution, ...]:
-    """Factors on a service: that of the demand, and that of the machine's noise."""
+def visit_factors(machine: Machine, part: str, varies: Distribution | None) -> tuple[Distribution, ...]:
+    """Factors on a service: that of the demand, and that of the machine's noise of ``part``."""
     noise: Mapping[str, Distribution] = machine.noise_model.parts
-    of_machine = noise.get(STATIONS[station][1])
-    return tuple(factor for factor in (varies, of_machine) if factor is not None and not factor.constant)
+    return tuple(factor for factor in (varies, noise.get(part)) if factor is not None and not factor.constant)

@@ -68,10 +68,30 @@ network:
   startup: 0
   per_byte: 1e-8
 """
+#: Parts that some machines have, with all of their constants.
+PARTS = """
+caches: {L1: {size: 32 KiB, latency: 1 ns}}
+memory: {latency: 80 ns, per_byte: 2 ns/B, controllers: 2, remote: {latency: 50 ns, bandwidth: 10 GB/s}, prefetch: {streams: 8, depth: 4}}
+accelerator:
+  count: 1
+  rate: 1 TFLOP/s
+  launch: 5 us
+  memory: {latency: 1 us, bandwidth: 1 TB/s}
+  link: {latency: 10 us, bandwidth: 10 GB/s}
+storage:
+  servers: 4
+  stripe: 1 MiB
+  bandwidth: 1 GB/s
+  write_bandwidth: 2 GB/s
+  latency: 1 ms
+  metadata_rate: 1 kop/s
+  metadata_latency: 1 ms
+"""
 LOGGOP = """\
 simcodesign: 1
 name: letters
 nodes: 4
+processors_per_node: 2
 processor: {rate: 1e9, clock: 1 GHz}
 network:
   model: loggop
@@ -110,7 +130,7 @@ def line_of(path: str, text: str) -> int:
 def test_every_key() -> None:
     toy = read_machine(TEXT)
     assert (toy.name, toy.about, toy.source, toy.nodes, toy.processors) == ("toy", "every key", "none", 6, 12)
-    assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5, None)
+    assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5, None, None)
     network = toy.network
     assert (network.topology.kind, network.startup_s, network.per_byte_s) == ("mesh", 318e-6, 1e-8)
     assert (network.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
@@ -461,7 +481,7 @@ def test_a_long_mapping_is_read_quickly() -> None:
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
     text = LOGGOP if MODEL_OF.get(path) == "loggop" or path == "network.S" else TEXT
-    toy = read_machine(text + "\nmemory: {latency: 80 ns, per_byte: 2 ns/B}\n")
+    toy = read_machine(text + PARTS)
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     if path in AT_LEAST_ONE:
         value = 10.0

@@ -87,10 +87,11 @@ def test_segments_of_sizes_are_tried_one_by_one_and_within_nodes_together() -> N
         return by_name(elasticities(workload(f"[{send}, {receive}]"), machine, {"P": 4}, effects="none"))
 
     across, within = found(2), found(1)
-    bytes_of = "network.segments.{}.per_byte (messages, links and interfaces)"
+    # Only the fastest messages might outrun links and interfaces, so that these get faster with them alone.
+    slow, fast = "network.segments.1.per_byte", "network.segments.2.per_byte (messages, links and interfaces)"
     assert across["network.segments.1.startup"].simulated == pytest.approx((2 / 1.1 - 2) / 3, rel=1e-9)
-    assert across[bytes_of.format(1)].simulated == pytest.approx((1 / 1.1 - 1) / 3, rel=1e-9)
-    for nothing in ("network.segments.2.startup", "network.segments.1.up_to (larger)", bytes_of.format(2)):
+    assert across[slow].simulated == pytest.approx((1 / 1.1 - 1) / 3, rel=1e-9)
+    for nothing in ("network.segments.2.startup", "network.segments.1.up_to (larger)", fast):
         assert (across[nothing].simulated, bool(across[nothing].reason)) == (0, True)
     for what in ("startup", "bandwidth"):
         change = within[f"network.node.{what} (messages within nodes)"]

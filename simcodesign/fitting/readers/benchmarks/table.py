@@ -84,22 +84,22 @@ ReadTable = Callable[[Path], BenchmarkTable]
 class BenchmarkReader(MeasurementReader):
     """A reader of measurements that also gives them as rows."""
 
-    read_table: ReadTable = field(kw_only=True)
+    rows_of: ReadTable = field(kw_only=True)
 
 
 def add_benchmark(
     name: str,
-    read_table: ReadTable,
+    rows_of: ReadTable,
     sniff: Callable[[FileStart], Match] = no_match,
     suffixes: tuple[str, ...] = (),
 ) -> None:
     """Register the reader of one benchmark's format in the registry of measurements."""
 
     def read(path: Path, partial: bool = True) -> Measurements:
-        return measurements_of(read_table(path), partial)
+        return measurements_of(rows_of(path), partial)
 
     READERS.add_reader(
-        BenchmarkReader(name, read, suffixes, lambda start: sniff(unpacked_start(start)), read_table=read_table)
+        BenchmarkReader(name, read, suffixes, lambda start: sniff(unpacked_start(start)), rows_of=rows_of)
     )
 
 
@@ -114,7 +114,7 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
         formats = ", ".join(name for name, one in READERS.items() if isinstance(one, BenchmarkReader))
         what = "not what a benchmark prints"
         raise InputError(what, Place(str(path)), value=reader.name, allowed=f"one of {formats}; --format names it")
-    table = reader.read_table(path)
+    table = reader.rows_of(path)
     if not table.rows:
         raise InputError("the file holds no measurement", Place(str(path)), allowed=f"output of {reader.name}")
     for row in table.rows:
