@@ -17,6 +17,7 @@ import click
 from click.exceptions import Exit
 
 from simcodesign.cli import commands
+from simcodesign.cli.sections import write_sections
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.files.input_files import confine
 from simcodesign.core.jit import listeners
@@ -76,6 +77,11 @@ class _Commands(click.Group):
         if cmd_name not in self.commands:  # of another package, or nowhere: the message then names what comes near
             load_entry_points(ENTRY_POINTS)
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        commands = ((name, self.get_command(ctx, name)) for name in names)
+        write_sections(formatter, ((name, one) for name, one in commands if one is not None))
 
     def make_context(self, *arguments: Any, **keywords: Any) -> click.Context:
         with _errors_as_messages():

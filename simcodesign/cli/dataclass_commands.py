@@ -29,6 +29,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import click
 
+from simcodesign.cli.sections import Section, put_in
+
 Options = TypeVar("Options")
 Run = Callable[[Options], None]
 
@@ -84,9 +86,15 @@ class Option:
 
 
 def command(
-    group: click.Group, name: str, *, no_args_is_help: bool = False, cls: type[click.Command] = click.Command
+    group: click.Group,
+    name: str,
+    *,
+    section: Section | None = None,
+    no_args_is_help: bool = False,
+    cls: type[click.Command] = click.Command,
 ) -> Callable[[Run[Options]], Run[Options]]:
-    """Register ``run(options)`` as a command of ``group``; the rest is as ``click.Command`` has it."""
+    """Register ``run(options)`` as a command of ``group``, in a ``section`` of its help; without one, under those of
+    other packages. The rest is as ``click.Command`` has it."""
 
     def register(run: Run[Options]) -> Run[Options]:
         options_type: type[Options] = get_type_hints(run)["options"]
@@ -94,6 +102,8 @@ def command(
         def call(**values: object) -> None:
             run(_from_values(options_type, values))
 
+        if section is not None:
+            put_in(section, name)
         about = run.__doc__ or ""
         group.add_command(
             cls(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 #: Longest path of keys in a message.
 _MOST_PATH = 1000
+#: Letters of what was given that names are compared with.
+_MOST_COMPARED = 100
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,21 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def nearest(name: str, allowed: Iterable[str]) -> str:
+def nearest(name: str, allowed: Iterable[str], *, every: bool = False) -> str:
     """The allowed names as one line, the one nearest to ``name`` first as a suggestion: one that differs in capitals
-    alone, or else in few letters."""
+    alone, or else in few letters. The others in their alphabetic order, 20 at most; with ``every``, all of them, those
+    that are more like ``name`` before others."""
     names = sorted(allowed)
     close = [one for one in names if one.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     suggestion = f"did you mean {close[0]!r}? " if close else ""
+    if every:
+        likeness = difflib.SequenceMatcher(b=name[:_MOST_COMPARED].lower())
+        return suggestion + (", ".join(sorted(names, key=lambda one: -_ratio(likeness, one))) or "none")
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return suggestion + (listed or "none")
+
+
+def _ratio(likeness: difflib.SequenceMatcher[str], name: str) -> float:
+    """How like a name is to what was given: twice the letters in common over all letters."""
+    likeness.set_seq1(name.lower())
+    return likeness.ratio()

@@ -9,6 +9,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson, Engine
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
 
@@ -45,7 +46,7 @@ class AspenOptions:
     as_json: AsJson = False
 
 
-@command(app, "aspen")
+@command(app, "aspen", section=Section.MODEL)
 def run(options: AspenOptions) -> None:
     """Run time, energy, power and memory of an Aspen application on an Aspen machine."""
     from simcodesign.cli.run.aspen import run_aspen

@@ -10,6 +10,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson, Preset, Settings, WorkloadOnMachine
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
@@ -104,7 +105,7 @@ class CalibrateOptions:
     as_yaml: Annotated[bool, Option("--yaml", help="Print constants for a workload or machine file.")] = False
 
 
-@command(app, "calibrate")
+@command(app, "calibrate", section=Section.MEASURE)
 def run(options: CalibrateOptions) -> None:
     """Determine constants of a machine from benchmarks or measured times, and say what these cannot tell apart.
 

@@ -21,10 +21,16 @@ from simcodesign.cli.options import (
     Settings,
     WorkloadOnRanks,
 )
+from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 
-codesign = click.Group("codesign", help="Questions about designs.")
+codesign = click.Group(
+    "codesign",
+    help="Judge designs that you name (explore searches for one): which problem fits, what does an upgrade bring, "
+    "which costs of messages does a rate allow?",
+)
 app.add_command(codesign)
+put_in(Section.DESIGN, codesign.name or "")
 
 Size = Annotated[str, Option(metavar="NAME", help="The parameter that is the problem size of a process.")]
 Log = Annotated[

@@ -18,6 +18,7 @@ from simcodesign.cli.options import (
     Why,
     check_timeline,
 )
+from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -44,7 +45,7 @@ class CompareOptions:
     replication: ReplicationOptions
 
 
-@command(app, "compare")
+@command(app, "compare", section=Section.MODEL)
 def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap."""
     from simcodesign.cli.run.verdict import check_tolerance, tolerance_of

@@ -11,10 +11,16 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, Phases, Preset, Ranks, Settings
+from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 
-explore = click.Group("explore", help="Planners: search a space of designs under constraints.")
+explore = click.Group(
+    "explore",
+    help="Search for the best design among all that you let vary (codesign judges those that you name): which "
+    "parameters, size or machine are the optimum under constraints?",
+)
 app.add_command(explore)
+put_in(Section.DESIGN, explore.name or "")
 
 OptionalWorkload = Annotated[
     str | None,

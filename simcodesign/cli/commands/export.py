@@ -9,6 +9,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, command
 from simcodesign.cli.options import Effects, ScenarioOptions, Seed
+from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import complain
 
 
@@ -22,7 +23,7 @@ class ExportOptions:
     seed: Seed = 0
 
 
-@command(app, "export")
+@command(app, "export", section=Section.MODEL)
 def run(options: ExportOptions) -> None:
     """Write what is simulated as a GOAL schedule, for LogGOPSim, ATLAHS or simulate.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import EngineOptions, OutputOptions, WorkloadOnMachine
+from simcodesign.cli.sections import Section
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class ExtrapolateOptions:
     output: OutputOptions
 
 
-@command(app, "extrapolate", no_args_is_help=True)
+@command(app, "extrapolate", section=Section.MEASURE, no_args_is_help=True)
 def run(options: ExtrapolateOptions) -> None:
     """Can models of a few small profiled runs be trusted? Profile, predict larger runs, and simulate these as well.
 

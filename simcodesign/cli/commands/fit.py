@@ -13,6 +13,7 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, check_folder
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
 #: What the answer is printed as, by the option that chooses it.
@@ -257,7 +258,7 @@ class FitOptions:
         self.output.check()
 
 
-@command(app, "fit", no_args_is_help=True)
+@command(app, "fit", section=Section.MEASURE, no_args_is_help=True)
 def run(options: FitOptions) -> None:
     """Fit models of the performance-model normal form to measurements: c0 + sums of c x^i log2(x)^j ...
 

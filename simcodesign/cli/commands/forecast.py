@@ -8,6 +8,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import OutputOptions, ScenarioOptions
+from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import print_all, write_json
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
@@ -26,7 +27,7 @@ class ForecastOptions:
     output: OutputOptions
 
 
-@command(app, "forecast")
+@command(app, "forecast", section=Section.MODEL)
 def run(options: ForecastOptions) -> None:
     """Forecast a workload on a machine: the sum of closed forms, and the pipelined time."""
     from simcodesign.analytic.forecast import forecast

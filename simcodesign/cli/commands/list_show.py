@@ -8,22 +8,35 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
+from simcodesign.cli.options import AsJson
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError
-from simcodesign.report.common.terminal import print_all, write
+from simcodesign.report.common.terminal import print_all, write, write_json
 
 _NO_RANKS = "-P: for what depends on the number of ranks"
 _RANKS_OF = "FILE.py:NAME, a program in Python; a machine whose nodes are P"
 
 
-@app.command("list")
-def run_list() -> None:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """How the list is printed."""
+
+    as_json: AsJson = False
+
+
+@command(app, "list", section=Section.MODEL)
+def run_list(options: ListOptions) -> None:
     """List the machines and workloads that are shipped."""
     from simcodesign.describe.yaml.files import available, load_machine, load_workload
+    from simcodesign.report.descriptions.to_json import overview_json
     from simcodesign.report.results.data_sheets import overview
 
     machines = [(name, load_machine(name)) for name in available("topologies")]
     workloads = [(name, load_workload(name)) for name in available("workloads")]
-    print_all(overview(machines, workloads))
+    if options.as_json:
+        write_json(overview_json(machines, workloads))
+    else:
+        print_all(overview(machines, workloads))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +65,18 @@ class ShowOptions:
             "machine with nodes: P, the one of N ranks.",
         ),
     ] = None
+    as_json: Annotated[bool, Option("--json", help="Print all of it as JSON, numbers in SI units.")] = False
 
 
-@command(app, "show")
+@command(app, "show", section=Section.MODEL)
 def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
     from simcodesign.cli.run.scenario import kind_of
 
     if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
+    if options.latex and options.as_json:
+        raise InputError("--latex and --json exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
         _show_aspen(options)
     elif options.machine or (not options.workload and kind_of(options.name) == "machine"):
@@ -75,11 +91,15 @@ def _show_aspen(options: ShowOptions) -> None:
     if options.latex:
         what = "--latex: for workloads that are shipped or in YAML"
         raise InputError(what, value=options.name, allowed="without --latex")
+    if options.as_json:
+        what = "--json: for machines and workloads that are no Aspen models"
+        raise InputError(what, value=options.name, allowed="without --json")
     print_all(aspen_sheet(Path(options.name)))
 
 
 def _show_machine(options: ShowOptions) -> None:
     from simcodesign.describe.yaml.files import load_machine
+    from simcodesign.report.descriptions.to_json import machine_json
     from simcodesign.report.results.machine_sheet import machine_sheet
 
     if options.latex:
@@ -90,12 +110,16 @@ def _show_machine(options: ShowOptions) -> None:
         if machine.nodes_by_ranks is None:
             raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
         machine = replace(machine.for_ranks(options.ranks), nodes_by_ranks=None)
-    print_all(machine_sheet(machine))
+    if options.as_json:
+        write_json(machine_json(machine))
+    else:
+        print_all(machine_sheet(machine))
 
 
 def _show_workload(options: ShowOptions) -> None:
     from simcodesign.cli.run.scenario import is_in_python, note_execution
     from simcodesign.describe.yaml.files import load_workload
+    from simcodesign.report.descriptions.to_json import workload_json
     from simcodesign.report.results.workload_sheet import latex, workload_sheet
 
     if options.ranks is not None and not is_in_python(options.name):
@@ -104,5 +128,35 @@ def _show_workload(options: ShowOptions) -> None:
     workload = load_workload(options.name)
     if options.latex:
         write(latex(workload))
+    elif options.as_json:
+        write_json(workload_json(workload, options.ranks))
     else:
         print_all(workload_sheet(workload, options.ranks))
+
+
+def _is_in_python(name: str) -> bool:
+    from simcodesign.describe.python_programs.workload import python_file
+
+    return python_file(name) is not None
+
+
+def _kind(name: str) -> str:
+    """Whether a name or file is a machine or a workload."""
+    from simcodesign.describe.yaml.files import available
+    from simcodesign.describe.yaml.tree import read_yaml
+
+    if name.endswith((".goal", ".bin")) or _is_in_python(name):
+        return "workload"
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        keys = read_yaml(Path(name)).mapping()
+        of_workload = {"program", "equations"} & keys.keys()
+        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
+        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
+    machines, workloads = available("topologies"), available("workloads")
+    if name in machines and name in workloads:
+        what = "there is a machine and a workload of this name"
+        raise InputError(what, value=name, allowed="say which: --machine or --workload")
+    if name not in machines and name not in workloads:
+        allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
+        raise InputError("no such machine or workload", value=name, allowed=allowed)
+    return "machine" if name in machines else "workload"

@@ -10,6 +10,7 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, check_folder
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
@@ -176,7 +177,7 @@ def holds_profile(path: Path) -> bool:
         return False  # whoever reads it says what is wrong with it
 
 
-@command(app, "locality", no_args_is_help=True)
+@command(app, "locality", section=Section.MEASURE, no_args_is_help=True)
 def run(options: LocalityOptions) -> None:
     """How near a program's uses of memory are: stack distances, and the misses of caches of every size.
 

@@ -19,6 +19,7 @@ from simcodesign.cli.options import (
     check_plot,
     check_timeline,
 )
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write_json
 
@@ -80,7 +81,7 @@ class SimulateOptions:
             check_folder("--counters", self.counters, (".csv",))
 
 
-@command(app, "simulate")
+@command(app, "simulate", section=Section.MODEL)
 def run(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords

@@ -14,6 +14,7 @@ from click.exceptions import Exit
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
+from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import complain, write
 
@@ -153,7 +154,7 @@ class _RememberingCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@command(app, "sweep", no_args_is_help=True, cls=_RememberingCommand)
+@command(app, "sweep", section=Section.DESIGN, no_args_is_help=True, cls=_RememberingCommand)
 def run(options: SweepOptions) -> None:
     """Forecast or simulate a workload on a machine at every point of a grid or sample.
 
@@ -176,6 +177,7 @@ def resuming_command(arguments: Sequence[str]) -> str:
 
 sweep_store = click.Group("sweep-store", help="The store of a sweep: check it, export it, save its rows.")
 app.add_command(sweep_store)
+put_in(Section.DESIGN, sweep_store.name or "")
 
 StoreFile = Annotated[Path, Argument(metavar="FILE", help="The store of a sweep.")]
 

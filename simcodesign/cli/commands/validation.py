@@ -11,6 +11,7 @@ from click.exceptions import Exit
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import AsJson, check_folder
+from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -40,7 +41,7 @@ class ValidateOptions:
     )
 
 
-@command(app, "validate")
+@command(app, "validate", section=Section.CHECK)
 def run_validate(options: ValidateOptions) -> None:
     """Compare both readings with published and textbook numbers. Exit status 1 when any case differs."""
     from simcodesign.report.validation.page import load_jinja
@@ -73,7 +74,7 @@ class DemoOptions:
     in_full: Annotated[bool, Option(help="Go on with SPECseis96: profiles, designs, maps of all data sets.")] = False
 
 
-@command(app, "demo")
+@command(app, "demo", section=Section.CHECK)
 def run_demo(options: DemoOptions) -> None:
     """Measured, forecast, simulated, and why they differ: Fugaku's broadcast, mesh against hypercube, SPECseis96."""
     from simcodesign.report.demo.flagship import main

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import command
 from simcodesign.cli.options import Jobs, usable_cpus
+from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import complain
 
 
@@ -17,7 +18,7 @@ class WarmUpOptions:
     jobs: Jobs = None
 
 
-@command(app, "warm-up")
+@command(app, "warm-up", section=Section.CHECK)
 def run(options: WarmUpOptions) -> None:
     """Compile everything that Numba compiles, so that nothing has to wait for it later."""
     from simcodesign.cli.run.warm_up import compile_all

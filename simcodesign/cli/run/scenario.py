@@ -152,6 +152,6 @@ def kind_of(name: str) -> str:
         what = "there is a machine and a workload of this name"
         raise InputError(what, value=name, allowed="say which: --machine or --workload")
     if name not in machines and name not in workloads:
-        allowed = f"{nearest(name, [*machines, *workloads])}, or the path of a .yaml file"
+        allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
         raise InputError("no such machine or workload", value=name, allowed=allowed)
     return "machine" if name in machines else "workload"

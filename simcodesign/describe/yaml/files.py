@@ -99,7 +99,7 @@ def _find(name: str | Path, folder: str) -> Path:
         kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")
         swapped = text in available("workloads" if folder == "topologies" else "topologies")
         what = f"no such {kind}" + (f" (it is a {other}: workloads come first, machines second)" if swapped else "")
-        allowed = f"{nearest(text, available(folder))}, or the path of a .yaml file"
+        allowed = f"{nearest(text, available(folder), every=True)}, or the path of a .yaml file"
         raise InputError(what, value=text, allowed=allowed)
     return _folder(folder) / f"{text}.yaml"
 
@@ -130,6 +130,6 @@ def _find_base(base: Entry, path: Path) -> Path:
     if is_file(beside):
         return check_confined(beside, base.place)
     if name not in available("topologies"):
-        shipped_ones = nearest(name, available("topologies"))
+        shipped_ones = nearest(name, available("topologies"), every=True)
         raise base.error("no such machine", f"{shipped_ones}, or a .yaml file beside this one")
     return _folder("topologies") / f"{name}.yaml"

@@ -27,6 +27,7 @@ from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.randomness.noise import Imbalance
 from simcodesign.describe.workload import Workload
 from simcodesign.report.common.tables import section
@@ -79,13 +80,18 @@ def _python_rows(step: PythonProgram, workload: Workload, ranks: int | None) -> 
     yield "digest of the source", step.digest
     yield "forecast", "the busiest rank's sum of closed forms" if step.formula is None else "by a formula of its own"
     if ranks is not None:
-        missing = [name for name, parameter in workload.parameters.items() if parameter.default is None]
-        if missing:
-            what = "what the ranks yield depends on parameters without a default"
-            raise InputError(what, step.place, value=", ".join(missing), allowed="without -P")
-        defaults = {name: parameter.default for name, parameter in workload.parameters.items()}
-        recording = step.recorded(ranks, step.arguments(defaults, defaults))
+        recording = recording_of(step, workload, ranks)
         yield f"operations of {ranks:,} ranks", f"{recording.yielded:,}, {len(recording.operations):,} distinct"
+
+
+def recording_of(step: PythonProgram, workload: Workload, ranks: int) -> Recording:
+    """What ``ranks`` ranks of a program in Python yield, with its defaults; InputError for a parameter without one."""
+    missing = [name for name, parameter in workload.parameters.items() if parameter.default is None]
+    if missing:
+        what = "what the ranks yield depends on parameters without a default"
+        raise InputError(what, step.place, value=", ".join(missing), allowed="without -P")
+    defaults = {name: parameter.default for name, parameter in workload.parameters.items()}
+    return step.recorded(ranks, step.arguments(defaults, defaults))
 
 
 def _formula_text(formula: Formula) -> str:

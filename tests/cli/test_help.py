@@ -1,0 +1,29 @@
+"""``simcodesign --help``: commands in sections."""
+
+from __future__ import annotations
+
+import re
+
+from click.testing import CliRunner
+
+from simcodesign.cli.app import app
+
+
+def test_every_command_stands_once_in_its_section() -> None:
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    heads = re.findall(r"^([A-Z]\w+)[^\n]*:$", text, flags=re.MULTILINE)
+    assert heads == ["Options", "Model", "Measure", "Design", "Check"]
+    bodies = re.split(r"^[A-Z]\w+[^\n]*:$", text, flags=re.MULTILINE)[2:]
+    listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
+    assert listed == [
+        ["aspen", "compare", "export", "forecast", "list", "show", "simulate"],
+        ["calibrate", "extrapolate", "fit", "locality"],
+        ["codesign", "explore", "sweep", "sweep-store"],
+        ["demo", "validate", "warm-up"],
+    ]
+
+
+def test_codesign_and_explore_name_each_other() -> None:
+    text = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    assert "(explore searches for one)" in text
+    assert "(codesign judges those that you name)" in text
