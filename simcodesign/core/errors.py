@@ -70,7 +70,7 @@ def shorten(value: object, limit: int = 60) -> str:
 
 def nearest(name: str, allowed: Iterable[str], *, every: bool = False) -> str:
     """The allowed names as one line, the one nearest to ``name`` first as a suggestion: one that differs in capitals
-    alone, or else in few letters. The others in their alphabetic order, 20 at most; with ``every``, all of them, those
+    alone, or else in few letters. The others in their alphabetic order, 30 at most; with ``every``, all of them, those
     that are more like ``name`` before others."""
     names = sorted(allowed)
     close = [one for one in names if one.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
@@ -78,7 +78,7 @@ def nearest(name: str, allowed: Iterable[str], *, every: bool = False) -> str:
     if every:
         likeness = difflib.SequenceMatcher(b=name[:_MOST_COMPARED].lower())
         return suggestion + (", ".join(sorted(names, key=lambda one: -_ratio(likeness, one))) or "none")
-    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
     return suggestion + (listed or "none")
 
 

@@ -100,13 +100,13 @@ class Machine:
     background: Background | None = None
 
     def __post_init__(self) -> None:
-        for path, value in (self.constants() | self.powers()).items():
-            check_constant(path, value, self.place)
         for name, allowed in CHOICES.items():
             if getattr(self.network, name) not in allowed:
                 raise InputError(
                     f"network.{name}", self.place, value=getattr(self.network, name), allowed=", ".join(allowed)
                 )
+        for path, value in (self.constants() | self.powers()).items():
+            check_constant(path, value, self.place)
         check_model(self.network, self.place)
         check_size_segments(self.network, self.place)
         for part in ("link", "interface"):
