@@ -41,8 +41,7 @@ def plain_workloads() -> list[str]:
     return [
         name
         for name in available("workloads")
-        if name not in (*GRIDS, *CUBES)
-        and not (resources_of(name) or is_open(name) or needs_parts(name))
+        if name not in (*GRIDS, *CUBES) and not (resources_of(name) or is_open(name) or needs_parts(name))
     ]
 
 
