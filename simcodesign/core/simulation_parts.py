@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,8 @@ class Timeline:
 
     ``ready_s``: the rank had come to it; ``start_s``: it stopped waiting; ``finish_s``: it was done. ``kind``: 0
     compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
-    other end of a message, -1 where there is none.
+    other end of a message, -1 where there is none. ``arrival_s``: of the message of a send, NaN of other operations;
+    ``stations_of``: names of the stations of a row: what serves the operation, and what its message passes in turn.
     """
 
     phases: tuple[str, ...]
@@ -106,6 +108,8 @@ class Timeline:
     peer: NDArray[np.int32]
     size_bytes: NDArray[np.float64]
     match: NDArray[np.int32]
+    arrival_s: NDArray[np.float64] | None = None
+    stations_of: Callable[[int], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,14 @@ def units_with_dimension() -> dict[str, str]:
     return {unit: dimension for dimension, units in _TABLE.items() if dimension != "count" for unit in units}
 
 
+def base_unit_of(text: str) -> str:
+    """The SI base unit of a number with a unit of the table: ``B/s`` of ``10 GB/s``; empty for any other text."""
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = "" if match is None else match.group(2).replace(_GREEK_MU, _MICRO_SIGN)
+    dimension = units_with_dimension().get(unit) if unit else None
+    return "" if dimension is None else DIMENSIONS[dimension]
+
+
 def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
     """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
 

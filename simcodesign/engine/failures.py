@@ -126,7 +126,8 @@ def _at_times_of(result: Result, clock: Clock, makespan_s: float) -> Result:
         ranks = replace(ranks, end_s=clock.at(ranks.end_s))
     if timeline is not None:
         ready_s, start_s, finish_s = (clock.at(it) for it in (timeline.ready_s, timeline.start_s, timeline.finish_s))
-        timeline = replace(timeline, ready_s=ready_s, start_s=start_s, finish_s=finish_s)
+        arrival_s = None if timeline.arrival_s is None else clock.at(timeline.arrival_s)
+        timeline = replace(timeline, ready_s=ready_s, start_s=start_s, finish_s=finish_s, arrival_s=arrival_s)
     if profile is not None:
         edges_s = np.concatenate([[0.0], clock.at(profile.edges_s[1:])])
         profile = replace(profile, edges_s=edges_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from simcodesign.engine.demand_ends import added_by_demand_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.waits import ready_s, released_s, waited_s
-from simcodesign.generate.plan import ANY, CONTROLLER, INTERFACE, LINK, STATION_KINDS, Plan
+from simcodesign.generate.plan import ANY, CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
 
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
@@ -84,7 +84,7 @@ def measured(
         engine=engine,
         ranks=times,
         stations=stations,
-        timeline=_timeline(plan, log) if keep_timeline else None,
+        timeline=_timeline(point, plan, log) if keep_timeline else None,
         counters=None if plan.accounts is None else counted(plan, log, plan.accounts, RANKS_AT_ONCE),
         used=plan.used,
         demands=_demand_times(point, plan, log),
@@ -192,18 +192,8 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
     stations, shown = plan.stations, np.arange(len(plan.stations))
     if log.others_busy_s is not None:
         shown = np.flatnonzero((log.served > 0) | ((stations.kind != LINK) & (stations.kind != INTERFACE)))
-    network = point.machine.network
-
-    def name(place: int) -> str:
-        kind, unit = int(stations.kind[shown[place]]), int(stations.unit[shown[place]])
-        if kind == INTERFACE:
-            return network.interfaces.station_name(unit, point.machine.nodes)
-        if kind == CONTROLLER and point.machine.memory is not None:
-            return point.machine.memory.station_name(unit, point.machine.nodes)
-        return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
-
     return StationUses(
-        name=name,
+        name=lambda place: _station_name(point, stations, int(shown[place])),
         kinds=STATION_KINDS,
         kind=stations.kind[shown],
         servers=stations.servers[shown],
@@ -217,7 +207,17 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
     )
 
 
-def _timeline(plan: Plan, log: Log) -> Timeline:
+def _station_name(point: DesignPoint, stations: Stations, number: int) -> str:
+    """What a station is called in tables."""
+    network, kind, unit = point.machine.network, int(stations.kind[number]), int(stations.unit[number])
+    if kind == INTERFACE:
+        return network.interfaces.station_name(unit, point.machine.nodes)
+    if kind == CONTROLLER and point.machine.memory is not None:
+        return point.machine.memory.station_name(unit, point.machine.nodes)
+    return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+
+
+def _timeline(point: DesignPoint, plan: Plan, log: Log) -> Timeline:
     every = slice(0, len(plan))
     ready = ready_s(plan, log, released_s(plan, log), every)
     start = np.where(waited_s(plan, log, ready, every) > 0, log.finish_s - plan.duration_s, ready)
@@ -232,4 +232,21 @@ def _timeline(plan: Plan, log: Log) -> Timeline:
         np.where(plan.peer == ANY, plan.rank[log.match], plan.peer),
         np.where(np.isnan(plan.size_bytes), plan.size_bytes[log.match], plan.size_bytes),
         log.match,
+        log.arrival_s,
+        _stations_of(point, plan),
     )
+
+
+def _stations_of(point: DesignPoint, plan: Plan) -> Callable[[int], tuple[str, ...]]:
+    """The names of what serves an operation, and of what its message passes; of two routes to choose from the minimal
+    one."""
+    stations, station, routes = plan.stations, plan.station, plan.routes
+
+    def names(op: int) -> tuple[str, ...]:
+        own = [] if station is None or station[op] == NONE else [int(station[op])]
+        if routes is not None and routes.route[op] != NONE:
+            row = int(routes.route[op])
+            own += routes.station[routes.start[row] : routes.start[row + 1]].tolist()
+        return tuple(_station_name(point, stations, number) for number in own)
+
+    return names

@@ -109,6 +109,8 @@ WRONG_HEAD = [
     ("  m: 8", "  rank: 8", "parameters.rank", "a reserved name"),
     ("  m: 8", "  m: {defualt: 8}", "parameters.m.defualt", "did you mean 'default'"),
     ("  m: 8", "  m: {default: 8, range: [9, 10]}", "parameters.m.default", "at least 9, at most 10"),
+    ("  m: 8", "  m: {default: 8, range: ['8 GB/s', '9 GB/s']}", "parameters.m.range[0]", "the key unit: B/s"),
+    ("  m: 8", "  m: {default: 8 us}", "parameters.m.default", "the key unit: s"),
     ("  m: 8", "  m: {default: 8, range: [10, 9]}", "parameters.m.range", "[lowest, highest]"),
     ("  m: 8", "  m: {default: 8, range: [1]}", "parameters.m.range", "[lowest, highest]"),
     ("  m: 8", "  m: {default: 8, range: [1, .inf]}", "parameters.m.range[1]", "a number"),

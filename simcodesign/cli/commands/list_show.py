@@ -138,25 +138,3 @@ def _is_in_python(name: str) -> bool:
     from simcodesign.describe.python_programs.workload import python_file
 
     return python_file(name) is not None
-
-
-def _kind(name: str) -> str:
-    """Whether a name or file is a machine or a workload."""
-    from simcodesign.describe.yaml.files import available
-    from simcodesign.describe.yaml.tree import read_yaml
-
-    if name.endswith((".goal", ".bin")) or _is_in_python(name):
-        return "workload"
-    if "/" in name or name.endswith((".yaml", ".yml")):
-        keys = read_yaml(Path(name)).mapping()
-        of_workload = {"program", "equations"} & keys.keys()
-        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
-        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
-    machines, workloads = available("topologies"), available("workloads")
-    if name in machines and name in workloads:
-        what = "there is a machine and a workload of this name"
-        raise InputError(what, value=name, allowed="say which: --machine or --workload")
-    if name not in machines and name not in workloads:
-        allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
-        raise InputError("no such machine or workload", value=name, allowed=allowed)
-    return "machine" if name in machines else "workload"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,9 @@ from simcodesign.cli.options import (
 )
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import print_all, write_json
+from simcodesign.core.result import Result
+from simcodesign.core.units import parse_quantity
+from simcodesign.report.common.terminal import print_all, write, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,12 @@ class SimulateOptions:
     timeline: Annotated[
         Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
     ] = None
+    events: Annotated[
+        bool,
+        Option(help="Print every event in the order of time, in place of tables: who waits for whom, begins, ends."),
+    ] = False
+    since: Annotated[str | None, Option("--from", metavar="TIME", help="With --events: not before ('2 ms').")] = None
+    until: Annotated[str | None, Option("--to", metavar="TIME", help="With --events: not after.")] = None
     counters: Annotated[
         Path | None,
         Option(metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."),
@@ -71,6 +80,24 @@ class SimulateOptions:
         self.output.check()
         check_plot("--power", self.power)
         check_timeline(self.timeline)
+        for option, given in (("--from", self.since), ("--to", self.until)):
+            if given is not None and not self.events:
+                raise InputError("has no meaning here", Place(option), value=given, allowed="with --events")
+        _ = self.window_s
+        other = "--why" if self.why else "--against" if self.against else "--replications or --precision"
+        if self.events and (self.why or self.against or self.replication.replicates):
+            raise InputError(f"events are those of one run: not with {other}", Place("--events"), allowed="one of them")
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """From when to when events are printed."""
+        texts = (("--from", self.since, 0.0), ("--to", self.until, inf))
+        low, high = (
+            other if text is None else parse_quantity(text, "time", Place(name)) for name, text, other in texts
+        )
+        if high < low:
+            raise InputError("before --from", Place("--to"), value=self.until, allowed=f"{low:g} s or later")
+        return low, high
 
     def check_single_run(self) -> None:
         """InputError for options that do not go with one plain run."""
@@ -104,7 +131,7 @@ def run(options: SimulateOptions) -> None:
         result = simulate(
             scenario,
             **run_keywords(options.simulation),
-            timeline=bool(options.output.plot or options.timeline),
+            timeline=bool(options.output.plot or options.timeline or options.events),
             counters=options.counters is not None,
             on_progress=on_progress,
         )
@@ -115,7 +142,9 @@ def run(options: SimulateOptions) -> None:
         write_counters(options.counters, counters_of(result, repetition=options.simulation.seed))
     took_s = time.perf_counter() - began_s
     helps = what_helps(scenario, options.simulation, result, took_s) if options.why else None
-    if options.output.as_json:
+    if options.events:
+        _print_events(result, options)
+    elif options.output.as_json:
         write_json(with_why(result, helps))
     else:
         print_all([*simulation_tables(result, options.stations), *why_tables(helps)])
@@ -131,3 +160,15 @@ def run(options: SimulateOptions) -> None:
         from simcodesign.report.results.chrome_trace import write_chrome_trace
 
         write_chrome_trace(result, options.timeline)
+
+
+def _print_events(result: Result, options: SimulateOptions) -> None:
+    """The list of events, as text or JSON."""
+    from simcodesign.report.events.event_list import event_lines, event_list
+
+    events = event_list(result, *options.window_s)
+    if options.output.as_json:
+        write_json(events)
+    else:
+        for line in event_lines(events):
+            write(f"{line}\n")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import FUNCTIONS, Expression, parse
-from simcodesign.core.units import parse_quantity
+from simcodesign.core.units import base_unit_of, parse_quantity
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import AMOUNT, Component, Custom, Resource, Trait
@@ -114,6 +114,10 @@ def parameter_number(parameter: Parameter, entry: Entry) -> float:
         return parameter.parsed(text, entry.place)
     if WITH_UNIT.fullmatch(text) and parameter.dimension != "count":
         return parameter.parsed(text, entry.place)
+    if not parameter.unit and (unit := base_unit_of(text)):
+        what = f"parameter {parameter.name!r} has no unit of its own"
+        allowed = f"the key unit: {unit} beside it, or a number without a unit"
+        raise InputError(what, entry.place, value=text, allowed=allowed)
     return entry.number()
 
 
