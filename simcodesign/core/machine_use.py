@@ -25,7 +25,7 @@ class BackgroundUse:
         """All of it."""
         if self.share is None or self.link_load is None:
             return self.about + (", left out here" if self.nodes > 1 else "")
-        busiest = f"{self.link_load:.1%} of the time on its busiest link"
+        busiest = f"{min(self.link_load, 1.0):.1%} of the time on its busiest link"
         return f"{self.about}: {self.share:.1%} of what links carry, {busiest}"
 
 

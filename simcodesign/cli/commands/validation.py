@@ -71,7 +71,9 @@ class DemoOptions:
     """Where the demonstration writes, and how much of it runs."""
 
     output: Annotated[Path, Option(metavar="DIR", help="Where to write pictures and the page.")] = Path("demo-output")
-    in_full: Annotated[bool, Option(help="Go on with SPECseis96: profiles, designs, maps of all data sets.")] = False
+    in_full: Annotated[
+        bool, Option(help="Go on with SPECseis96: profiles, designs, maps of all data sets by the forecast.")
+    ] = False
 
 
 @command(app, "demo", section=Section.CHECK)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from simcodesign.core.units import DIMENSIONS, format_quantity
 
+#: Shares of a gap beyond which steps cancel rather than make it up.
+MOST_SHARE = 10.0
 #: Units that take prefixes, and their dimension.
 DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
 
@@ -75,3 +77,8 @@ def signed_percent(share: float, sign: str = "+") -> str:
     if not math.isfinite(share):
         return "-"
     return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"
+
+
+def share_percent(share: float) -> str:
+    """The share of a gap that a step has; none where steps that cancel leave a gap so much smaller than they are."""
+    return signed_percent(share if abs(share) <= MOST_SHARE else math.nan, "-")

@@ -12,7 +12,7 @@ from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects
-from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.numbers import MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
 from simcodesign.report.results.measured_tables import measured_lines
@@ -120,14 +120,14 @@ def ladder_table(comparison: Comparison) -> Table:
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
     share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
-    to_measured = [signed_percent(step.share, "-") for step in comparison.measured_ladder]
+    to_measured = [share_percent(step.share) for step in comparison.measured_ladder]
     table = new_table(
         title, "effect", "simulated", "change", share, *(["of the gap to measured"] if to_measured else [])
     )
     table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
     for number, rung in enumerate(comparison.rungs):
         seconds = show(float(rung.simulation.headline_s))
-        shares = signed_percent(rung.share, "-"), *to_measured[number : number + 1]
+        shares = share_percent(rung.share), *to_measured[number : number + 1]
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), *shares)
     if (last := comparison.not_explained) is not None:
         table.add_section()
@@ -251,6 +251,8 @@ def _draw(comparison: Comparison) -> str:
 
 def _role(share: float) -> str:
     """What the largest change is to the gap: effects may work against each other."""
+    if abs(share) > MOST_SHARE:
+        return "but other effects take nearly all of it back"
     if share < 0:
         return "but other effects outweigh it"
     return "more than the gap: other effects take part of it back" if share > 1.005 else f"{share:.0%} of the gap"

@@ -12,7 +12,7 @@ from rich.table import Table
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.numbers import MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
 from simcodesign.report.results.measured_tables import spread_text
 from simcodesign.report.results.tables import time_text
@@ -113,7 +113,7 @@ def _ladder(one: FormulaComparison) -> list[RenderableType]:
     table = new_table(title, "step", "time", "change", "share of the gap")
     table.add_row(_label(one), show(one.total_s), "", "")
     for rung in (rung for rung in one.rungs if rung.change_s):
-        table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), signed_percent(rung.share, "-"))
+        table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), share_percent(rung.share))
     return [table]
 
 
@@ -158,6 +158,9 @@ def _verdict(one: FormulaComparison) -> str:
     cause = f"{largest.step} ({time_text(abs(largest.change_s))} {'more' if largest.change_s > 0 else 'less'})"
     if math.isnan(largest.share):
         agree = f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding"
+        return f"{agree}, since its steps cancel; the largest is {cause}."
+    if abs(largest.share) > MOST_SHARE:
+        agree = f"{name} ({time_text(one.total_s)}) is within {signed_percent(abs(error), '-')} of the {_last(one)}"
         return f"{agree}, since its steps cancel; the largest is {cause}."
     return (
         f"{name} ({time_text(one.total_s)}) is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'} "
