@@ -27,7 +27,7 @@ from simcodesign.studies.sweep.run import SweepOutcome
 
 SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
 RANKS = ["--over", "P=1:32:x2"]
-STORE = "seismic-power-challenge.sweep.sqlite"
+STORE = "sweeps/seismic-power-challenge.sweep.sqlite"
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +147,7 @@ def test_a_plot() -> None:
 def test_both_readings(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")
-    store = "cg-iteration-torus-cluster.sweep.sqlite"
+    store = "sweeps/cg-iteration-torus-cluster.sweep.sqlite"
     outcome = events(result.stdout)
     assert result.stderr.splitlines()[-1] == f"4 of 4 points stored in {store}"  # before it, a note about few ranks
     assert outcome[0] == {
@@ -166,11 +166,26 @@ def test_both_readings(folder: Path) -> None:
         assert table["ratio"][at] == pytest.approx(table["forecast_makespan_s"][at] / simulated, rel=1e-15)
     again = invoke(*arguments)
     assert again.exit_code == 2
-    there = f"error: {store}: is there already (allowed: another name, or --resume to go on with it)"
-    assert again.stderr.splitlines()[-1] == there
+    last = again.stderr.splitlines()[-1]
+    assert last.startswith(f"error: {store}: is there already (allowed: to go on with it: simcodesign sweep")
+    assert " --resume; " in last
     other = invoke(*arguments, "--resume", "--set", "s_i=20")
     assert other.exit_code == 2
     assert "is the store of another sweep" in other.stderr
+
+
+def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Path) -> None:
+    """Links of 2 GB/s: messages of 4 GB/s are faster than these; of 1 GB/s are not."""
+    axes = ("--over", "network.bandwidth=1,4GB/s", "--over", "P=2,4")
+    settings = ("--set", "network.link_bandwidth=2 GB/s", "--set", "sweeps=1", "--reading", "simulate", "-j", "1")
+    result = invoke("sweep", "jacobi", "torus-cluster", *axes, *settings)
+    notes = [line for line in result.stderr.splitlines() if "will fail" in line]
+    assert result.exit_code == 0
+    assert len(notes) == 1
+    assert notes[0].startswith("note: 2 of 4 points will fail (the first at ")
+    assert "P = 2" in notes[0]
+    assert "network.link" in notes[0]
+    assert result.stderr.splitlines()[-1].endswith("2 of them failed")
 
 
 def test_failed_points_are_tried_again_when_it_is_asked_for() -> None:

@@ -19,7 +19,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import complain, write
 
 FORECAST = "forecast"
-STORE_ENDING = ".sweep.sqlite"
+STORE_FOLDER, STORE_ENDING = "sweeps", ".sweep.sqlite"
 DAMAGED = 1
 _ARGUMENTS = "simcodesign arguments"
 
@@ -77,8 +77,8 @@ class SweepOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help=f"Where points are kept as they come; WORKLOAD-MACHINE{STORE_ENDING} where there are simulations. A "
-            "sweep that is only forecast needs none.",
+            help=f"Where points are kept as they come; {STORE_FOLDER}/WORKLOAD-MACHINE{STORE_ENDING} where there are "
+            "simulations. A sweep that is only forecast needs none.",
         ),
     ] = None
     resume: Annotated[bool, Option(help="Go on with a store, which may be there or not.")] = False

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, SweepOptions, resuming_command
+from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
 from simcodesign.cli.options import VerdictOptions, usable_cpus
 from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
 from simcodesign.cli.run.verdict import (
@@ -22,7 +22,7 @@ from simcodesign.cli.run.verdict import (
 )
 from simcodesign.comparison.formulas.values import given_formulas
 from simcodesign.comparison.measured.sources import given_measurements
-from simcodesign.core.errors import Place, SimcodesignError
+from simcodesign.core.errors import InputError, Place, SimcodesignError
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
@@ -35,6 +35,7 @@ from simcodesign.report.trust.plot import check_trust_plot, trust_plot
 from simcodesign.report.trust.tables import trust_tables
 from simcodesign.studies.sweep.evaluate import forecast_frame
 from simcodesign.studies.sweep.executors import sweep_executor
+from simcodesign.studies.sweep.foreseen import foreseen_failures
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.run import SweepOutcome, outcome_of, run, run_forecast
 from simcodesign.studies.sweep.store import Store
@@ -130,6 +131,8 @@ def _notes(sweep: Sweep) -> Iterator[str]:
     if sweep.design.note:
         yield sweep.design.note
     yield from _first_rows(sweep)
+    if sweep.reading != FORECAST:
+        yield from foreseen_failures(sweep)
     paths = {axis.known.path: "" for axis in sweep.design.settings}
     for path, places in replaced_constants(sweep.workload, paths).items():
         yield f"{path} has no effect in phases of {sweep.workload.name} that replace it: {', '.join(places)}"
@@ -153,7 +156,7 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     """The file of the store, None for a sweep that needs none."""
-    usual = Path(f"{sweep.workload.name}-{sweep.source.machine.name}{STORE_ENDING}")
+    usual = Path(STORE_FOLDER, f"{sweep.workload.name}-{sweep.source.machine.name}{STORE_ENDING}")
     if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
         return options.store
     return usual
@@ -212,7 +215,12 @@ def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFra
 
 def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
     """The store, which belongs to this sweep."""
-    if not (options.resume and file.exists()):
+    if file.exists() and not options.resume:
+        allowed = f"to go on with it: {resuming_command(options.arguments)}; else another --store"
+        raise InputError("is there already", Place(str(file)), allowed=allowed)
+    if not file.exists():
+        if options.store is None:
+            file.parent.mkdir(exist_ok=True)
         return Store.create(file, sweep.meta())
     store = Store.open(file)
     try:

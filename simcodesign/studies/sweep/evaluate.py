@@ -21,6 +21,7 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.design_point import differs_by_rank
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, Design
@@ -106,8 +107,7 @@ class SweepEvaluator:
 
     def results(self, point: SweepPoint) -> dict[str, float]:
         """The numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
-        sweep, experiment = self.sweep, self.sweep.experiment
-        scenario = experiment.scenario.on(self.machine(point.changes)).at(point.parameters)
+        sweep, experiment, scenario = self.sweep, self.sweep.experiment, self.scenario(point)
         results: dict[str, float] = {}
         if sweep.reading != SIMULATE:
             results |= _plain(numbers(forecast(scenario), PREFIXES[FORECAST]))
@@ -115,6 +115,10 @@ class SweepEvaluator:
             result = simulate_experiment(replace(experiment, scenario=scenario, seed=point.seed))
             results |= _plain(numbers(result, PREFIXES[SIMULATE]))
         return results | _ratio(results)
+
+    def scenario(self, point: SweepPoint) -> Scenario:
+        """What is evaluated at a point. InputError for a machine that cannot be."""
+        return self.sweep.experiment.scenario.on(self.machine(point.changes)).at(point.parameters)
 
     def machine(self, changes: Mapping[str, Value]) -> Machine:
         """The machine with changes in its file."""

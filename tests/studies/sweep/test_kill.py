@@ -37,7 +37,7 @@ SWEEP = [
     "-j",
     "2",
 ]
-STORE = "cg-iteration-torus-cluster.sweep.sqlite"
+STORE = "sweeps/cg-iteration-torus-cluster.sweep.sqlite"
 
 
 def run(folder: Path, *arguments: str) -> list[dict[str, Any]]:

@@ -1,0 +1,39 @@
+"""Points of a sweep that will fail, and why, as far as it is known before anything is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simcodesign.core.errors import SimcodesignError
+from simcodesign.studies.sweep.evaluate import SweepEvaluator
+from simcodesign.studies.sweep.points import SweepPoint
+from simcodesign.studies.sweep.sweep import Sweep
+
+#: Points that are looked at, spread over the sweep, and reasons that are named.
+MOST_LOOKED_AT, MOST_NAMED = 1000, 5
+
+
+def foreseen_failures(sweep: Sweep) -> Iterator[str]:
+    """A line for each reason, with the number of points and the first of them: machines that cannot be, values out of
+    range, more ranks than processors."""
+    looked_at = np.unique(np.linspace(0, sweep.count - 1, min(sweep.count, MOST_LOOKED_AT)).astype(int)).tolist()
+    evaluator = SweepEvaluator(sweep)
+    failing: dict[str, list[SweepPoint]] = {}
+    for point in sweep.points(looked_at):
+        try:
+            evaluator.scenario(point).bind()
+        except SimcodesignError as error:
+            failing.setdefault(str(error), []).append(point)
+    of_all = f"{sweep.count:,} points" if len(looked_at) == sweep.count else f"{len(looked_at):,} points looked at"
+    for reason, points in list(failing.items())[:MOST_NAMED]:
+        where = ", ".join(f"{name} = {_text(value)}" for name, value in points[0].axes.items())
+        first = where if len(points) == 1 else f"the first at {where}"
+        yield f"{len(points):,} of {of_all} will fail ({first}): {reason}"
+    if len(failing) > MOST_NAMED:
+        yield f"{sum(map(len, list(failing.values())[MOST_NAMED:])):,} further points will fail, for other reasons"
+
+
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
