@@ -29,6 +29,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import click
 
+from simcodesign.cli.completion import Completion
 from simcodesign.cli.sections import Section, put_in
 
 Options = TypeVar("Options")
@@ -41,12 +42,19 @@ class Argument:
 
     metavar: str
     help: str
+    complete: Completion | None = None
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Argument:
         """The argument of this name."""
         kind, many = _element(hint)
         return click.Argument(
-            [name], type=_click_type(kind), nargs=-1 if many else None, metavar=self.metavar, help=self.help, **default
+            [name],
+            type=_click_type(kind),
+            nargs=-1 if many else None,
+            metavar=self.metavar,
+            help=self.help,
+            shell_complete=self.complete,
+            **default,
         )
 
 
@@ -64,8 +72,10 @@ class Option:
         metavar: str | None = None,
         min: float | None = None,
         max: float | None = None,
+        complete: Completion | None = None,
     ) -> None:
         self.names, self.help, self.metavar, self.bounds = names, help, metavar, (min, max)
+        self.complete = complete
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Option:
         """The option that sets ``name``."""
@@ -81,6 +91,7 @@ class Option:
             metavar=self.metavar,
             help=self.help,
             show_default=True,
+            shell_complete=self.complete,
             **default,
         )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
+from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import SHIPPED
@@ -17,12 +18,15 @@ from simcodesign.describe.effects import SHIPPED
 TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
-MachineName = Annotated[str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.")]
+MachineName = Annotated[
+    str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.", complete=names_of("machines"))
+]
 WorkloadName = Annotated[
     str,
     Argument(
         metavar="WORKLOAD",
         help="A shipped workload, a .yaml, .goal or .bin file, or FILE.py:NAME in Python (the file is executed).",
+        complete=names_of("workloads"),
     ),
 ]
 Settings = Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 import click
 
 from simcodesign.cli.app import app
+from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import OutputOptions, Phases, Preset, Ranks, Settings
 from simcodesign.cli.sections import Section, put_in
@@ -24,11 +25,19 @@ put_in(Section.DESIGN, explore.name or "")
 
 OptionalWorkload = Annotated[
     str | None,
-    Argument(metavar="[WORKLOAD]", help="A shipped workload or a path (.yaml, .aspen); not needed with --file."),
+    Argument(
+        metavar="[WORKLOAD]",
+        help="A shipped workload or a path (.yaml, .aspen); not needed with --file.",
+        complete=names_of("workloads"),
+    ),
 ]
 OptionalMachine = Annotated[
     str | None,
-    Argument(metavar="[MACHINE]", help="A shipped machine or a path (.yaml, .aspen); not needed with --file."),
+    Argument(
+        metavar="[MACHINE]",
+        help="A shipped machine or a path (.yaml, .aspen); not needed with --file.",
+        complete=names_of("machines"),
+    ),
 ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
+from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson
 from simcodesign.cli.sections import Section
@@ -49,6 +50,7 @@ class ShowOptions:
             metavar="NAME",
             help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen), or FILE.py:NAME in Python "
             "(the file is executed).",
+            complete=names_of("machines", "workloads"),
         ),
     ]
     machine: Annotated[bool, Option(help="NAME is a machine.")] = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
+from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import (
     OutputOptions,
@@ -72,7 +73,11 @@ class SimulateOptions:
     replication: StreamReplicationOptions
     against: Annotated[
         str | None,
-        Option(metavar="MACHINE", help="Another machine under the same random numbers: what is the difference?"),
+        Option(
+            metavar="MACHINE",
+            help="Another machine under the same random numbers: what is the difference?",
+            complete=names_of("machines"),
+        ),
     ] = None
 
     def check_files(self) -> None:
