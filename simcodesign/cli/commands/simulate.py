@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
@@ -23,8 +23,6 @@ from simcodesign.cli.options import (
 )
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.result import Result
-from simcodesign.core.units import parse_quantity
 from simcodesign.report.common.terminal import print_all, write, write_json
 
 
@@ -96,6 +94,8 @@ class SimulateOptions:
     @property
     def window_s(self) -> tuple[float, float]:
         """From when to when events are printed."""
+        from simcodesign.core.units import parse_quantity
+
         texts = (("--from", self.since, 0.0), ("--to", self.until, inf))
         low, high = (
             other if text is None else parse_quantity(text, "time", Place(name)) for name, text, other in texts
@@ -167,7 +167,7 @@ def run(options: SimulateOptions) -> None:
         write_chrome_trace(result, options.timeline)
 
 
-def _print_events(result: Result, options: SimulateOptions) -> None:
+def _print_events(result: Any, options: SimulateOptions) -> None:
     """The list of events, as text or JSON."""
     from simcodesign.report.events.event_list import event_lines, event_list
 

@@ -131,7 +131,7 @@ def ladder_table(comparison: Comparison) -> Table:
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), *shares)
     if (last := comparison.not_explained) is not None:
         table.add_section()
-        table.add_row(f"{last.step}, to measured", show(last.time_s), show(last.change_s, "+"), "", to_measured[-1])
+        table.add_row(last.step, show(last.time_s), show(last.change_s, "+"), "", to_measured[-1])
     return table
 
 
