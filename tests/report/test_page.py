@@ -30,6 +30,7 @@ from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.progress import case_progress
 from simcodesign.report.validation import page as pages
 from simcodesign.report.validation.measured import measured_summary
+from simcodesign.report.validation.page import slim
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables, shown_point
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
@@ -477,3 +478,13 @@ def test_cases_that_take_long_are_reported_when_they_are_done() -> None:
         for seconds in (0.5, 123.4):
             on_progress(outcome_of(made("toys/one", {1: 1.0}, result), result, seconds=seconds))
     assert stream.getvalue() == "reproduced: toys/one, 123 s\n"
+
+
+def test_slimmer_pictures_keep_the_scales_of_letters() -> None:
+    """Letters that are outlines stand in units that a factor below 1 scales: without its digits they would shrink."""
+    letters = (
+        '<svg><g transform="translate(12.34567 -0.125) scale(0.015625 -0.015625)"><path d="M 1.98765 2"/></g></svg>'
+    )
+    text = slim(letters)
+    assert "translate(12.34 -0.125) scale(0.015625 -0.015625)" in text
+    assert 'd="M 1.98 2"' in text
