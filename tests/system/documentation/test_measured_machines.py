@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 from tests import ROOT
-from validation.measured import hpl, lulesh
+from validation.measured import hpl, lulesh, ping_pongs
 
 LINES = (ROOT / "docs" / "measured-machines.md").read_text(encoding="utf-8").splitlines()
 ROWS = [
@@ -64,3 +66,18 @@ def test_lulesh_measured_and_errors(row: list[str]) -> None:
 @pytest.mark.parametrize("row", OF_LULESH[:2], ids=lambda row: row[0])
 def test_lulesh_simulated(row: list[str]) -> None:
     assert lulesh._simulated_s(int(row[0])) == pytest.approx(seconds(row[4]), abs=half_a_digit(row[4]))
+
+
+@pytest.mark.parametrize("cluster", ping_pongs.CLUSTERS)
+def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
+    (row,) = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.startswith(f"| {cluster} ")
+    )
+    seen = {size: float(one) for size, one in ping_pongs._measured(cluster).items()}
+    assert int(row[1]) == len(seen)
+    for cell, segments in ((row[2], 1), (row[3], None)):
+        errors = [
+            abs(1e6 * ping_pongs.one_way_s(cluster, size, simulated=False, segments=segments) / us - 1)
+            for size, us in seen.items()
+        ]
+        assert statistics.median(errors) == pytest.approx(percent(cell), abs=0.006)
