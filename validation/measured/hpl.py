@@ -19,6 +19,7 @@ import numpy as np
 import simcodesign as sc
 from simcodesign.comparison.compare import Comparison
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.network import TOGETHER
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
@@ -51,13 +52,14 @@ def dgemm_s(hot: bool) -> tuple[float, ...]:
 
 
 def machine(hot: bool, one_speed: bool = False) -> Machine:
-    """Dahu with the speeds of its processors by the mean one, or with that for all."""
+    """Dahu with the speeds of its processors by the mean one, or with that for all. HPL overlaps its messages, which are
+    sent together."""
     each_s = np.array(dgemm_s(hot))
     mean_s = float(each_s.mean())
     speeds = None if one_speed else tuple((mean_s / each_s).tolist())
     shipped = sc.load_machine(MACHINE)
     processor = replace(shipped.processor, rate_flop_per_s=2 / mean_s, speeds=speeds)
-    return replace(shipped, processor=processor)
+    return replace(shipped, processor=processor, network=replace(shipped.network, sends=TOGETHER))
 
 
 def parameters(n: int) -> dict[str, object]:

@@ -51,6 +51,6 @@ def check_speeds(processor: Processor, nodes: int, per_node: int, place: Place) 
         if not low <= speed <= high:
             raise InputError("a speed of processors", place, value=speed, allowed=f"{low:g} to {high:g} times the rate")
     count = len(processor.speeds)
-    if count % nodes or (nodes * per_node) % count or not count:
+    if not count or count % nodes or (nodes * per_node) % count:
         parts = " or ".join(str(nodes * each) for each in range(1, per_node + 1) if per_node % each == 0)
         raise InputError("number of speeds of processors", place, value=count, allowed=parts)

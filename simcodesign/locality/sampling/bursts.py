@@ -23,6 +23,8 @@ from simcodesign.locality.traces.trace import Accesses, Trace, as_trace, at_leas
 
 #: Samples that a group needs, as in the paper.
 LEAST_SAMPLES = 100
+#: Accesses from one burst to the next, at most.
+MOST_APART = 2**62
 #: Rows of (group, distance, count) that are kept before equal ones are added up.
 _ROWS = 1 << 20
 _BURST, _KEY, _GROUP, _DISTANCE, _COUNT = "burst", "key", "group", "distance", "count"
@@ -89,6 +91,8 @@ def burst_profiles(
     line_shift(line_bytes)
     if burst > every:
         raise InputError("accesses of a burst", value=burst, allowed=f"at most {every}, from one burst to the next")
+    if every > MOST_APART:
+        raise InputError("accesses from burst to burst", value=every, allowed=f"up to {MOST_APART:,}")
     first = int(np.random.default_rng(at_least("seed of bursts", seed, 0)).integers(every))
     tally, bursts = _Tally(), 0
     for table in _whole_bursts(source, line_bytes, burst, every, first):

@@ -76,12 +76,12 @@ accelerator:
   count: 1
   rate: 1 TFLOP/s
   launch: 5 us
-  memory: {latency: 1 us, bandwidth: 1 TB/s}
+  memory: {latency: 1 us, bandwidth: 1 TB/s, capacity: 64 GB}
   link: {latency: 10 us, bandwidth: 10 GB/s}
 storage:
   servers: 4
   stripe: 1 MiB
-  bandwidth: 1 GB/s
+  bandwidth: 3 GB/s
   write_bandwidth: 2 GB/s
   latency: 1 ms
   metadata_rate: 1 kop/s

@@ -98,7 +98,7 @@ def setting_of(label: str) -> Setting:
     return Setting(geometry, **values)
 
 
-ALTERNATIVES = {line[0]: line[1:] for line in cells("(?:mesh|torus|folded)[^|]*")}
+ALTERNATIVES = {line[0]: line[1:] for line in cells("(?:mesh|torus|folded)(?:,[^|]*)?")}
 
 
 @pytest.mark.thorough
