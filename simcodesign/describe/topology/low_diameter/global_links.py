@@ -17,6 +17,8 @@ ARRANGEMENT = Option(
     f"which port of a group leads where: {CONSECUTIVE} (default) or {PALMTREE}",
     lambda entry, folder: entry.text(ARRANGEMENTS),
 )
+#: Ports of a group for links to other groups, at most: cables between two groups are looked at one by one.
+MOST_PORTS = 2**14
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class GlobalLinks:
 
 def check_global_links(groups: int, ports: int, arrangement: object, place: Place | None) -> None:
     """InputError if so many ports of a group do not reach all others, and for an unknown arrangement."""
+    if ports > MOST_PORTS:
+        what = "ports of a group for links to other groups"
+        raise InputError(what, place, value=ports, allowed=f"up to {MOST_PORTS:,}")
     if arrangement not in ARRANGEMENTS:
         raise InputError("arrangement of global links", place, value=arrangement, allowed=" or ".join(ARRANGEMENTS))
     if groups > ports + 1:
