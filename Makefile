@@ -2,7 +2,7 @@
 # and make.
 
 PYTHON ?= python3
-EXTRAS ?= dev,fast,plot,sym,report,dist,opt,parquet
+EXTRAS ?= dev,docs,fast,plot,sym,report,dist,opt,parquet
 JOBS ?= 2
 ARGS ?=
 
@@ -15,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo validate test test-all lint types benchmark peers clean
+.PHONY: help venv demo validate docs test test-all lint types benchmark peers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -48,6 +48,9 @@ test-all: venv  ## run all tests: every combination, every example, every kill
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not benchmark' $(ARGS)
 
+docs: venv  ## build the site, whose commands and pictures are run; it is build/site/index.html
+	@$(ONE_THREAD) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -j $(JOBS) -d build/doctrees docs build/site
+
 lint: venv  ## check the style (ruff)
 	@$(BIN)/ruff check .
 
@@ -66,5 +69,5 @@ peers: .peers/.installed  ## run SimGrid and Ciw anew and compare them with what
 	@touch $@
 
 clean:  ## remove .venv and everything that was generated
-	rm -rf .venv .peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
+	rm -rf .venv .peers build dist docs/drawn docs/_pictures .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
 	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

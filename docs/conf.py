@@ -1,0 +1,68 @@
+"""How the site is built: ``make docs``. Nothing is fetched, and every warning is an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+os.environ |= {"COLUMNS": "80", "OPENBLAS_NUM_THREADS": "1"}
+
+project = "simcodesign"
+author = "The simcodesign developers"
+version = release = installed_version(project)
+
+extensions = [
+    "console_blocks",  # docs/_ext: commands that run when the site is built
+    "mathml",
+    "myst_nb",
+    "reference_pages",  # docs/_ext: tables made of the registries of the program
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_click",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["gallery", *(f"drawn/*.{kind}" for kind in ("ipynb", "py", "zip", "json", "md5"))]
+source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_in_temp = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+autosummary_generate = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "drawn",
+    "filename_pattern": r"plot_\w+\.py",
+    "download_all_examples": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+}
+
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False

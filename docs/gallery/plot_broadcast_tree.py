@@ -1,0 +1,31 @@
+"""
+A tree on a mesh
+================
+
+The textbook gives a broadcast :math:`\\log_2 P` rounds, each of the time of one message. On a mesh it depends
+on the order in which a rank sends to its children: the farthest first, as in the book, or the nearest first,
+where messages of the last rounds cross the same links.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import simcodesign as sc
+
+RANKS = np.array([4, 16, 64, 256])
+figure, axes = plt.subplots()
+textbook = sc.forecast("broadcast", "mesh-256", {"P": RANKS, "m": 2**20}).makespan_s
+axes.plot(RANKS, textbook * 1e3, color="gray", label="forecast")
+for order in ("far", "near"):
+    swept = sc.sweep(
+        "broadcast",
+        "mesh-256",
+        {"P": RANKS},
+        settings={"m": "1 MiB", "order": order},
+        reading="simulate",
+        effects="links",
+    )
+    axes.plot(RANKS, swept.table["simulated_makespan_s"] * 1e3, "o--", label=f"simulation, {order} child first")
+axes.set(xscale="log", xlabel="ranks", ylabel="broadcast of 1 MiB (ms)", xticks=RANKS, xticklabels=RANKS)
+axes.minorticks_off()
+axes.legend()

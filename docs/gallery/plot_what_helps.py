@@ -1,0 +1,22 @@
+"""
+What would help most
+====================
+
+By how much the time of a checkpointing stencil falls if one thing is 10 % better, in both readings.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import simcodesign as sc
+
+answer = sc.elasticities("jacobi", "torus-cluster", {"P": 64})
+best = [each for each in answer.improvements if each.simulated < 0][:6]
+places = np.arange(len(best))
+figure, axes = plt.subplots(figsize=(7, 3.5))
+axes.barh(places - 0.2, [-100 * each.forecast for each in best], height=0.4, color="gray", label="forecast")
+axes.barh(places + 0.2, [-100 * each.simulated for each in best], height=0.4, label="simulation")
+axes.set(xlabel="fall of the time (%)", yticks=places, yticklabels=[each.what for each in best])
+axes.invert_yaxis()
+axes.legend()
+figure.tight_layout()
