@@ -249,7 +249,7 @@ def compare_experiment(
     point, whole = experiment.point, scenario.phases is None
     measured = measured_at((*given.measured, *point.workload.measured), point, whole)
     elsewhere = where_measured(given.measured, point) if measured is None and given.measured else ""
-    rungs = rungs_of(forecasted, simulations, chosen)
+    rungs = rungs_of(forecasted, simulations, chosen, scenario)
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from simcodesign.comparison.attribution import changes_of
@@ -26,10 +27,12 @@ class Rung:
     simulation: Result
     change_s: float  # of ``Result.headline_s``, since the rung before (since the forecast, of the first)
     share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
+    #: Whether the effect has anything to act on in this workload on this machine: one that has may still change nothing.
+    applies: bool = True
 
     def json_fields(self) -> dict[str, Any]:
         """A row of the ladder."""
-        return attributes_of(self, "effect", "change_s", "share", simulated_s="simulation.headline_s")
+        return attributes_of(self, "effect", "applies", "change_s", "share", simulated_s="simulation.headline_s")
 
 
 def simulations_with(
@@ -52,16 +55,34 @@ def simulations_with(
     return results
 
 
-def rungs_of(forecast: Result, simulations: list[Result], effects: tuple[str, ...]) -> tuple[Rung, ...]:
+def rungs_of(
+    forecast: Result, simulations: list[Result], effects: tuple[str, ...], scenario: Scenario
+) -> tuple[Rung, ...]:
     """What each simulation adds to the one before it, and the first to the forecast."""
     times_s = [float(simulation.headline_s) for simulation in simulations]
     changes = changes_of([float(forecast.headline_s), *times_s])
     if forecast.formulas:
         changes = [(changes[0][0], float("nan")), *changes_of(times_s)]
     return tuple(
-        Rung(effect, simulation, *change)
+        Rung(effect, simulation, *change, applies=bool(change[0]) or _applies(effect, simulation, scenario))
         for effect, simulation, change in zip((WAITING, *effects), simulations, changes, strict=True)
     )
+
+
+def _applies(effect: str, simulation: Result, scenario: Scenario) -> bool:
+    """Whether there is anything for the effect to act on."""
+    if effect == WAITING:
+        return True
+    known = effect_named(effect)
+    return known.present_in(simulation) and known.acts_on(scenario.workload, scenario.machine)
+
+
+def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list[str]]:
+    """The rungs that have anything to act on in any of these ladders, and those that have in none, in their order."""
+    applies: dict[str, bool] = {}
+    for rung in chain.from_iterable(ladders):
+        applies[rung.effect] = applies.get(rung.effect, False) or rung.applies
+    return [name for name, acts in applies.items() if acts], [name for name, acts in applies.items() if not acts]
 
 
 def effect_words(effect: str) -> str:

@@ -155,11 +155,20 @@ def base_unit_of(text: str) -> str:
 
 
 def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
-    """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``.
+    """So many significant digits and an engineering prefix: ``"318 us"``, ``"1.2 GB/s"``, ``"0 s"``; a size that is a
+    whole number of KiB, MiB, ... of no more digits than four in these, where that is shorter or the decimal one is
+    rounded: ``"64 KiB"``, ``"512 kB"``.
 
     Whole counts are written in full, cycles without a prefix. ``parse_quantity`` reads the text back to the printed
     precision.
     """
+    text = decimal_quantity(value_si, dimension, digits)
+    binary = _binary_size(value_si, dimension, text)
+    return binary if len(binary.partition(" ")[0]) <= 4 and binary else text
+
+
+def decimal_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
+    """The same with prefixes that are powers of 1000 only, as numbers of one column or axis have them."""
     _dimension_units(dimension, None)
     value = float(value_si)
     base = DIMENSIONS[dimension]
@@ -176,15 +185,21 @@ def format_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
 
 
 def shortest_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
-    """As ``format_quantity``, but a size in KiB, MiB, GiB or TiB where it is a whole number of these and the text is
-    shorter so, or the other one is rounded: ``"32 KiB"``, ``"512 kB"``."""
-    text = format_quantity(value_si, dimension, digits)
-    if dimension != "size" or not float(value_si).is_integer():
-        return text
-    prefix, multiple = next((one for one in reversed(_BINARY.items()) if value_si % one[1] == 0), ("", 1))
-    binary = f"{value_si / multiple:.0f} {prefix}B"
-    rounded = parse_quantity(text, dimension) != value_si
-    return binary if prefix and value_si and (rounded or len(binary) < len(text)) else text
+    """As ``format_quantity``, but a size that is a whole number of KiB, ... is never rounded, of however many digits."""
+    text = decimal_quantity(value_si, dimension, digits)
+    return _binary_size(value_si, dimension, text) or text
+
+
+def _binary_size(value_si: float, dimension: str, text: str) -> str:
+    """A size in KiB, MiB, GiB or TiB if it is a whole number of these and the decimal ``text`` is longer or rounded;
+    else empty."""
+    value = float(value_si)
+    if dimension != "size" or not value or not value.is_integer():
+        return ""
+    prefix, multiple = next((one for one in reversed(_BINARY.items()) if value % one[1] == 0), ("", 1))
+    binary = f"{value / multiple:.0f} {prefix}B"
+    rounded = parse_quantity(text, dimension) != value
+    return binary if prefix and (rounded or len(binary) < len(text)) else ""
 
 
 def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fraction]:

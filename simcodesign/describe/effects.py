@@ -26,6 +26,18 @@ def _always(workload: Any, machine: Any) -> bool:
     return True
 
 
+def _in_any_run(result: Any) -> bool:
+    return True
+
+
+def _has_messages(result: Any) -> bool:
+    return bool(result.messages > 0)
+
+
+def _reads_or_writes(result: Any) -> bool:
+    return bool(result.disk_bytes > 0 or result.components["disk"] > 0)
+
+
 def _has_disks(workload: Any, machine: Any) -> bool:
     return machine.disk is not None
 
@@ -88,6 +100,7 @@ class Effect:
     ``words``: what it is, as the cause of a difference. ``adds``: what it adds to a simulation, in a sentence.
     ``implies``: effects that it brings with it.
     ``acts_on``: whether the description leaves it anything to do; where it does not, nothing is simulated anew.
+    ``present_in``: whether a simulation (a ``Result``) has anything that it acts on, such as messages between ranks.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
     with it. ``repeats``: an iteration of a loop may take the same time as the one before it.
@@ -99,6 +112,7 @@ class Effect:
     adds: str
     implies: tuple[str, ...] = ()
     acts_on: Predicate = _always
+    present_in: Callable[[Any], bool] = _in_any_run
     random_on: Predicate | None = None
     changes_work: bool = False
     lower_bound: str = ""
@@ -115,6 +129,7 @@ SHIPPED = (
         "the routes of the messages (hops)",
         "latency, and bandwidth where links differ, by each message's own route, instead of the distance law (`none`, "
         "`one`, `log2`, `sqrt`, `mean`) of the machine",
+        present_in=_has_messages,
     ),
     Effect(
         "links",
@@ -122,6 +137,7 @@ SHIPPED = (
         "messages queue for the links of their route, hop by hop, or share them as `network.sharing` says (includes "
         "`hops`)",
         implies=("hops",),
+        present_in=_has_messages,
         lower_bound="most loaded link",
     ),
     Effect(
@@ -129,6 +145,7 @@ SHIPPED = (
         "the sharing of network interfaces (interfaces)",
         "what a node sends queues for injection at its network interfaces, what it receives for ejection (full duplex, "
         "or both for the same with `duplex: half`); a stored message is slowed down by one slower than its last link",
+        present_in=_has_messages,
         lower_bound="most loaded interface",
     ),
     Effect(
@@ -136,6 +153,7 @@ SHIPPED = (
         "queueing at shared disks (disks)",
         "accesses queue for shared disks",
         acts_on=_has_disks,
+        present_in=_reads_or_writes,
         lower_bound="most loaded disk",
     ),
     Effect(
@@ -201,6 +219,7 @@ SHIPPED = (
         "other jobs send messages over the links (`background:` of the machine) until the job ends (includes `links`)",
         implies=("links",),
         acts_on=_meets_others,
+        present_in=_has_messages,
         random_on=_meets_others,
         changes_work=True,
         repeats=False,

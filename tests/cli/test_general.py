@@ -653,7 +653,7 @@ def test_seconds_are_printed_to_two_digits_at_least(largest: float, share: float
         ((-3.0, 2.5), "33.3% too high"),
         ((2.0, -1.999), "0.05% too low"),
         ((1.0, -1.0), "only because effects cancel"),
-        ((-1.0, 0.9), "takes away 1 s"),
+        ((-1.0, 0.9), "with which it is 1 s shorter"),
         ((-2.0, 1.9, 1.9), "but other effects outweigh it"),
     ],
 )

@@ -131,7 +131,9 @@ def test_unknown_dimension(dimension: str) -> None:
         (-2.5e-9, "time", "-2.5 ns"),
         (1.2e9, "bandwidth", "1.2 GB/s"),
         (390e6, "rate", "390 MFLOP/s"),
-        (65536.0, "size", "65.54 kB"),
+        (65536.0, "size", "64 KiB"),  # not 65.54 kB
+        (512e3, "size", "512 kB"),  # 500 KiB, but no shorter
+        (1000 * 1024.0**2 + 1024, "size", "1.049 GB"),  # 1024001 KiB has too many digits
         (0.5, "size", "0.5 B"),
         (15e-9, "energy_per_byte", "15 nJ/B"),
         (6.62e-7, "per_byte", "662 ns/B"),

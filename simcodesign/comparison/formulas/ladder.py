@@ -113,5 +113,5 @@ def _compared(
 
 def _steps(total_s: float, forecast: Result, rungs: Sequence[Rung], measured_s: float | None) -> tuple[LadderStep, ...]:
     times = {LEFT_OUT: float(forecast.headline_s)}
-    times |= {rung.effect: float(rung.simulation.headline_s) for rung in rungs}
+    times |= {rung.effect: float(rung.simulation.headline_s) for rung in rungs if rung.applies}
     return steps_to(total_s, times, measured_s)

@@ -121,5 +121,5 @@ def ladder_to_measured(
     """From the forecast through the simulations to the measured total; nothing where none was measured."""
     if measured is None or measured.total_s is None:
         return ()
-    times_s = {rung.effect: float(rung.simulation.headline_s) for rung in rungs}
+    times_s = {rung.effect: float(rung.simulation.headline_s) for rung in rungs if rung.applies}
     return steps_to(float(forecast.headline_s), times_s, measured.total_s)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.core.units import DIMENSIONS, decimal_quantity, format_quantity
 
+#: Stands where there is no number, because nothing here is what it would be of; 0 is a number.
+DOES_NOT_APPLY = "-"
 #: Shares of a gap beyond which steps cancel rather than make it up.
 MOST_SHARE = 10.0
 #: Units that take prefixes, and their dimension.
@@ -22,7 +24,7 @@ def shared_unit(values: Iterable[float], unit: str) -> tuple[float, str]:
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if base not in DIMENSION_OF or not largest:
         return 1.0, unit
-    number, name = format_quantity(largest, DIMENSION_OF[base]).split(" ")
+    number, name = decimal_quantity(largest, DIMENSION_OF[base]).split(" ")
     prefix = name.removesuffix(DIMENSIONS[DIMENSION_OF[base]])
     power = round(math.log10(float(number) / largest) / 3) * 3
     return (10.0**power if largest else 1.0), f"{prefix}{base}{rest}"
@@ -64,18 +66,18 @@ class Seconds:
     def __call__(self, value_s: float, sign: str = "") -> str:
         """The number without its unit; small ones keep two digits, nothing is shown as 0."""
         if not math.isfinite(value_s):
-            return "-"
+            return DOES_NOT_APPLY
         value = value_s / self.factor
         if abs(value_s) <= self.dust:
             return "0"
         too_small = abs(value) < 10 ** (1 - self.decimals)
-        return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign},.{self.decimals}f}"
+        return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign}z,.{self.decimals}f}"
 
 
 def signed_percent(share: float, sign: str = "+") -> str:
     """One decimal; two digits where that would be 0.0, for a small error is not none."""
     if not math.isfinite(share):
-        return "-"
+        return DOES_NOT_APPLY
     return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"
 
 

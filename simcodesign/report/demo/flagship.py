@@ -17,6 +17,7 @@ from simcodesign.report.demo import seismic
 from simcodesign.report.demo.page import write_page
 from simcodesign.report.demo.pictures import broadcast_picture, exchange_picture, ladder_picture, seismic_picture
 from simcodesign.report.demo.runs import ORDERS, SIDES, Run, Runs, acting, run_all
+from simcodesign.report.results.ladder_rows import effects_shown, not_here
 
 #: Names of pictures, in the order of the page, and what one says about each.
 CAPTIONS = {
@@ -128,10 +129,10 @@ def exchange_table(runs: Runs) -> Table:
 
 
 def absent_line(runs: Iterable[Run]) -> RenderableType:
-    """One line about the effects that change nothing: the machine lacks the thing, or it is not in the way."""
-    several = list(runs)
-    absent = [name for name in several[0].absent if all(name in run.absent for run in several)]
-    idle = [rung.effect for rung in several[0].comparison.rungs if rung.effect not in {*absent, *acting(several)}]
-    parts = [f"not on this machine: {', '.join(absent)}"] if absent else []
-    parts += [f"no change by: {', '.join(idle)}"] if idle else []
-    return paragraph("; ".join(parts).capitalize() + ".")
+    """One line about the effects that change nothing: those with nothing to act on, and those that are not in the
+    way."""
+    several = [run.comparison for run in runs]
+    changing = {rung.effect for one in several for rung in one.rungs if rung.change_s}
+    idle = [name for name in effects_shown(several) if name not in changing]
+    no_change = f"No change by: {', '.join(idle)}." if idle else ""
+    return paragraph(" ".join(filter(None, [not_here(several), no_change])))

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from simcodesign.comparison.compare import Comparison, compare
-from simcodesign.describe.effects import effect_named, effect_names
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine, shipped_path
@@ -40,12 +39,6 @@ class Run:
     def of(scenario: Scenario, measured: MeasuredTimes | None = None) -> Run:
         """Forecast it and simulate it, with the effects one after another."""
         return Run(scenario, compare(scenario, measured=measured, engine=ENGINE))
-
-    @property
-    def absent(self) -> list[str]:
-        """Effects that the workload and the machine leave nothing to do."""
-        workload, machine = self.scenario.workload, self.scenario.machine
-        return [name for name in effect_names() if not effect_named(name).acts_on(workload, machine)]
 
     def change_s(self, effect: str) -> float:
         """What an effect adds."""

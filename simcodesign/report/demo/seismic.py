@@ -18,10 +18,12 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
 from simcodesign.engine.simulate import simulate
+from simcodesign.report.common.numbers import signed_percent
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.tables import new_table
 from simcodesign.report.common.terminal import print_all, write
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.results.ladder_rows import effects_shown, not_here
 from simcodesign.report.results.plots import activity_profile, comparison_bars
 
 WORKLOAD, MACHINE = "seismic", "power-challenge"
@@ -126,8 +128,7 @@ def _seconds(times: Mapping[str, FloatOrArray], part: str) -> float:
 def _error(value_s: float, measured_s: float | None) -> str:
     if measured_s is None:
         return "-"
-    error = round(100 * relative_error(value_s, measured_s), 1) + 0.0  # no -0.0
-    return f"{error:+.1f}%"
+    return signed_percent(relative_error(value_s, measured_s))
 
 
 def ladder_table(comparisons: Comparisons) -> Table:
@@ -156,10 +157,13 @@ def design_table(comparisons: Mapping[str, Comparison]) -> Table:
 
 def _effects(comparisons: Collection[Comparison]) -> tuple[list[str], str]:
     """The steps of the ladder that change anything, the first one in any case; and which do not, in words."""
-    names = [rung.effect for rung in next(iter(comparisons)).rungs]
+    names = effects_shown(comparisons)
     changed = {rung.effect for comparison in comparisons for rung in comparison.rungs if rung.change_s}
     shown = [name for name in names if name in changed or name == names[0]]
-    return shown, f"no change by {', '.join(name for name in names if name not in shown)}"
+    idle = ", ".join(name for name in names if name not in shown)
+    words = [f"no change by {idle}"] if idle else []
+    absent = not_here([*comparisons])
+    return shown, "; ".join([*words, *([absent[:1].lower() + absent[1:].rstrip(".")] if absent else [])])
 
 
 def _signed(change_s: float) -> str:

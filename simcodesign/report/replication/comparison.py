@@ -12,7 +12,8 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
-from simcodesign.report.results.comparison_tables import assumption_facts
+from simcodesign.report.results.comparison_tables import added_text, assumption_facts
+from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
 from simcodesign.report.results.tables import NOBODY_WAITS
 from simcodesign.studies.replication.comparison import ReplicatedComparison
 from simcodesign.studies.replication.observations import RESPONSE
@@ -33,7 +34,7 @@ def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[Rende
         f"effects {effects}; random {random}; seed {comparison.seed}; intervals of {100 * comparison.confidence:g}%"
     )
     head = [paragraph(title, bold=True), paragraph(settings), facts(assumption_facts(comparison.first))]
-    parts = [*head, component_table(comparison), ladder_table(comparison)]
+    parts = [*head, component_table(comparison), ladder_table(comparison), *not_here_line([comparison.first])]
     return [*parts, *(paragraph(text) for text in (*_notes(comparison), verdict(comparison)))]
 
 
@@ -51,7 +52,7 @@ def component_table(comparison: ReplicatedComparison) -> Table:
 
 def ladder_table(comparison: ReplicatedComparison) -> Table:
     """What each effect adds, switched on one after another: means of pairs, with half-widths."""
-    effects = [key[1] for key in comparison.keys if key[0] == "simulated_s"]
+    effects = effects_shown([comparison.first])
     times = {effect: comparison.interval("simulated_s", effect) for effect in effects}
     show = Seconds([float(comparison.first.forecast.headline_s), *(interval.mean for interval in times.values())])
     table = new_table(f"Effects, switched on one after another ({show.unit})", "effect", "simulated", "change")
@@ -67,20 +68,20 @@ def verdict(comparison: ReplicatedComparison) -> str:
     error, name = comparison.error, _NAMES[comparison.keys[0][0]]
     if not math.isfinite(error.mean):
         return f"The forecast of the {name} has no relative error."
-    width = "" if error.same or math.isnan(error.low) else f" ({100 * error.low:+.3g}% to {100 * error.high:+.3g}%)"
+    width = "" if error.same or math.isnan(error.low) else f" ({100 * error.low:+z.3g}% to {100 * error.high:+z.3g}%)"
     largest = max(
         (key[1] for key in comparison.keys if key[0] == "change_s"),
         key=lambda effect: abs(comparison.interval("change_s", effect).mean),
     )
     change = comparison.interval("change_s", largest)
-    text = f"The error of the forecast of the {name} is {100 * error.mean:+.3g}%{width}"
+    text = f"The error of the forecast of the {name} is {100 * error.mean:+z.3g}%{width}"
     if not change.mean:
         return f"{text}."
     words = effect_words(largest)
     if largest == WAITING and comparison.first.forecast.formulas:
         words = NOBODY_WAITS
-    verb = "adds" if change.mean > 0 else "takes away"
-    return f"{text}; most is {words}, which {verb} {QuantityFormat('s').wide(change).lstrip('-')}."
+    amount = QuantityFormat("s").wide(change).lstrip("-")
+    return f"{text}; most is {words}, {added_text(change.mean, amount)}."
 
 
 def _notes(comparison: ReplicatedComparison) -> list[str]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.comparison.attribution import QUEUEING, ROUNDING, DemandGap, relative_error
 from simcodesign.comparison.compare import Comparison
-from simcodesign.comparison.effects import WAITING, effect_words
+from simcodesign.comparison.effects import WAITING, Rung, effect_words
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import changing_effects
-from simcodesign.report.common.numbers import MOST_SHARE, Seconds, share_percent, signed_percent
+from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
+from simcodesign.report.results.ladder_rows import not_here_line, rungs_shown
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
@@ -54,6 +56,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
+        *not_here_line([comparison]),
         *waiting_table(comparison),
         *algorithm_table(simulation),
         *basis_line(comparison.forecast),
@@ -84,8 +87,14 @@ def component_table(comparison: Comparison) -> Table:
         if name == "total":
             table.add_section()
         numbers = (show(row["forecast_s"]), show(row["simulated_s"]), show(row["difference_s"], "+"))
-        table.add_row(name, *numbers, signed_percent(row["error"]), style="bold" if name == "total" else None)
+        table.add_row(name, *numbers, _error_text(row), style="bold" if name == "total" else None)
     return table
+
+
+def _error_text(row: Mapping[str, float]) -> str:
+    """The error of a row; nothing is right or wrong where neither reading has any time."""
+    nothing = not row["forecast_s"] and not row["simulated_s"]
+    return DOES_NOT_APPLY if nothing else signed_percent(row["error"])
 
 
 def compared_phases(comparison: Comparison) -> Table:
@@ -94,7 +103,7 @@ def compared_phases(comparison: Comparison) -> Table:
     show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
     table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
     for name, row in rows.items():
-        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), signed_percent(row["error"]))
+        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), _error_text(row))
     return table
 
 
@@ -116,7 +125,8 @@ def compared_requests(comparison: Comparison) -> list[RenderableType]:
 def ladder_table(comparison: Comparison) -> Table:
     """What each effect adds, switched on one after another."""
     measured_s = [] if comparison.not_explained is None else [comparison.not_explained.time_s]
-    show = Seconds([*(float(rung.simulation.headline_s) for rung in comparison.rungs), *measured_s])
+    rungs = rungs_shown(comparison)
+    show = Seconds([*(float(rung.simulation.headline_s) for rung in rungs), *measured_s])
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
     share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
@@ -125,7 +135,7 @@ def ladder_table(comparison: Comparison) -> Table:
         title, "effect", "simulated", "change", share, *(["of the gap to measured"] if to_measured else [])
     )
     table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
-    for number, rung in enumerate(comparison.rungs):
+    for number, rung in enumerate(rungs):
         seconds = show(float(rung.simulation.headline_s))
         shares = share_percent(rung.share), *to_measured[number : number + 1]
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), *shares)
@@ -207,7 +217,7 @@ def verdict(comparison: Comparison) -> RenderableType:
         return paragraph(f"The forecast ({forecast_time}) and the simulation ({simulated_time}) agree to rounding.")
     if comparison.forecast.formulas:
         return _queueing_verdict(comparison)
-    cause = f"{effect_words(largest.effect)}, which {_added(largest.change_s)}"
+    cause = f"{effect_words(largest.effect)}, {added_text(largest.change_s, time_text(abs(largest.change_s)))}"
     if not math.isfinite(largest.share):
         only = "agrees with the simulation only because effects cancel"
         return paragraph(f"The forecast ({forecast_time}) {only}: most is {cause}.")
@@ -224,7 +234,7 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
         time_text(comparison.simulation.headline_s),
     )
     first, *effects = comparison.rungs
-    added = [f"{rung.effect} {_added(rung.change_s)}" for rung in effects if rung.change_s]
+    added = [_with_effect(rung) for rung in effects if rung.change_s]
     last = (
         ""
         if comparison.simulation.response_s is not None
@@ -237,6 +247,10 @@ def _queueing_verdict(comparison: Comparison) -> RenderableType:
         f"The forecast ({forecast_time}, by {', '.join(comparison.forecast.formulas)}) {_how_far(comparison.error)} "
         f"against the simulation ({simulated_time}): {'; '.join([made, *added])}.{_draw(comparison)}{last}"
     )
+
+
+def _with_effect(rung: Rung) -> str:
+    return f"with {rung.effect} {time_text(abs(rung.change_s))} {'longer' if rung.change_s > 0 else 'shorter'}"
 
 
 def _draw(comparison: Comparison) -> str:
@@ -264,5 +278,6 @@ def _how_far(error: float) -> str:
     return f"is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"
 
 
-def _added(change_s: float) -> str:
-    return f"{'adds' if change_s > 0 else 'takes away'} {time_text(abs(change_s))}"
+def added_text(change_s: float, amount: str) -> str:
+    """What an effect does to the time: no queue takes anything away, but what is behind it may come earlier."""
+    return f"which adds {amount}" if change_s > 0 else f"with which it is {amount} shorter"

@@ -18,6 +18,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.results.ladder_rows import not_here, rungs_shown
 from simcodesign.report.results.utilisation import Profile, profile
 
 __all__ = ["TimeMap", "activity_profile", "comparison_bars", "result_bars", "time_maps"]
@@ -202,7 +203,7 @@ def comparison_bars(
         )
     sides = [_comparison_sides(comparison, known) for comparison, known in zip(comparisons, measurements, strict=True)]
     with plot_style.styled(path) as mpl:
-        inches = [2.3 + 0.2 * max(len(one.rungs), len(one.measured_ladder) + 1) for one in comparisons]
+        inches = [2.5 + 0.2 * max(len(rungs_shown(one)), len(one.measured_ladder) + 1) for one in comparisons]
         figure = plot_style.new_figure(mpl, 11.0, sum(inches) + 0.5)
         parts = figure.subfigures(len(sides), 1, height_ratios=inches, squeeze=False)[:, 0]
         for part, comparison, each in zip(parts, comparisons, sides, strict=True):
@@ -280,7 +281,7 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
     names, levels = ["forecast"], [first]
     whole = [0]
-    for rung in comparison.rungs:
+    for rung in rungs_shown(comparison):
         names.append(rung.effect)
         levels.append(float(rung.simulation.headline_s))
     _whole_bar("simulation", names, levels, whole)
@@ -304,6 +305,9 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
     plot_style.time_axis(mpl, axis.xaxis, max(levels))
     if cut:
         axis.set_xlabel(f"{axis.get_xlabel()}, axis does not begin at 0")
+    if absent := not_here([comparison]):
+        below = {"xycoords": "axes fraction", "xytext": (0, -32), "textcoords": "offset points", "va": "top"}
+        axis.annotate(plot_style.wrapped(absent, 5.0, 7), (0, 0), fontsize=7, color=plot_style.DARK, **below)
 
 
 def _whole_bar(name: str, names: list[str], levels: list[float], whole: list[int]) -> None:
@@ -317,7 +321,7 @@ def _gap_text(comparison: Comparison) -> str:
     if not any(rung.change_s for rung in comparison.rungs):
         return "none"
     gap, whole = abs(comparison.difference_s), float(comparison.simulation.headline_s)
-    share = f", {_percent(gap / whole).lstrip('+')} of it" if whole > 0 else ""
+    share = f", {_percent(gap / whole).lstrip('+')} of the simulated time" if whole > 0 else ""
     return plot_style.seconds_text(gap) + share
 
 

@@ -15,6 +15,7 @@ from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common.numbers import Seconds, quantity
+from simcodesign.report.results.ladder_rows import not_here_text
 from simcodesign.report.validation.measured import (
     Column,
     expects_measured,
@@ -162,13 +163,13 @@ def picture_text(outcome: CaseOutcome) -> str:
 
 
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
-    """Rows of effect, simulated, change and share as texts, and the unit of the times."""
+    """Rows of effect, simulated, change and share as texts, the unit of the times, and what has nothing to act on."""
     show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
     rows = [(ladder.start, show(ladder.start_s), "", "")]
     for step in ladder.steps:
-        share = f"{step.share:.1%}" if math.isfinite(step.share) else "\N{EN DASH}"
+        share = f"{step.share:z.1%}" if math.isfinite(step.share) else "\N{EN DASH}"
         rows.append((step.effect, show(step.simulated_s), show(step.change_s, "+"), share))
-    return {"unit": show.unit, "rows": rows}
+    return {"unit": show.unit, "rows": rows, "absent": not_here_text(ladder.absent)}
 
 
 def image_address(svg: str) -> str:

@@ -29,12 +29,14 @@ class CaseLadderStep:
 
 @dataclass(frozen=True)
 class CaseLadder:
-    """From a forecast, or a formula of that name, to a simulation, effect after effect."""
+    """From a forecast, or a formula of that name, to a simulation, effect after effect. ``absent``: effects that have
+    nothing to act on."""
 
     title: str
     start: str
     start_s: float
     steps: tuple[CaseLadderStep, ...]
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,14 +178,16 @@ def _ladder(title: str, compared: Comparison | FormulaComparison) -> CaseLadder:
     if isinstance(compared, FormulaComparison):
         rungs = tuple(CaseLadderStep(rung.step, rung.time_s, rung.change_s, rung.share) for rung in compared.rungs)
         return CaseLadder(title, compared.name, compared.total_s, rungs)
+    absent = tuple(rung.effect for rung in compared.rungs if not rung.applies)
     if compared.measured_ladder:
         steps = tuple(CaseLadderStep(*astuple(step)) for step in compared.measured_ladder)
-        return CaseLadder(title, "forecast", float(compared.forecast.headline_s), steps)
+        return CaseLadder(title, "forecast", float(compared.forecast.headline_s), steps, absent)
     steps = tuple(
         CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
         for rung in compared.rungs
+        if rung.applies
     )
-    return CaseLadder(title, "forecast", float(compared.forecast.makespan_s), steps)
+    return CaseLadder(title, "forecast", float(compared.forecast.makespan_s), steps, absent)
 
 
 def counts(outcomes: Iterable[CaseOutcome]) -> dict[Verdict, int]:

@@ -799,7 +799,7 @@ def test_the_sheet_shows_every_letter() -> None:
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(*machine_sheet(machine(limited, 4)))
     rows = [" ".join(line.split()) for line in console.export_text().split("\n")]
-    for row in ("latency L 2.5 us", "overhead o 1.5 us", "overhead per byte O 1 ns/B", "rendezvous above S 65.54 kB"):
+    for row in ("latency L 2.5 us", "overhead o 1.5 us", "overhead per byte O 1 ns/B", "rendezvous above S 64 KiB"):
         assert row in rows
     assert any(row.startswith("gap g 1 us") for row in rows)
     assert any(row.startswith("time per byte G 6 ns/B") for row in rows)

@@ -187,10 +187,11 @@ def test_comparison(comparison: Comparison, tmp_path: Path) -> None:
     plots.comparison_bars(comparison, path)
     assert axes_of(path) == 2
     result = texts(path)
-    assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "noise", "simulation"} <= set(result)
+    assert {"forecast", "simulated", "dependencies and waiting", "links", "disks", "simulation"} <= set(result)
+    assert "noise" not in result  # nothing on this machine varies: it is named below
     assert f"error against simulated: forecast {comparison.error:+.1%}".replace("-", "\N{MINUS SIGN}") in result
     assert any(text.startswith(f"gap: {seconds_text(abs(comparison.difference_s))}") for text in result)
-    steps = [rung.change_s for rung in comparison.rungs]
+    steps = [rung.change_s for rung in comparison.rungs if rung.applies]
     marks = [f"{'+' if step > 0 else chr(0x2212)}{seconds_text(abs(step))}" for step in steps if step]
     assert set(marks) <= set(result)
     assert result.count("0") >= steps.count(0.0)
@@ -223,7 +224,7 @@ def test_a_small_gap_cuts_the_axis_and_says_so(comparison: Comparison, tmp_path:
     plots.comparison_bars(replace(comparison, rungs=rungs), tmp_path / "c.svg")
     result = texts(tmp_path / "c.svg")
     assert any("axis does not begin at 0" in text for text in result)
-    assert any(text.endswith("0.1% of it") for text in result)
+    assert any(text.endswith("0.1% of the simulated time") for text in result)
 
 
 def test_no_gap(comparison: Comparison, tmp_path: Path) -> None:

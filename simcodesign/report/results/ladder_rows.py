@@ -1,0 +1,41 @@
+"""Which rungs of a ladder are shown, in tables, plots and pages: those that have anything to act on; the others are named
+in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+
+from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.effects import Rung, names_that_apply
+from simcodesign.report.common.tables import paragraph
+
+
+def rungs_shown(comparison: Comparison) -> list[Rung]:
+    """The rungs that have anything to act on."""
+    return [rung for rung in comparison.rungs if rung.applies]
+
+
+def effects_shown(comparisons: Iterable[Comparison]) -> list[str]:
+    """The rungs that have anything to act on in any of these, in their order."""
+    return names_that_apply(comparison.rungs for comparison in comparisons)[0]
+
+
+def not_here_text(absent: Sequence[str]) -> str:
+    """What effects have nothing to act on, in words; empty for none."""
+    return f"Not on this machine with this workload: {', '.join(absent)}." if absent else ""
+
+
+def not_here(comparisons: Sequence[Comparison]) -> str:
+    """The effects that have nothing to act on in any of these, in words; empty where all have."""
+    absent = names_that_apply(comparison.rungs for comparison in comparisons)[1]
+    if len(comparisons) < 2 or not absent:
+        return not_here_text(absent)
+    return f"In none of these: {', '.join(absent)}."
+
+
+def not_here_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
+    """The same as a paragraph under a table."""
+    text = not_here(comparisons)
+    return [paragraph(text)] if text else []
