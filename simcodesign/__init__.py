@@ -19,6 +19,8 @@ each of them explains::
     scenario = sc.Scenario.of("jacobi", "torus-cluster", {"P": 64})      # what every verb takes, as one object
     print(sc.compare(scenario), sc.compare(scenario.on("crossbar-16").at({"P": 16})))
 
+    print(sc.compare_several("jacobi", ["torus-cluster", "fat-tree-cluster"], {"P": 64}).table())   # designs side by side
+
     many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
@@ -52,6 +54,7 @@ __all__ = [
     "calibrate",
     "calibrate_machine",
     "compare",
+    "compare_several",
     "compute",
     "confine",
     "elasticities",
@@ -104,6 +107,7 @@ _HOMES = {
     "calibrate": "calibration.calibrate",
     "calibrate_machine": "calibration.benchmarks.machine_constants",
     "compare": "comparison.compare",
+    "compare_several": "studies.candidates.several",
     "compute": "describe.python_programs.operations",
     "confine": "core.files.input_files",
     "elasticities": "studies.elasticities.elasticities",

@@ -62,7 +62,7 @@ def test_columns_that_are_the_same_everywhere_are_named_below() -> None:
 
 def test_what_does_not_fit_has_its_rows_side_by_side() -> None:
     heads = ["machine", "forecast", "simulated", "difference"]
-    rows = [["mesh", "1.0744", "2.6704", "-1.5960"], ["tree", "1.0744", "8.1234", "-7.0490"]]
+    rows = [["mesh", "1.0744", "2.6704", "-1.5960"], ["tree", "1.2744", "8.1234", "-7.0490"]]
     turned = [line.split() for line in lines(heads, rows, 36) if line.strip() and "\u2500" not in line]
     assert turned == [list(column) for column in zip(heads, *rows, strict=True)]
     apart = [line.split() for line in lines(heads, rows, 24) if line.strip() and "\u2500" not in line]

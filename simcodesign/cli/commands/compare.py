@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
-from simcodesign.cli.dataclass_commands import Option, command
+from simcodesign.cli.completion import names_of
+from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
     OutputOptions,
     ReplicationOptions,
@@ -27,6 +28,22 @@ class CompareOptions:
     """What is forecast and simulated, how and how often, and what is printed and written of it."""
 
     scenario: ScenarioOptions
+    more: Annotated[
+        list[str],
+        Argument(
+            metavar="[MACHINE|WORKLOAD]...",
+            help="More machines, and more workloads: every workload on every machine in one answer.",
+            complete=names_of("machines", "workloads"),
+        ),
+    ] = field(default_factory=list)
+    over: Annotated[
+        str | None,
+        Option(
+            metavar="AXIS",
+            help="Compare at each of these values: P=16,64,256 or P=16:256:x4, or of another parameter or constant. "
+            "--plot draws lines over them.",
+        ),
+    ] = None
     simulation: SimulationOptions
     formula: Annotated[
         list[str],
@@ -47,14 +64,22 @@ class CompareOptions:
 
 @command(app, "compare", section=Section.MODEL)
 def run(options: CompareOptions) -> None:
-    """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap."""
+    """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap.
+
+    With several machines, or several workloads, all of them in one table and one plot: WORKLOAD MACHINE MACHINE ...
+    """
     from simcodesign.cli.run.verdict import check_tolerance, tolerance_of
     from simcodesign.cli.run.why import check_why
 
     options.output.check()
     check_timeline(options.timeline)
     limit = tolerance_of(options.verdict, bool(options.formula))
-    if options.replication.replicates:
+    if options.more or options.over:
+        check_why(options.why)
+        from simcodesign.cli.run.several import run_several
+
+        errors = run_several(options)
+    elif options.replication.replicates:
         check_why(options.why)
         from simcodesign.cli.run.replication import run_compared_replications
 

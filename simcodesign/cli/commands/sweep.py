@@ -49,8 +49,8 @@ class SweepOptions:
         list[str],
         Option(
             metavar="NAME=EXPRESSION",
-            help="What follows the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)'. "
-            "Repeatable.",
+            help="What follows the axes, in SI units: nodes=P, 'n=1e6/sqrt(P)', network.startup='2us*log2(P)', "
+            "'network.topology.shape=[P/8, 8]'. Repeatable.",
         ),
     ] = field(default_factory=list)
     reading: Annotated[str, Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST

@@ -160,6 +160,37 @@ def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
     axis.set_label_text(f"time ({unit})")
 
 
+def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
+    """A logarithmic scale for ratios, on which half and twice are as far from 1; 1 itself is marked."""
+    {"y": panel.axhline, "x": panel.axvline}[line](1.0, color=GREY, linewidth=0.8, zorder=0)
+    values = panel.dataLim.intervaly if line == "y" else panel.dataLim.intervalx
+    known = [float(value) for value in values if np.isfinite(value)]
+    if not known or min(known) <= 0:
+        return
+    low, high = min([*known, 1.0]), max([*known, 1.0])
+    margin = max((high / low) ** 0.06, 1.02)
+    low, high = low / margin, high * margin
+    getattr(panel, f"set_{line}scale")("log")
+    getattr(panel, f"set_{line}lim")(low, high)
+    axis = getattr(panel, f"{line}axis")
+    axis.set_major_locator(mpl.ticker.FixedLocator(_ratio_ticks(low, high)))
+    axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:.4g}"))
+    axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def _ratio_ticks(low: float, high: float) -> list[float]:
+    """Round ratios within the ends, 1 among them; of those that are so near together that they fit, the roundest."""
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for digits in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,)):
+        ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= 4:
+            fewer = inside[:: -(-len(inside) // 9)]
+            return fewer if 1.0 in fewer else sorted({*fewer, 1.0})
+    middle = np.linspace(low, high, 5)
+    return sorted({1.0, *(float(f"{value:.3g}") for value in middle if abs(value - 1) > 0.15 * (high - low))})
+
+
 def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
     """Texts of numbers by ``text(value, digits)``, with so many digits or as many more as it takes until those of
     different numbers differ."""

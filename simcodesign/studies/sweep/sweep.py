@@ -21,6 +21,7 @@ from simcodesign.describe.scenario import MachineSource, SimulationKeywords, Wor
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.sweep.check_change import check_change
 from simcodesign.studies.sweep.content_digest import canonical, digest
 from simcodesign.studies.sweep.design.grid import (
     CHANGE,
@@ -235,7 +236,7 @@ def sweep_of(
     design = _with_notes(design, source, reading)
     for axis in design.settings:
         if axis.known.kind == CHANGE:
-            _check_change(source, axis)
+            check_change(source, axis, design)
     return Sweep(experiment, source, design, reading, numbers)
 
 
@@ -340,19 +341,6 @@ def _number(name: str, text: str, workload: Workload, machine: Machine) -> float
         return float(text)
     except ValueError:
         raise InputError("a parameter must be a number", place, value=text, allowed="e.g. 16, 0.5 or 1e6") from None
-
-
-def _check_change(source: MachineFile, axis: SweepAxis) -> None:
-    """Raise InputError if the machine file accepts none of the values: then the name is wrong."""
-    first: InputError | None = None
-    for value in axis.given[:20]:
-        try:
-            source.changed({axis.known.path: value})
-            return
-        except InputError as error:
-            first = first or error
-    if first is not None:
-        raise first
 
 
 def _axis_meta(axis: SweepAxis) -> dict[str, object]:

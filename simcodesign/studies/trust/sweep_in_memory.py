@@ -54,6 +54,7 @@ def sweep(
     within: float | None = None,
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
+    tie: Mapping[str, str | Sequence[str | float]] | None = None,
     reading: str = FORECAST,
     jobs: int = 1,
     **options: Unpack[SimulationKeywords],
@@ -62,7 +63,8 @@ def sweep(
 
     ``over``: axes as ``simcodesign sweep --over`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
     ``reading``: ``forecast`` (one vectorised call), ``simulate`` or ``both``. ``settings`` and ``sample``: as for
-    ``--set`` and ``--sample``. ``jobs``: the most processes. ``formulas``: as for ``compare``; each gives the table the
+    ``--set`` and ``--sample``. ``tie``: what follows the axes, by name, as an expression of them (``{"nodes": "P"}``), or
+    a list of such for a shape (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: the most processes. ``formulas``: as for ``compare``; each gives the table the
     columns ``formula_NAME_s`` and, with simulations, ``formula_NAME_error``. ``measured``: as for ``compare``, beside
     those of the workload; points with a measured total get it with its spread (``measured_s``, ``measured_low_s``,
     ...), and the errors of both readings and of formulas against it. ``within``: the share of the simulation
@@ -72,7 +74,8 @@ def sweep(
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
     """
     axes = over if not isinstance(over, Mapping) else [f"{name}={_texts(values)}" for name, values in over.items()]
-    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, reading=reading, **options)
+    ties = [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()]
+    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, ties=ties, reading=reading, **options)
     given = given_formulas(formulas)
     seen = (*given_measurements(measured, whole.workload), *given.measured)
     asks_trust = within is not None or (bool(given.formulas) and reading != FORECAST)
@@ -87,6 +90,11 @@ def sweep(
     rows = measured_rows(whole, table, seen, whole.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
     return SweepTable(complete, trust, tuple(filter(None, [rows.note])))
+
+
+def _tie_text(given: str | Sequence[str | float]) -> str:
+    """As ``--tie`` has it behind the sign."""
+    return given if isinstance(given, str) else f"[{', '.join(map(str, given))}]"
 
 
 def _texts(values: Sequence[Value]) -> str:

@@ -1,4 +1,4 @@
-"""What follows the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``."""
+"""What follows the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``, ``network.topology.shape=[P/64,8,8]``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.units import DIMENSIONS
-from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, SEED, Design, Lookup, SweepAxis, Tie
+from simcodesign.studies.sweep.design.grid import (
+    CHANGE,
+    PARAMETER,
+    SEED,
+    Design,
+    Known,
+    Lookup,
+    SweepAxis,
+    Tie,
+    split,
+)
 from simcodesign.studies.sweep.design.ranges import MOST_VALUES
 
-FORMS = "NAME=EXPRESSION of axes and parameters, e.g. nodes=P, 'n=1e6/sqrt(P)'"
+FORMS = "NAME=EXPRESSION of axes and parameters, e.g. nodes=P, 'n=1e6/sqrt(P)', 'network.topology.shape=[P/64, 8, 8]'"
 
 
 def tied(design: Design, texts: Sequence[str], lookup: Lookup, fixed: Mapping[str, float]) -> Design:
@@ -32,28 +43,64 @@ def _tie(text: str, design: Design, lookup: Lookup, fixed: Mapping[str, float]) 
     known = lookup(name)
     if known.kind == SEED or known.choices:
         raise InputError("cannot be tied", place, value=name, allowed="parameters, constants and keys that are numbers")
-    expression = parse(formula, place, with_units=True)
+    if formula.startswith("["):
+        return _tied_list(name, formula, known, place, design, fixed)
+    values, of = _values([formula], place, design, fixed, name)
+    (column,) = values
+    _check(column, known.whole, known.inverse, f"{name} = {formula}", place)
+    unit = DIMENSIONS.get(known.dimension, "") if known.kind == PARAMETER else ""
+    given = [_whole(value) if known.kind == CHANGE else value for value in column.tolist()]
+    return Tie(SweepAxis(name, tuple(given), unit, False, known), of)
+
+
+def _tied_list(
+    name: str, formula: str, known: Known, place: Place, design: Design, fixed: Mapping[str, float]
+) -> Tie:
+    """A tie of a list, such as a shape: its values are texts, as a machine file has them."""
+    if known.kind != CHANGE or not formula.endswith("]"):
+        raise InputError("not a tie", place, value=formula, allowed=f"a list for a key of the machine; {FORMS}")
+    items = split(formula[1:-1], ",")
+    if not all(items):
+        raise InputError("a value is missing", place, value=formula, allowed=FORMS)
+    columns, of = _values(items, place, design, fixed, name)
+    for item, column in zip(items, columns, strict=True):
+        _check(column, False, False, f"{item} in {name}", place)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    texts = tuple(f"[{', '.join(repr(_whole(value)) for value in row)}]" for row in rows)
+    return Tie(SweepAxis(name, texts, "", False, known), of)
+
+
+def _values(
+    formulas: Sequence[str], place: Place, design: Design, fixed: Mapping[str, float], name: str
+) -> tuple[list[NDArray[np.float64]], tuple[int, ...]]:
+    """The values of expressions for every combination of values of the axes that any of them needs, and these axes."""
+    expressions = [parse(formula, place, with_units=True) for formula in formulas]
+    needed = frozenset().union(*(expression.names for expression in expressions))
     numeric = {axis.name: at for at, axis in enumerate(design.axes) if axis.numeric}
-    if unknown := sorted(expression.names - numeric.keys() - fixed.keys()):
+    if unknown := sorted(needed - numeric.keys() - fixed.keys()):
         names = {**numeric, **fixed}
         raise InputError("no number of the sweep", place, value=unknown[0], allowed=nearest(unknown[0], names))
-    of = tuple(sorted(numeric[axis] for axis in expression.names & numeric.keys()))
+    of = tuple(sorted(numeric[axis] for axis in needed & numeric.keys()))
     columns = [np.array(design.axes[at].values, dtype=np.float64) for at in of]
     if not design.zipped:
         if np.prod([len(column) for column in columns], dtype=float) > MOST_VALUES:
             raise InputError("follows too many values", place, value=name, allowed=f"up to {MOST_VALUES}")
         columns = [column.ravel() for column in np.meshgrid(*columns, indexing="ij")]
-    values = expression.evaluate(
-        {**fixed, **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)}}
-    )
-    values = np.broadcast_to(np.asarray(values, dtype=np.float64), columns[0].shape if columns else (1,))
-    least = 0.0 if known.inverse else -np.inf
-    wrong = ~(np.isfinite(values) & (values > least))
-    if known.whole:
+    given = {**fixed, **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)}}
+    shape = columns[0].shape if columns else (1,)
+    return [np.broadcast_to(np.asarray(one.evaluate(given), dtype=np.float64), shape) for one in expressions], of
+
+
+def _check(values: NDArray[np.float64], whole: bool, inverse: bool, what: str, place: Place) -> None:
+    """InputError for values that cannot be set."""
+    wrong = ~(np.isfinite(values) & (values > (0.0 if inverse else -np.inf)))
+    if whole:
         wrong |= values != np.rint(values)
     if wrong.any():
-        allowed = "whole numbers" if known.whole else "numbers above 0" if known.inverse else "finite numbers"
-        raise InputError(f"{name} = {formula}", place, value=float(values[wrong][0]), allowed=allowed)
-    unit = DIMENSIONS.get(known.dimension, "") if known.kind == PARAMETER else ""
-    given = [int(value) if known.kind == CHANGE and value.is_integer() else value for value in values.tolist()]
-    return Tie(SweepAxis(name, tuple(given), unit, False, known), of)
+        allowed = "whole numbers" if whole else "numbers above 0" if inverse else "finite numbers"
+        raise InputError(what, place, value=float(values[wrong][0]), allowed=allowed)
+
+
+def _whole(value: float) -> float:
+    """The same number, as an int where it is whole."""
+    return int(value) if value.is_integer() else value

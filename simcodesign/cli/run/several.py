@@ -1,0 +1,98 @@
+"""Several machines or workloads compared in one answer, run and printed."""
+
+from __future__ import annotations
+
+from simcodesign.cli.commands.compare import CompareOptions
+from simcodesign.cli.options import ReplicationOptions, usable_cpus
+from simcodesign.cli.run.scenario import kind_of, parsed_share, run_keywords, scenario_of
+from simcodesign.cli.run.verdict import judged_errors
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.scenario import Scenario
+from simcodesign.engine.experiment import Experiment
+from simcodesign.report.candidates.tables import label, several_tables
+from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.terminal import print_all, write_json
+from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
+from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, parse_axis
+from simcodesign.studies.sweep.machine_source import source_of
+from simcodesign.studies.sweep.sweep import lookup_in
+
+_OVER = Place("--over")
+
+
+def run_several(options: CompareOptions) -> dict[str, float]:
+    """Compare every workload on every machine, and print it; the errors that count."""
+    _refuse(options)
+    scenarios = _scenarios(options)
+    axis = None if options.over is None else _axis(options.over, scenarios[0])
+    experiments = [Experiment.of(scenario, **run_keywords(options.simulation)) for scenario in scenarios]
+    replication = options.replication
+    with simulation_progress() as on_progress:
+        several = compare_experiments(
+            experiments,
+            ("", ()) if axis is None else (axis.known.path, [float(value) for value in axis.given]),
+            formulas=options.formula,
+            measured=options.verdict.measured,
+            replications=replication.replications,
+            confidence=0.95 if replication.confidence is None else parsed_share(replication.confidence, "--confidence"),
+            workers=replication.jobs or usable_cpus(),
+            on_progress=on_progress,
+        )
+    if options.output.as_json:
+        write_json(several)
+    else:
+        print_all(several_tables(several))
+    if options.output.plot:
+        from simcodesign.report.candidates.plot import several_plot
+
+        several_plot(several, options.output.plot)
+    return _errors(several, options)
+
+
+def _refuse(options: CompareOptions) -> None:
+    """InputError for what is of one comparison alone."""
+    replication: ReplicationOptions = options.replication
+    for option, value in (
+        ("--timeline", options.timeline),
+        ("--precision", replication.precision),
+        ("--at-most", replication.at_most),
+    ):
+        if value is not None:
+            raise InputError("is of one comparison", Place(option), value=str(value), allowed="with one machine")
+
+
+def _scenarios(options: CompareOptions) -> list[Scenario]:
+    """Every workload on every machine that is named, workload by workload."""
+    given = options.scenario
+    kinds = {name: kind_of(name) for name in options.more}
+    workloads = [given.workload, *(name for name in options.more if kinds[name] == "workload")]
+    machines = [given.machine, *(name for name in options.more if kinds[name] == "machine")]
+    return [
+        scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
+        for workload in workloads
+        for machine in machines
+    ]
+
+
+def _axis(text: str, scenario: Scenario) -> SweepAxis:
+    """The axis of ``--over``, of a number that a forecast takes. InputError for anything else."""
+    find = lookup_in(scenario.workload, source_of(scenario.machine))
+
+    def lookup(name: str) -> Known:
+        known = find(name)
+        if known.kind != PARAMETER or known.choices:
+            allowed = "P, a parameter or a constant that is a number; or sweep, for anything else"
+            raise InputError("is not compared over", _OVER, value=name, allowed=allowed)
+        return known
+
+    return parse_axis(text, lookup)
+
+
+def _errors(several: SeveralComparisons, options: CompareOptions) -> dict[str, float]:
+    """The errors that count, of every candidate."""
+    errors = {}
+    for one in several.candidates:
+        where = ", ".join([label(one, several), *(f"{name} = {value:g}" for name, value in one.at.items())])
+        for what, error in judged_errors(one.comparison, options.verdict).items():
+            errors[f"{what} ({where})"] = one.error if what == "the forecast" else error
+    return errors

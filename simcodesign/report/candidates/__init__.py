@@ -1,0 +1,1 @@
+"""Several workloads on several machines in one table and one plot."""

@@ -1,0 +1,220 @@
+"""Candidates side by side: their times, their ladders, and which machine is faster, as tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
+from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.replication.quantities import QuantityFormat
+from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
+from simcodesign.studies.candidates.several import READINGS, Candidate, SeveralComparisons, against, order_of
+from simcodesign.studies.replication.output_analysis import Interval
+
+#: Machines of one group that differ by less are equally fast.
+_EQUAL = 1e-9
+
+
+def several_tables(several: SeveralComparisons) -> list[RenderableType]:
+    """Everything in one answer, ending with the order of the machines."""
+    candidates = several.candidates
+    comparisons = [one.comparison for one in candidates]
+    ladder = [] if several.axis else [several_ladder(several)]
+    return [
+        paragraph(_title(several), bold=True),
+        _facts(several),
+        candidate_table(several),
+        *formula_table(candidates, several),
+        *ladder,
+        *not_here_line(comparisons),
+        *(paragraph(text) for text in [*_notes(several), *_verdicts(several)]),
+    ]
+
+
+def _title(several: SeveralComparisons) -> str:
+    over = f", over {several.axis}" if several.axis else ""
+    return f"{', '.join(several.workloads)} on {', '.join(several.machines)}{over}: forecast against simulation"
+
+
+def _facts(several: SeveralComparisons) -> RenderableType:
+    one = several.candidates[0].comparison.simulation
+    random = dict.fromkeys(
+        source for each in several.candidates if each.replicated for source in each.replicated.random_sources
+    )
+    rows = [("effects", ", ".join(one.effects) or "none")]
+    if random:
+        first = next(each.replicated for each in several.candidates if each.replicated)
+        most = max(len(each.times_s) for each in several.candidates)
+        runs = f"{most} replications of what is random ({', '.join(random)})"
+        rows.append(("simulated", f"{runs}, with the same random numbers on all machines"))
+        rows += [("intervals", f"{100 * first.confidence:g}%"), ("seed", str(first.seed))]
+    return facts(rows)
+
+
+def label(one: Candidate, several: SeveralComparisons) -> str:
+    """What a candidate is called among the others: by its machine, its workload, or both."""
+    parts = [one.workload] if len(several.workloads) > 1 else []
+    parts += [one.machine] if len(several.machines) > 1 or not parts else []
+    return " on ".join(parts)
+
+
+def candidate_table(several: SeveralComparisons) -> Table:
+    """A row for each candidate: both times, what explains the gap, and the time against that of the first machine."""
+    candidates = several.candidates
+    show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean))
+    measured = [one.comparison.measured.total_s if one.comparison.measured else None for one in candidates]
+    has_measured = any(time is not None for time in measured)
+    seen = ["measured", "error of simulated"] if has_measured else []
+    ratio = [f"times {several.machines[0]}"] if len(several.machines) > 1 else []
+    workload = ["workload"] if len(several.workloads) > 1 else []
+    ranks = [] if several.axis == "P" else ["P"]
+    axis = [several.axis] if several.axis else []
+    heads = [*workload, "machine", *axis, *ranks, "forecast", "simulated", "error", *seen, "most of the gap", *ratio]
+    table = new_table(f"Candidates ({show.unit})", *heads)
+    for column in table.columns[1 : len(workload) + 1]:
+        column.justify = "left"
+    for one, time_s, last in zip(candidates, measured, _ends_of_groups(several), strict=True):
+        cells = [one.workload] if workload else []
+        cells += [one.machine, *(f"{value:,.6g}" for value in one.at.values())]
+        cells += [f"{float(one.comparison.forecast.values['P']):,.0f}"] if ranks else []
+        cells += [show(one.forecast_s), _cell(one.simulated, show), signed_percent(one.error)]
+        if has_measured:
+            error = DOES_NOT_APPLY if time_s is None else signed_percent(relative_error(one.simulated.mean, time_s))
+            cells += [DOES_NOT_APPLY if time_s is None else show(time_s), error]
+        cells.append(_largest(one))
+        cells += [_ratio(one)] if ratio else []
+        table.add_row(*cells, end_section=last)
+    return table
+
+
+def _ends_of_groups(several: SeveralComparisons) -> list[bool]:
+    """Whether a line follows: after each value of an axis or each workload, where there are several machines."""
+    ends: list[bool] = []
+    for group in several.groups:
+        ends += [len(group) > 1 and number == len(group) - 1 for number in range(len(group))]
+    return ends
+
+
+def _largest(one: Candidate) -> str:
+    """The rung that explains most, and how much of the gap that is."""
+    rung, change = one.largest, one.change(one.largest).mean
+    if not change:
+        return "no gap"
+    gap = one.simulated.mean - one.forecast_s
+    share = share_percent(change / gap) if gap else DOES_NOT_APPLY
+    return f"{rung.effect} {share}" if share != DOES_NOT_APPLY else f"{rung.effect}, cancelled"
+
+
+def _ratio(one: Candidate) -> str:
+    """The simulated time over that of the first machine."""
+    if one.against is None:
+        return "1"
+    ratio = one.against.ratio
+    if not math.isfinite(ratio.mean):
+        return DOES_NOT_APPLY
+    known = ratio.same or not (math.isfinite(ratio.low) and math.isfinite(ratio.high))
+    return f"{ratio.mean:.4g}" if known else f"{ratio.mean:.4g} ({ratio.low:.4g} to {ratio.high:.4g})"
+
+
+def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:
+    """What formulas say of each candidate, and their errors against its simulation; nothing where there are none."""
+    names = list(dict.fromkeys(formula.name for one in candidates for formula in one.comparison.formulas))
+    if not names:
+        return []
+    show = Seconds(formula.total_s for one in candidates for formula in one.comparison.formulas)
+    heads = [head for name in names for head in (name, f"error of {name}")]
+    table = new_table(f"Formulas ({show.unit})", "candidate", *heads)
+    for one in candidates:
+        known = {formula.name: formula for formula in one.comparison.formulas}
+        cells: list[str] = []
+        for name in names:
+            time_s = known[name].total_s if name in known else math.nan
+            cells += [show(time_s), signed_percent(relative_error(time_s, one.simulated.mean))]
+        table.add_row(", ".join([label(one, several), *_place(one)]), *cells)
+    return [table]
+
+
+def _place(one: Candidate) -> list[str]:
+    return [f"{name} = {value:,.6g}" for name, value in one.at.items()]
+
+
+def several_ladder(several: SeveralComparisons) -> Table:
+    """The ladders side by side: what each effect adds, from the forecast to the simulation, a column for each."""
+    candidates = several.candidates
+    show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean))
+    names = [label(one, several) for one in candidates]
+    table = new_table(f"Effects, switched on one after another: what each adds ({show.unit})", "effect", *names)
+    table.add_row("forecast", *(show(one.forecast_s) for one in candidates), end_section=True)
+    for effect in effects_shown([one.comparison for one in candidates]):
+        table.add_row(effect, *(_change(one, effect, show) for one in candidates))
+    table.add_section()
+    table.add_row("simulated", *(_cell(one.simulated, show) for one in candidates), style="bold")
+    return table
+
+
+def _change(one: Candidate, effect: str, show: Seconds) -> str:
+    rung = next(rung for rung in one.comparison.rungs if rung.effect == effect)
+    return _cell(one.change(rung), show, "+") if rung.applies else DOES_NOT_APPLY
+
+
+def _cell(time: Interval, show: Seconds, sign: str = "") -> str:
+    """A time of a table, with the half-width of its interval."""
+    if time.same or not math.isfinite(time.half_width):
+        return show(time.mean, sign)
+    return (sign if time.mean > 0 else "") + QuantityFormat.of(show).wide(time)
+
+
+def _notes(several: SeveralComparisons) -> list[str]:
+    """What a dash in the ladder means, where there is one."""
+    shown = effects_shown([one.comparison for one in several.candidates])
+    some = any(rung.effect in shown and not rung.applies for one in several.candidates for rung in one.comparison.rungs)
+    return [f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing."] if some and not several.axis else []
+
+
+def _verdicts(several: SeveralComparisons) -> list[str]:
+    """Which machine is the fastest, and whether both readings put them in one order; of each group of machines."""
+    groups = [group for group in several.groups if len(group) > 1]
+    if several.axis:
+        turned = [group for group in groups if order_of(group, READINGS[0]) != order_of(group, READINGS[1])]
+        places = [", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *_place(group[0])]) for group in turned]
+        if not groups:
+            return []
+        if not turned:
+            return ["The forecast puts the machines in the order of the simulation everywhere."]
+        return [f"The forecast puts the machines in another order than the simulation at {'; '.join(places)}."]
+    return [_verdict(group, several) for group in groups]
+
+
+def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
+    forecast, simulated = (order_of(group, reading) for reading in READINGS)
+    best, second = (next(one for one in group if one.machine == name) for name in simulated[:2])
+    who = f"{group[0].workload}: " if len(several.workloads) > 1 else ""
+    factor = second.simulated.mean / best.simulated.mean if best.simulated.mean else math.inf
+    if factor < 1 + _EQUAL:
+        text = f"{who}{best.machine} and {second.machine} are equally fast by the simulation"
+    else:
+        text = f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {factor:,.3g} times as long"
+        text += _certainty(best, second)
+    agree = (
+        "the forecast has the same order" if forecast == simulated else f"by the forecast, the order is {', '.join(forecast)}"
+    )
+    return f"{text}; {agree}."
+
+
+def _certainty(best: Candidate, second: Candidate) -> str:
+    """Whether the difference may be chance."""
+    known = best.replicated or second.replicated
+    if known is None:
+        return ""
+    pair = against(best, second, known.confidence)
+    if pair.difference.same:
+        return ", whatever the seed"
+    if math.isnan(pair.difference.low):
+        return ", in one draw: nothing says how certain that is"
+    does = "does not hold 0: it is not chance" if pair.decided else "holds 0: it may be chance"
+    return f" (the paired interval of the difference {does})"

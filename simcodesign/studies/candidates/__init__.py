@@ -1,0 +1,1 @@
+"""Several workloads on several machines, compared in one answer."""

@@ -1,0 +1,307 @@
+"""Several machines, and several workloads, compared in one answer: each forecast and simulated, with its ladder, and
+where anything is random in replications under common random numbers, with paired intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.compare import Comparison, compare_experiment
+from simcodesign.comparison.effects import Rung
+from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
+from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
+from simcodesign.core.errors import InputError
+from simcodesign.core.shown_keywords import shows_keywords
+from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.engine.event_contract import OnProgress
+from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
+from simcodesign.studies.replication.observations import Floats
+from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals, paired
+from simcodesign.studies.replication.replicate import nth_replication, random_sources_of
+
+#: One of something, or several.
+Workloads = WorkloadSource | Sequence[WorkloadSource]
+Machines = MachineSource | Sequence[MachineSource]
+
+
+@dataclass(frozen=True)
+class Candidate(PlainResult):
+    """A workload on a machine, forecast and simulated, ``at`` a value of the axis if there is one.
+
+    ``comparison``: with one simulation, that of the first replication where there are several (``replicated``).
+    ``against``: its simulated time against that of the first machine, with the same workload at the same value, replication
+    by replication; None for the first one.
+    """
+
+    comparison: Comparison
+    at: Mapping[str, float]
+    replicated: ReplicatedComparison | None = None
+    against: PairedIntervals | None = None
+
+    @property
+    def workload(self) -> str:
+        """Its name."""
+        return self.comparison.forecast.workload
+
+    @property
+    def machine(self) -> str:
+        """Its name."""
+        return self.comparison.forecast.machine
+
+    @property
+    def forecast_s(self) -> float:
+        """The forecast, of the makespan or of the response time of an open stream."""
+        return float(self.comparison.forecast.headline_s)
+
+    @property
+    def times_s(self) -> Floats:
+        """The simulated time of each replication."""
+        if self.replicated is None:
+            return np.array([float(self.comparison.simulation.headline_s)])
+        return self.replicated.values[:, 0]
+
+    @property
+    def simulated(self) -> Interval:
+        """The mean of the simulated times; ``same`` where nothing is random."""
+        if self.replicated is None:
+            time_s = float(self.times_s[0])
+            return Interval(time_s, time_s, time_s, 1, 1.0, same=True)
+        return self.replicated.interval(*self.replicated.keys[0])
+
+    @property
+    def error(self) -> float:
+        """Signed error of the forecast against the (mean) simulation."""
+        return relative_error(self.forecast_s, self.simulated.mean)
+
+    def change(self, rung: Rung) -> Interval:
+        """What an effect adds, in the mean of the replications."""
+        if self.replicated is None:
+            return Interval(rung.change_s, rung.change_s, rung.change_s, 1, 1.0, same=True)
+        return self.replicated.interval("change_s", rung.effect)
+
+    @property
+    def largest(self) -> Rung:
+        """The rung that changes the time most."""
+        return max(self.comparison.rungs, key=lambda rung: abs(self.change(rung).mean))
+
+    def json_fields(self) -> dict[str, Any]:
+        """Names, both times, error, ladder, and what else the comparison has."""
+        shown: dict[str, Any] = attributes_of(self, "workload", "machine", "at", "forecast_s", "error")
+        shown |= {"simulated_s": self.simulated.mean, "replications": len(self.times_s)}
+        if self.replicated is not None:
+            shown |= {"simulated": self.simulated, "random_sources": self.replicated.random_sources}
+        shown["ladder"] = [
+            {"effect": rung.effect, "applies": rung.applies, "change_s": self.change(rung).mean}
+            for rung in self.comparison.rungs
+        ]
+        shown |= {name: it for name in ("formulas", "measured") if (it := getattr(self.comparison, name))}
+        shown |= {"measured_errors": errors} if (errors := self.comparison.measured_errors) else {}
+        return shown | {"against_first": self.against}
+
+
+@dataclass(frozen=True)
+class SeveralComparisons(PlainResult):
+    """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name; empty
+    without one."""
+
+    candidates: tuple[Candidate, ...]
+    axis: str = ""
+
+    @property
+    def workloads(self) -> list[str]:
+        """Their names, in the order given."""
+        return list(dict.fromkeys(one.workload for one in self.candidates))
+
+    @property
+    def machines(self) -> list[str]:
+        """Their names, in the order given."""
+        return list(dict.fromkeys(one.machine for one in self.candidates))
+
+    @property
+    def groups(self) -> list[list[Candidate]]:
+        """Those that differ by their machine only."""
+        groups: dict[tuple[object, ...], list[Candidate]] = {}
+        for one in self.candidates:
+            groups.setdefault((one.workload, *one.at.values()), []).append(one)
+        return list(groups.values())
+
+    def table(self) -> Any:
+        """A row for each candidate (pandas): names, value of the axis, both times with the interval, error, and by how
+        much each effect changes the time."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(one) for one in self.candidates])
+
+    def json_fields(self) -> dict[str, Any]:
+        """The candidates, and the order of the machines by each reading."""
+        orders = [
+            {"workload": group[0].workload, "at": group[0].at, **{name: order_of(group, name) for name in READINGS}}
+            for group in self.groups
+        ]
+        return {"reading": "several comparisons", "axis": self.axis, "candidates": self.candidates, "orders": orders}
+
+
+#: By what machines are ordered.
+READINGS = ("forecast", "simulated")
+
+
+def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
+    """The machines of a group from the fastest on, by a reading."""
+    times = [one.forecast_s if reading == "forecast" else one.simulated.mean for one in group]
+    return [group[at].machine for at in sorted(range(len(group)), key=times.__getitem__)]
+
+
+def _row(one: Candidate) -> dict[str, object]:
+    time = one.simulated
+    shown: dict[str, object] = {"workload": one.workload, "machine": one.machine, **one.at}
+    shown |= {"forecast_s": one.forecast_s, "simulated_s": time.mean, "low_s": time.low, "high_s": time.high}
+    shown["error"] = one.error
+    return shown | {f"{rung.effect}_s": one.change(rung).mean for rung in one.comparison.rungs if rung.applies}
+
+
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
+def compare_several(
+    workloads: Workloads,
+    machines: Machines,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    over: Mapping[str, Sequence[float]] | None = None,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    replications: int | None = None,
+    confidence: float = 0.95,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[SimulationKeywords],
+) -> SeveralComparisons:
+    """``compare`` for every workload on every machine, in one answer.
+
+    ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``over``: one name (``P``, a parameter or a
+    constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
+    anything random, by default 10; all candidates draw the same random numbers, so that differences between machines
+    are paired. ``confidence``: of all intervals; ``workers``: the most processes for replications. Other arguments as
+    for ``compare``.
+
+    Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
+    """
+    given = [_several(workloads), _several(machines)]
+    name, values = _axis(over)
+    scenarios = [
+        Scenario.of(workload, machine, parameters, preset=options.get("preset"), phases=options.get("phases"))
+        for workload in given[0]
+        for machine in given[1]
+    ]
+    run = {key: value for key, value in options.items() if key not in ("preset", "phases")}
+    experiments = [Experiment.of(scenario, **run) for scenario in scenarios]  # type: ignore[arg-type] # as given
+    return compare_experiments(
+        experiments,
+        (name, values),
+        formulas=formulas,
+        measured=measured,
+        replications=replications,
+        confidence=confidence,
+        workers=workers,
+        on_progress=on_progress,
+    )
+
+
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _axis(over: Mapping[str, Sequence[float]] | None) -> tuple[str, tuple[float, ...]]:
+    """Name and values of the only axis. InputError for more of them, and for none of the values."""
+    if not over:
+        return "", ()
+    if len(over) > 1:
+        raise InputError("candidates are compared over one name", value=", ".join(over), allowed="one; or sweep")
+    ((name, values),) = over.items()
+    if not len(values):
+        raise InputError(f"values of {name}", value=list(values), allowed="at least one")
+    return name, tuple(float(value) for value in values)
+
+
+def compare_experiments(
+    experiments: Sequence[Experiment],
+    over: tuple[str, Sequence[float]] = ("", ()),
+    *,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    replications: int | None = None,
+    confidence: float = 0.95,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+) -> SeveralComparisons:
+    """``compare_several`` of experiments: all machines with one workload, then with the next."""
+    _check_apart(experiments)
+    name, values = over
+    given = given_formulas(formulas)
+    candidates: list[Candidate] = []
+    for group in _groups(experiments, name, values):
+        times = (*given_measurements(measured, group[0].scenario.workload), *given.measured)
+        ours = replace(given, measured=times)
+        for number, one in enumerate(group):
+            is_random = bool(random_sources_of(one.point, one.effects))
+            comparison = compare_experiment(nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress)
+            replicated = _replicated(one, replications, confidence, workers) if is_random else None
+            at = {name: _float(one.scenario.parameters[name])} if name else {}
+            candidate = Candidate(comparison, at, replicated)
+            pair = against(candidates[-number], candidate, confidence) if number else None
+            candidates.append(replace(candidate, against=pair))
+    return SeveralComparisons(tuple(candidates), name)
+
+
+def _replicated(
+    experiment: Experiment, replications: int | None, confidence: float, workers: int
+) -> ReplicatedComparison:
+    """The whole ladder with seeds that are those of every other candidate."""
+    return replicate_comparison(
+        experiment.scenario,
+        effects=experiment.effects,
+        seed=experiment.seed,
+        engine=experiment.engine,
+        iterations=experiment.iterations,
+        replications=replications,
+        confidence=confidence,
+        workers=workers,
+    )
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _check_apart(experiments: Sequence[Experiment]) -> None:
+    """InputError unless every pair of a workload and a machine has names of its own."""
+    if not experiments:
+        raise InputError("nothing to compare", allowed="at least one workload and one machine")
+    pairs = [(one.scenario.workload.name, one.scenario.machine.name) for one in experiments]
+    for workload, machine in pairs:
+        if pairs.count((workload, machine)) > 1:
+            raise InputError("compared twice", value=f"{workload} on {machine}", allowed="names that differ")
+
+
+def _groups(experiments: Sequence[Experiment], name: str, values: Sequence[float]) -> Iterator[list[Experiment]]:
+    """Those that differ by their machine only, workload by workload, value by value."""
+    by_workload: dict[str, list[Experiment]] = {}
+    for one in experiments:
+        by_workload.setdefault(one.scenario.workload.name, []).append(one)
+    for group in by_workload.values():
+        if not name:
+            yield group
+        for value in values:
+            yield [replace(one, scenario=one.scenario.at({name: value})) for one in group]
+
+
+def against(first: Candidate, other: Candidate, confidence: float) -> PairedIntervals:
+    """The simulated times of ``other`` against those of ``first``, pair by pair; a time that is always the same has a pair for each other."""
+    one, two = first.times_s, other.times_s
+    certain = first.replicated is None and other.replicated is None
+    count = 2 if certain else max(len(one), len(two))  # of two equal numbers there is nothing to be uncertain of
+    return paired(*(np.broadcast_to(each, count) if len(each) == 1 else each[:count] for each in (one, two)), confidence)

@@ -1,0 +1,71 @@
+"""``compare`` with several machines and workloads: one table, one plot, one JSON object."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import command
+
+TWO = ("burst", "mesh-256", "hypercube-256", "-P", "8")
+
+
+def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[str]) -> None:
+    run = command(capfd, "compare")
+    ran = run(*TWO)
+    alone = [run("burst", name, "-P", "8", "--json").json for name in TWO[1:3]]
+    for name, one in zip(TWO[1:3], alone, strict=True):
+        row = ran.cells(name, "8")
+        assert [float(cell) for cell in row[2:4]] == pytest.approx(
+            [1e6 * one[side]["makespan_s"] for side in ("forecast", "simulation")], rel=1e-4
+        )
+    changes = [next(rung["change_s"] for rung in one["ladder"] if rung["effect"] == "links") for one in alone]
+    assert [float(cell) for cell in ran.cells("links")[1:]] == pytest.approx([1e6 * change for change in changes])
+    assert "disks" not in {line.split()[0] for line in ran.out.splitlines() if line.startswith(" disks")}
+    assert "In none of these: disks" in ran.out
+    assert "hypercube-256 is the fastest" in ran.out
+    answer = run(*TWO, "--json").json
+    assert [one["simulated_s"] for one in answer["candidates"]] == [one["simulation"]["makespan_s"] for one in alone]
+
+
+def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[str]) -> None:
+    ran = command(capfd, "compare")("burst", "mesh-256", "transpose", "hypercube-256", "-P", "4", "--json")
+    pairs = [(one["workload"], one["machine"]) for one in ran.json["candidates"]]
+    assert pairs == [(a, b) for a in ("burst", "transpose") for b in ("mesh-256", "hypercube-256")]
+
+
+@pytest.mark.parametrize("options", [("--over", "P=2,4"), ()])
+def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "several.svg"
+    arguments = TWO[:3] if options else TWO
+    assert command(capfd, "compare")(*arguments, *options, "--plot", file).status == 0
+    texts = set(re.findall(r"<!-- (.*?) -->", file.read_text(encoding="utf-8")))
+    assert {"mesh-256", "hypercube-256", "forecast", "simulated"} <= texts
+    assert ("links" in texts) == (not options)
+    assert ("forecast / simulated (below 1: the forecast is too low)" in texts) == bool(options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((*TWO, "--timeline", "a.json"), "--timeline"),
+        ((*TWO, "--replications", "3", "--precision", "1%"), "--precision"),
+        (("burst", "mesh-256", "mesh-265"), "mesh-256"),
+        (("burst", "mesh-256", "mesh-256"), "compared twice"),
+        ((*TWO[:3], "--over", "seed=1,2"), "seed"),
+        ((*TWO, "--over", "P=2:8:x2", "--over", "P=x"), "P"),
+    ],
+)
+def test_what_is_refused(capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str) -> None:
+    ran = command(capfd, "compare")(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_the_tolerance_holds_for_each(capfd: pytest.CaptureFixture[str]) -> None:
+    ran = command(capfd, "compare")(*TWO, "--tolerance", "10%")
+    assert ran.status == 1
+    assert "(mesh-256)" in ran.err
+    assert "(hypercube-256)" not in ran.err

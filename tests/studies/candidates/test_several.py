@@ -1,0 +1,104 @@
+"""Several machines and workloads in one answer: what each says alone, and pairs under the same random numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log2
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simcodesign import compare, compare_several, simulate
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.studies.replication.replicate import replication_seed
+from tests.builders import read_machine, read_workload
+
+BROADCAST = read_workload(
+    "simcodesign: 1\nname: cast\nparameters: {m: {default: 1000}}\nprogram:\n"
+    "  - compute: {flops: 1e6}\n  - broadcast: {bytes: m}\n"
+)
+OTHER = read_workload("simcodesign: 1\nname: other\nprogram:\n  - compute: {flops: 2e6}\n")
+
+
+def machine(name: str, startup_us: float, more: str = "") -> Machine:
+    """16 processors of 1 GFLOP/s; a message of m bytes takes its startup and 1 ns a byte."""
+    return read_machine(
+        f"simcodesign: 1\nname: {name}\nnodes: 16\nprocessor: {{rate: 1 GFLOP/s}}\n{more}network:\n"
+        f"  topology: {{kind: crossbar}}\n  startup: {startup_us} us\n  bandwidth: 1 GB/s\n  distance: none\n  sends: one_by_one\n"
+    )
+
+
+FAST, SLOW = machine("fast", 1), machine("slow", 9)
+NOISE = "noise: {compute: {distribution: uniform, spread: 0.5}}\n"
+
+
+def test_every_candidate_is_what_it_is_alone() -> None:
+    several = compare_several([BROADCAST, OTHER], [FAST, SLOW], {"P": 4})
+    pairs = [(BROADCAST, FAST), (BROADCAST, SLOW), (OTHER, FAST), (OTHER, SLOW)]
+    assert [(one.workload, one.machine) for one in several.candidates] == [(a.name, b.name) for a, b in pairs]
+    for one, pair in zip(several.candidates, pairs, strict=True):
+        alone = compare(*pair, {"P": 4})
+        assert one.forecast_s == alone.forecast.makespan_s
+        assert one.simulated.mean == alone.simulation.makespan_s
+        assert [one.change(rung).mean for rung in one.comparison.rungs] == [rung.change_s for rung in alone.rungs]
+
+
+def test_over_an_axis_by_hand() -> None:
+    """1 ms of computation, then log2(P) messages of 1 us, or 9 us, and 1 us for the bytes."""
+    several = compare_several(BROADCAST, [FAST, SLOW], over={"P": [2, 8]}, effects="none")
+    times = [1e-3 + log2(ranks) * (startup + 1) * 1e-6 for ranks in (2, 8) for startup in (1, 9)]
+    assert [one.at for one in several.candidates] == [{"P": ranks} for ranks in (2, 2, 8, 8)]
+    assert [one.forecast_s for one in several.candidates] == pytest.approx(times)
+    assert [one.simulated.mean for one in several.candidates] == pytest.approx(times)
+    second, fourth = several.candidates[1], several.candidates[3]
+    assert second.against is not None and fourth.against is not None
+    assert second.against.ratio.mean == pytest.approx(times[1] / times[0])
+    assert fourth.against.difference.mean == pytest.approx(times[3] - times[2])
+    assert fourth.against.difference.same
+    assert several.candidates[0].against is several.candidates[2].against is None
+
+
+def test_pairs_have_the_same_random_numbers() -> None:
+    """Student's interval of the differences, by SciPy, of simulations that are made one by one."""
+    machines = [machine("fast", 1, NOISE), machine("slow", 9, NOISE)]
+    several = compare_several(BROADCAST, machines, {"P": 4}, replications=6, confidence=0.9, seed=3)
+    seeds = [replication_seed(3, number) for number in range(6)]
+    times = [np.array([simulate(BROADCAST, one, {"P": 4}, seed=seed).makespan_s for seed in seeds]) for one in machines]
+    by_scipy = stats.ttest_rel(times[1], times[0]).confidence_interval(0.9)
+    pair = several.candidates[1].against
+    assert pair is not None
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((by_scipy.low, by_scipy.high), rel=1e-9)
+    assert [one.simulated.mean for one in several.candidates] == pytest.approx([each.mean() for each in times])
+    assert [len(one.times_s) for one in several.candidates] == [6, 6]
+
+
+def test_a_machine_without_noise_beside_one_with() -> None:
+    several = compare_several(BROADCAST, [FAST, machine("slow", 9, NOISE)], {"P": 4}, replications=4)
+    calm, noisy = several.candidates
+    assert calm.simulated.same and not noisy.simulated.same
+    assert noisy.against is not None
+    assert noisy.against.difference.mean == pytest.approx(noisy.simulated.mean - calm.simulated.mean)
+    assert noisy.against.difference.half_width == pytest.approx(noisy.simulated.half_width)
+
+
+def test_json_has_the_orders() -> None:
+    shown = compare_several(BROADCAST, [SLOW, FAST], {"P": 4}).to_dict()
+    assert shown["orders"] == [{"workload": "cast", "at": {}, "forecast": ["fast", "slow"], "simulated": ["fast", "slow"]}]
+    assert [one["against_first"] is None for one in shown["candidates"]] == [True, False]
+    assert {rung["effect"]: rung["applies"] for rung in shown["candidates"][0]["ladder"]}["disks"] is False
+
+
+@pytest.mark.parametrize(
+    ("machines", "over", "words"),
+    [
+        ([FAST, replace(FAST)], None, "compared twice"),
+        ([FAST, SLOW], {"P": [2], "m": [1]}, "over one name"),
+        ([FAST, SLOW], {"P": []}, "values of P"),
+        ([], None, "nothing to compare"),
+    ],
+)
+def test_what_is_refused(machines: list[Machine], over: dict[str, list[float]] | None, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compare_several(BROADCAST, machines, over=over)
