@@ -59,7 +59,15 @@ def test_every_ladder_goes_from_its_formula_to_the_measured_time(comparison: Any
     assert comparison.measured.total_s == 3e-3
     for one in comparison.formulas[:3]:
         # The machine has neither disks nor memory, accelerators, storage, imbalance, other jobs nor failures.
-        assert [rung.step for rung in one.rungs] == [LEFT_OUT, WAITING, "hops", "links", "interfaces", "noise", UNEXPLAINED]
+        assert [rung.step for rung in one.rungs] == [
+            LEFT_OUT,
+            WAITING,
+            "hops",
+            "links",
+            "interfaces",
+            "noise",
+            UNEXPLAINED,
+        ]
         assert math.fsum(rung.change_s for rung in one.rungs) == pytest.approx(3e-3 - one.total_s, rel=1e-9)
         assert math.fsum(rung.share for rung in one.rungs) == pytest.approx(1)
         assert one.rungs[0].change_s == pytest.approx(float(comparison.forecast.makespan_s) - one.total_s)

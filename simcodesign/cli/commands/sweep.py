@@ -109,7 +109,11 @@ class SweepOptions:
     ] = field(default_factory=list)
     form: Annotated[
         str | None,
-        Option(metavar="NAME", help="With --plot: lines, heat or contour; by default lines of one axis, heat of two."),
+        Option(
+            metavar="NAME",
+            help="With --plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where axes have "
+            "words only, else lines.",
+        ),
     ] = None
     json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False
 

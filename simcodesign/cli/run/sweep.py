@@ -179,7 +179,7 @@ def _show(
         for row in measured_records(table, [axis.name for axis in axes]):
             write_event("measured", **row)
     else:
-        print_all(sweep_tables(title, table, axes, formulas))
+        print_all(sweep_tables(title, table, sweep.design.settings, formulas))
         print_all([] if trust is None else trust_tables(trust))
     if options.json_lines and trust is not None:
         write_event("trust", **to_plain(trust))

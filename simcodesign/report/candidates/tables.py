@@ -173,7 +173,11 @@ def _notes(several: SeveralComparisons) -> list[str]:
     """What a dash in the ladder means, where there is one."""
     shown = effects_shown([one.comparison for one in several.candidates])
     some = any(rung.effect in shown and not rung.applies for one in several.candidates for rung in one.comparison.rungs)
-    return [f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing."] if some and not several.axis else []
+    return (
+        [f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing."]
+        if some and not several.axis
+        else []
+    )
 
 
 def _verdicts(several: SeveralComparisons) -> list[str]:
@@ -181,7 +185,10 @@ def _verdicts(several: SeveralComparisons) -> list[str]:
     groups = [group for group in several.groups if len(group) > 1]
     if several.axis:
         turned = [group for group in groups if order_of(group, READINGS[0]) != order_of(group, READINGS[1])]
-        places = [", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *_place(group[0])]) for group in turned]
+        places = [
+            ", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *_place(group[0])])
+            for group in turned
+        ]
         if not groups:
             return []
         if not turned:
@@ -198,10 +205,14 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
     if factor < 1 + _EQUAL:
         text = f"{who}{best.machine} and {second.machine} are equally fast by the simulation"
     else:
-        text = f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {factor:,.3g} times as long"
+        text = (
+            f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {factor:,.3g} times as long"
+        )
         text += _certainty(best, second)
     agree = (
-        "the forecast has the same order" if forecast == simulated else f"by the forecast, the order is {', '.join(forecast)}"
+        "the forecast has the same order"
+        if forecast == simulated
+        else f"by the forecast, the order is {', '.join(forecast)}"
     )
     return f"{text}; {agree}."
 

@@ -173,12 +173,12 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
     getattr(panel, f"set_{line}scale")("log")
     getattr(panel, f"set_{line}lim")(low, high)
     axis = getattr(panel, f"{line}axis")
-    axis.set_major_locator(mpl.ticker.FixedLocator(_ratio_ticks(low, high)))
+    axis.set_major_locator(mpl.ticker.FixedLocator(ratio_ticks(low, high)))
     axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:.4g}"))
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def _ratio_ticks(low: float, high: float) -> list[float]:
+def ratio_ticks(low: float, high: float) -> list[float]:
     """Round ratios within the ends, 1 among them; of those that are so near together that they fit, the roundest."""
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,)):

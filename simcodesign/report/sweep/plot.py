@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +26,25 @@ from simcodesign.report.sweep.plot_axes import (
     set_ticks,
     value_texts,
 )
+from simcodesign.report.sweep.plot_bars import draw_bars
+from simcodesign.report.sweep.plot_scales import PAIR, RATIO, colour_scale, value_axis
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 
-FORMS = ("lines", "heat", "contour")
+FORMS = ("lines", "bars", "heat", "contour")
 
 
 #: Names that stand for several columns.
 QUANTITIES = {
-    "forecast": "forecast_makespan_s",
-    "simulated": "simulated_makespan_s",
-    "ratio": "ratio",
+    "forecast": PAIR[0],
+    "simulated": PAIR[1],
+    "ratio": RATIO,
 }
 
 
 #: More lines cannot be distinguished: of more, so many are plotted, evenly chosen.
 MOST_LINES = 9
-
-
-#: Values further apart than this factor have a logarithmic axis.
-_WIDE = 20.0
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,9 @@ def sweep_plot(
     """Draw columns of a sweep over its first two axes (or one): a panel for each.
 
     ``of``: ``forecast``, ``simulated``, ``ratio`` (whichever there are, if it is empty) or names of columns. ``form``:
-    ``lines`` (a line for each value of the second axis), ``heat``, ``contour``; if None heat maps for two axes, and
-    lines for one, or where totals were measured, which are drawn over the lines with their spread; a sample
+    ``lines`` (a line for each value of the second axis, or of the one that has words), ``bars``, ``heat``, ``contour``;
+    if None heat maps for two axes of numbers, bars where all have words, and else lines, as for one axis, or where
+    totals were measured, which are drawn over the lines with their spread; a sample
     (``zipped``; inferred from the axes if None) is plotted as its points, all of them. Of other axes of a grid the
     first value is taken, of seeds the mean; the title says what is not shown. Points without a value stay white.
     InputError for what cannot be plotted, and when Matplotlib is missing.
@@ -88,7 +87,9 @@ def sweep_plot(
     of = [of] if isinstance(of, str) else list(of)
     check_plot(table.columns, axes, of, form)
     shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
-    form = form or ("lines" if len(shown.axes) == 1 or shown.has_measured else "heat")
+    form = form or _usual_form(shown)
+    if form == "lines" and len(shown.axes) == 2 and not shown.axes[0].numeric and not shown.zipped:
+        shown = replace(shown, axes=shown.axes[::-1])  # words have a line each, numbers have a scale
     with plot_style.styled(path) as mpl:
         groups = _panels(shown)
         across = min(len(groups), 3)
@@ -104,6 +105,14 @@ def sweep_plot(
         for panel in panels.flat[len(groups) :]:
             panel.remove()
         plot_style.save(figure, path)
+
+
+def _usual_form(shown: _Shown) -> str:
+    """What fits the axes: words are no scale, and no map."""
+    words = [not axis.numeric for axis in shown.axes]
+    if all(words) and not shown.zipped and not shown.has_measured:
+        return "bars"
+    return "lines" if len(shown.axes) == 1 or any(words) or shown.has_measured else "heat"
 
 
 def _is_zipped(table: pd.DataFrame, axes: Sequence[SweepAxis]) -> bool:
@@ -200,7 +209,9 @@ def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str,
     if not np.isfinite(values).any():
         panel.text(0.5, 0.5, "no point has this", ha="center", va="center", transform=panel.transAxes)
         return
-    if len(shown.axes) == 1:
+    if form == "bars":
+        draw_bars(mpl, panel, shown.table, shown.axes, columns)
+    elif len(shown.axes) == 1:
         _single(mpl, panel, shown, columns, values)
     elif form == "lines":
         _lines(mpl, panel, shown, columns[0], values)
@@ -216,7 +227,7 @@ def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], value
         _line(panel, shown, axis, shown.table, column, color=colour, label=label)
     label_axis(mpl, panel, "x", axis)
     seen = draw_measured(panel, axis, shown.table, columns[0], color=plot_style.DARK, label="measured")
-    _value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
+    value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
     if len(columns) > 1 or len(seen):
         panel.legend(fontsize=7)
 
@@ -235,7 +246,7 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
         _line(panel, shown, first, rows, column, color=colour, label=plot_style.plain(text))
         seen.append(draw_measured(panel, first, rows, column, color=colour))
     label_axis(mpl, panel, "x", first)
-    _value_axis(mpl, panel, column, np.concatenate([values, *seen]))
+    value_axis(mpl, panel, column, np.concatenate([values, *seen]))
     dropped = len(second.values) - len(lines)
     head = second.name + (f" ({dropped} more)" if dropped else "")
     head += "; squares: measured" if any(map(len, seen)) else ""
@@ -263,7 +274,7 @@ def _points(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np
     bar.set_label(plot_style.plain(second.name), fontsize=8)
     set_ticks(mpl, bar.ax.yaxis, second)
     label_axis(mpl, panel, "x", first)
-    _value_axis(mpl, panel, column, values)
+    value_axis(mpl, panel, column, values)
 
 
 def _chosen(values: Sequence[Any]) -> list[Any]:
@@ -273,18 +284,9 @@ def _chosen(values: Sequence[Any]) -> list[Any]:
     return [values[at] for at in np.linspace(0, len(values) - 1, MOST_LINES).round().astype(int)]
 
 
-def _value_axis(mpl: Any, panel: Any, column: str, values: NDArray[np.float64]) -> None:
-    known = values[np.isfinite(values)]
-    if column == QUANTITIES["ratio"]:
-        panel.axhline(1.0, color=plot_style.GREY, linewidth=0.8, zorder=0)
-    elif known.min() > 0 and known.max() > _WIDE * known.min():
-        panel.set_yscale("log")
-    quantity_ticks(mpl, panel.yaxis, dimension_of(column))
-
-
 def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: str) -> None:
     first, second = shown.axes
-    norm, colours = _colours(mpl, shown, column)
+    norm, colours = colour_scale(mpl, shown.table, shown.columns, column)
     if shown.zipped:
         artist = _sample(mpl, panel, shown, column, form, norm, colours)
     else:
@@ -306,6 +308,8 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
     bar = figure.colorbar(artist, ax=panel, pad=0.02)
     bar.ax.tick_params(labelsize=7)
     quantity_ticks(mpl, bar.ax.yaxis, dimension_of(column))
+    if column == RATIO:
+        bar.set_ticks(plot_style.ratio_ticks(norm.vmin, norm.vmax))
     if hasattr(artist, "levels"):  # contours, labelled with the same numbers
         bar.set_ticks(artist.levels)
     bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
@@ -348,20 +352,3 @@ def _gridded(shown: _Shown, column: str) -> tuple[NDArray[np.float64], NDArray[n
     grid = np.full((len(down), len(across)), np.nan)
     grid[np.searchsorted(down, y), np.searchsorted(across, x)] = shown.table[column].to_numpy(dtype=np.float64)
     return across, down, grid
-
-
-def _colours(mpl: Any, shown: _Shown, column: str) -> tuple[Any, Any]:
-    """Norm and colours; forecast and simulated times share theirs, a ratio is white at 1."""
-    if column == QUANTITIES["ratio"]:
-        known = shown.table[column].to_numpy(dtype=np.float64)
-        known = known[np.isfinite(known)]
-        half = max(float(np.abs(known - 1).max()), 0.01)
-        return mpl.colors.Normalize(1 - half, 1 + half), mpl.colormaps["RdBu"]
-    pair = [QUANTITIES["forecast"], QUANTITIES["simulated"]]
-    together = [name for name in (pair if column in pair else [column]) if name in shown.columns]
-    values = shown.table[together].to_numpy(dtype=np.float64).ravel()
-    values = values[np.isfinite(values)]
-    low, high = float(values.min()), float(values.max())
-    if low > 0 and high > _WIDE * low:
-        return mpl.colors.LogNorm(low, high), mpl.colormaps["viridis"]
-    return mpl.colors.Normalize(low, high if high > low else low + (abs(low) or 1.0)), mpl.colormaps["viridis"]

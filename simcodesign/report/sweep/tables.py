@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simcodesign.report.common.numbers import shared_unit, signed_percent
-from simcodesign.report.common.tables import new_table
+from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.table import ERROR, NUMBER
@@ -23,6 +23,8 @@ MOST_ROWS = 40
 _SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "ratio")
 _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
 _DIGITS = 4
+RATIO = "ratio"
+RATIO_WORDS = "ratio: forecast / simulated; below 1 the forecast is too low."
 
 
 def sweep_tables(
@@ -39,10 +41,17 @@ def sweep_tables(
     names += [name for name in table.columns if name.startswith("measured_") and name.endswith("_error")]
     errors = {name for name in names if name.endswith("_error")}
     columns = [_column(axis.name.replace(".", ".\n"), axis.unit, shown[axis.name]) for axis in axes]
+    times = [name for name in names if _ending(name) == "_s"]  # in one unit, so that they can be compared
+    largest = [float(shown[name].max()) for name in times]
     columns += [
         _percents(name, shown[name])
         if name in errors
-        else _column(name.removesuffix(_ending(name)).replace("_", " "), _UNITS.get(_ending(name), ""), shown[name])
+        else _column(
+            name.removesuffix(_ending(name)).replace("_", " "),
+            _UNITS.get(_ending(name), ""),
+            shown[name],
+            largest if name in times else (),
+        )
         for name in names
     ]
     printed: Table = new_table("", "point", *(head for head, _ in columns))
@@ -50,7 +59,8 @@ def sweep_tables(
         if at == MOST_ROWS // 2 and len(table) > MOST_ROWS:
             printed.add_row(f"... {len(table) - MOST_ROWS:,} more", *[""] * len(columns))
         printed.add_row(str(number), *(texts[at] for _, texts in columns))
-    return [Text(title, style="bold"), printed, *_reasons(table)]
+    ratio = [paragraph(RATIO_WORDS)] if RATIO in names else []
+    return [Text(title, style="bold"), printed, *ratio, *_reasons(table)]
 
 
 def outcome_line(outcome: SweepOutcome, where: str) -> str:
@@ -59,12 +69,12 @@ def outcome_line(outcome: SweepOutcome, where: str) -> str:
     return f"{outcome.stored:,} of {outcome.count:,} points stored in {where}{failed}"
 
 
-def _column(name: str, unit: str, values: pd.Series) -> tuple[str, list[str]]:
-    """The head and the texts of a column; numbers in one unit."""
+def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = ()) -> tuple[str, list[str]]:
+    """The head and the texts of a column; numbers in one unit, that of the ``others`` as well."""
     if not pd.api.types.is_numeric_dtype(values):
         return name, [str(value) for value in values.tolist()]
     numbers = values.to_numpy(dtype=np.float64)
-    factor, unit = shared_unit(numbers.tolist(), unit)
+    factor, unit = shared_unit([*numbers.tolist(), *others], unit)
     texts = ["-" if np.isnan(value) else _text(value * factor) for value in numbers.tolist()]
     return (f"{name} ({unit})" if unit else name), texts
 
@@ -78,7 +88,7 @@ def _text(value: float) -> str:
     if np.isinf(value):
         return "infinite"
     if value == round(value) and abs(value) < 1e9:
-        return f"{value:,.0f}"
+        return f"{value:z,.0f}"
     return f"{value:.{_DIGITS}g}"
 
 

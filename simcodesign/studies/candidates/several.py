@@ -248,7 +248,9 @@ def compare_experiments(
         ours = replace(given, measured=times)
         for number, one in enumerate(group):
             is_random = bool(random_sources_of(one.point, one.effects))
-            comparison = compare_experiment(nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress)
+            comparison = compare_experiment(
+                nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress
+            )
             replicated = _replicated(one, replications, confidence, workers) if is_random else None
             at = {name: _float(one.scenario.parameters[name])} if name else {}
             candidate = Candidate(comparison, at, replicated)
@@ -304,4 +306,6 @@ def against(first: Candidate, other: Candidate, confidence: float) -> PairedInte
     one, two = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None
     count = 2 if certain else max(len(one), len(two))  # of two equal numbers there is nothing to be uncertain of
-    return paired(*(np.broadcast_to(each, count) if len(each) == 1 else each[:count] for each in (one, two)), confidence)
+    return paired(
+        *(np.broadcast_to(each, count) if len(each) == 1 else each[:count] for each in (one, two)), confidence
+    )

@@ -232,3 +232,46 @@ def test_contours_need_numbers(tmp_path: Path) -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     with pytest.raises(InputError, match="no point has a result"):
         check_plot(["point", "P", "error"], design("P=1,2").axes)
+
+
+def words(name: str, *values: str) -> SweepAxis:
+    return SweepAxis(name, values, known=Known(name, "change"))
+
+
+def test_words_are_lines_or_bars_and_no_map(figures: list[Any], tmp_path: Path) -> None:
+    kinds, ranks = words("kind", "torus", "mesh"), parse_axis("P=1,2,4")
+    mixed = grid([kinds, ranks])
+    sweep_plot(table(mixed, both=False), mixed.axes, tmp_path / "a.png")
+    (panel,) = figures[-1].axes  # a line for each word along the numbers, in whatever order the axes are
+    assert [line.get_ydata().tolist() for line in panel.lines] == [[1, 2, 3], [4, 5, 6]]
+    assert panel.get_xlabel() == "P"
+    both = grid([kinds, words("mapping", "linear", "grid", "random")])
+    sweep_plot(table(both, both=False), both.axes, tmp_path / "b.png")
+    (panel,) = figures[-1].axes
+    heights = [[bar.get_height() for bar in bars] for bars in panel.containers]
+    assert heights == [[1, 4], [2, 5], [3, 6]]
+    alone = grid([kinds])
+    sweep_plot(table(alone), alone.axes, tmp_path / "c.png")
+    times, ratio = figures[-1].axes
+    assert [[bar.get_height() for bar in bars] for bars in times.containers] == [[1, 2], [2, 4]]
+    assert [(bar.get_y(), bar.get_height()) for bar in ratio.patches] == [(1, -0.5), (1, -0.5)]
+
+
+def test_ratios_are_logarithmic(figures: list[Any], tmp_path: Path) -> None:
+    """Twice and half are as far from 1."""
+    made = design("n=1,2", "m=1,2")
+    shown = table(made).assign(ratio=[0.25, 1.0, 2.0, 1.0])
+    sweep_plot(shown, made.axes, tmp_path / "a.png", "ratio", "lines")
+    (panel,) = figures[-1].axes
+    assert panel.get_yscale() == "log"
+    assert {0.5, 1.0, 2.0} <= {float(tick) for tick in panel.get_yticks()}
+    sweep_plot(shown, made.axes, tmp_path / "b.png", "ratio", "heat")
+    norm = figures[-1].axes[0].collections[0].norm
+    assert [float(norm(value)) for value in (0.25, 0.5, 1, 2, 4)] == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+
+
+@pytest.mark.parametrize("ends", [(0.99, 1.002), (0.2, 0.9), (0.5, 30), (0.001, 1000), (1.0, 1.0)])
+def test_ticks_of_ratios_have_1_and_are_few(ends: tuple[float, float]) -> None:
+    ticks = plot_style.ratio_ticks(min(*ends, 1) / 1.02, max(*ends, 1) * 1.02)
+    assert 1.0 in ticks and 3 <= len(ticks) <= 10
+    assert ticks == sorted(ticks)

@@ -17,6 +17,7 @@ from simcodesign.studies.sweep.design.grid import grid, parse_axis, unknown
 from simcodesign.studies.sweep.design.ties import tied
 from simcodesign.studies.sweep.evaluate import PointTask, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.sweep import sweep_of
+from simcodesign.studies.trust.sweep_in_memory import sweep
 
 OVER = ["P=4,12,16", "size=1024,4096"]
 TIES = ["nodes=P", "network.startup=2us*log2(P)", "network.bandwidth=1e6*size"]
@@ -98,3 +99,31 @@ def test_what_is_no_tie_is_refused(tie: str) -> None:
 def test_ties_that_give_wrong_nodes_are_reasons_of_their_points() -> None:
     table = forecast_frame(sweep_of("burst", "hypercube-256", ["P=4,6,8"], ties=["nodes=P"]))
     assert np.flatnonzero(table["error"] != "").tolist() == [1]
+
+
+def test_a_shape_is_tied_as_a_list() -> None:
+    """The same times as machines that are written out, and the same keys as the axis with these texts."""
+    sweep = sweep_of("burst", "mesh-256", ["P=16,64"], ties=["nodes=P", "network.topology.shape=[P/4, 4]"])
+    table = forecast_frame(sweep)
+    assert table["network.topology.shape"].tolist() == ["[4, 4]", "[16, 4]"]
+    for ranks, time_s in zip((16, 64), table["forecast_makespan_s"], strict=True):
+        machine = load_machine("mesh-256", {"nodes": ranks, "network.topology.shape": [ranks // 4, 4]})
+        assert time_s == pytest.approx(float(forecast("burst", machine, {"P": ranks}).makespan_s))
+    by_axes = sweep_of("burst", "mesh-256", ["P=16", "nodes=16", "network.topology.shape=[4, 4]"])
+    assert by_axes.point(0).key == sweep.point(0).key
+
+
+def test_ties_in_python() -> None:
+    swept = sweep("burst", "mesh-256", {"P": [16, 64]}, tie={"nodes": "P", "network.topology.shape": ["P/4", 4]}).table
+    given = forecast_frame(
+        sweep_of("burst", "mesh-256", ["P=16,64"], ties=["nodes=P", "network.topology.shape=[P/4, 4]"])
+    )
+    assert swept["forecast_makespan_s"].tolist() == given["forecast_makespan_s"].tolist()
+
+
+@pytest.mark.parametrize(
+    "tie", ["n=[P, 2]", "network.topology.shape=[P/4,]", "network.topology.shape=[Q, 4]", "shape=[P"]
+)
+def test_lists_that_are_refused(tie: str) -> None:
+    with pytest.raises(InputError):
+        sweep_of("burst", "mesh-256", ["P=16,64"], ties=["nodes=P", tie])

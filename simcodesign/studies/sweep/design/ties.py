@@ -53,9 +53,7 @@ def _tie(text: str, design: Design, lookup: Lookup, fixed: Mapping[str, float]) 
     return Tie(SweepAxis(name, tuple(given), unit, False, known), of)
 
 
-def _tied_list(
-    name: str, formula: str, known: Known, place: Place, design: Design, fixed: Mapping[str, float]
-) -> Tie:
+def _tied_list(name: str, formula: str, known: Known, place: Place, design: Design, fixed: Mapping[str, float]) -> Tie:
     """A tie of a list, such as a shape: its values are texts, as a machine file has them."""
     if known.kind != CHANGE or not formula.endswith("]"):
         raise InputError("not a tie", place, value=formula, allowed=f"a list for a key of the machine; {FORMS}")
