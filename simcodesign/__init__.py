@@ -19,7 +19,7 @@ each of them explains::
     scenario = sc.Scenario.of("jacobi", "torus-cluster", {"P": 64})      # what every verb takes, as one object
     print(sc.compare(scenario), sc.compare(scenario.on("crossbar-16").at({"P": 16})))
 
-    print(sc.compare_several("jacobi", ["torus-cluster", "fat-tree-cluster"], {"P": 64}).table())   # designs side by side
+    print(sc.compare_several("jacobi", ["torus-cluster", "fat-tree-cluster"], {"P": 64}))   # side by side
 
     many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))

@@ -27,7 +27,7 @@ class Rung:
     simulation: Result
     change_s: float  # of ``Result.headline_s``, since the rung before (since the forecast, of the first)
     share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
-    #: Whether the effect has anything to act on in this workload on this machine: one that has may still change nothing.
+    #: Whether the effect has anything to act on in this workload on this machine; if so, it may still change nothing.
     applies: bool = True
 
     def json_fields(self) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def decimal_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
 
 
 def shortest_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
-    """As ``format_quantity``, but a size that is a whole number of KiB, ... is never rounded, of however many digits."""
+    """As ``format_quantity``, but a size that is a whole number of KiB, ... is never rounded, whatever its digits."""
     text = decimal_quantity(value_si, dimension, digits)
     return _binary_size(value_si, dimension, text) or text
 

@@ -15,7 +15,6 @@ from simcodesign.comparison.formulas.ladder import LEFT_OUT
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.to_json import to_json
-from simcodesign.describe.effects import effect_names
 from simcodesign.describe.formulas.formula import Formula
 from tests.builders import arrivals, read_machine, workload
 

@@ -111,8 +111,8 @@ class SweepOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="With --plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where axes have "
-            "words only, else lines.",
+            help="With --plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where "
+            "axes have words only, else lines.",
         ),
     ] = None
     json_lines: Annotated[bool, Option(help="Print one JSON object per event, and no table.")] = False

@@ -9,6 +9,7 @@ from simcodesign.cli.run.verdict import judged_errors
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
+from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import label, several_tables
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import print_all, write_json
@@ -43,8 +44,6 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     else:
         print_all(several_tables(several))
     if options.output.plot:
-        from simcodesign.report.candidates.plot import several_plot
-
         several_plot(several, options.output.plot)
     return _errors(several, options)
 

@@ -28,10 +28,7 @@ def several_plot(several: SeveralComparisons, path: str | Path) -> None:
     Raises InputError for a path that cannot be written, and when Matplotlib is missing.
     """
     with plot_style.styled(path) as mpl:
-        if several.axis:
-            figure = _over_axis(mpl, several)
-        else:
-            figure = _side_by_side(mpl, several)
+        figure = _over_axis(mpl, several) if several.axis else _side_by_side(mpl, several)
         plot_style.save(figure, path)
 
 

@@ -1,5 +1,5 @@
-"""A table that fits the width there is: no head breaks within a word, and what cannot stand side by side is left out and
-named, or stands one below the other."""
+"""A table that fits the width there is: no head breaks within a word, and what cannot stand side by side is left out
+and named, or stands one below the other."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class FittedTable(Table):
         for count in range(self.row_count, 0, -1):
             groups = [rows[first : first + count] for first in range(0, self.row_count, count)]
             tables = [self._turned(group, "" if number else self.title) for number, group in enumerate(groups)]
-            if all([table._fits(console, options) for table in tables]) or count == 1:  # each sets its widths
+            if all(table._fits(console, options) for table in tables) or count == 1:  # each sets its widths
                 for table in tables:
                     yield from Table.__rich_console__(table, console, options)
                 return

@@ -1,5 +1,5 @@
-"""Which rungs of a ladder are shown, in tables, plots and pages: those that have anything to act on; the others are named
-in one line."""
+"""Which rungs of a ladder are shown, in tables, plots and pages: those that have anything to act on; the others are
+named in one line."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class Candidate(PlainResult):
     """A workload on a machine, forecast and simulated, ``at`` a value of the axis if there is one.
 
     ``comparison``: with one simulation, that of the first replication where there are several (``replicated``).
-    ``against``: its simulated time against that of the first machine, with the same workload at the same value, replication
-    by replication; None for the first one.
+    ``against``: its simulated time against that of the first machine, with the same workload at the same value,
+    replication by replication; None for the first one.
     """
 
     comparison: Comparison
@@ -107,8 +107,8 @@ class Candidate(PlainResult):
 
 @dataclass(frozen=True)
 class SeveralComparisons(PlainResult):
-    """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name; empty
-    without one."""
+    """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name;
+    empty without one."""
 
     candidates: tuple[Candidate, ...]
     axis: str = ""
@@ -302,7 +302,8 @@ def _groups(experiments: Sequence[Experiment], name: str, values: Sequence[float
 
 
 def against(first: Candidate, other: Candidate, confidence: float) -> PairedIntervals:
-    """The simulated times of ``other`` against those of ``first``, pair by pair; a time that is always the same has a pair for each other."""
+    """The simulated times of ``other`` against those of ``first``, pair by pair; a time that
+    is always the same has a pair for each other."""
     one, two = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None
     count = 2 if certain else max(len(one), len(two))  # of two equal numbers there is nothing to be uncertain of

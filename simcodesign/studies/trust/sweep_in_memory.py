@@ -63,13 +63,13 @@ def sweep(
 
     ``over``: axes as ``simcodesign sweep --over`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
     ``reading``: ``forecast`` (one vectorised call), ``simulate`` or ``both``. ``settings`` and ``sample``: as for
-    ``--set`` and ``--sample``. ``tie``: what follows the axes, by name, as an expression of them (``{"nodes": "P"}``), or
-    a list of such for a shape (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: the most processes. ``formulas``: as for ``compare``; each gives the table the
-    columns ``formula_NAME_s`` and, with simulations, ``formula_NAME_error``. ``measured``: as for ``compare``, beside
-    those of the workload; points with a measured total get it with its spread (``measured_s``, ``measured_low_s``,
-    ...), and the errors of both readings and of formulas against it. ``within``: the share of the simulation
-    within which formulas, those of the workload among them, and our forecast are trusted; 0.1 where formulas are given
-    and points are simulated.
+    ``--set`` and ``--sample``. ``tie``: what follows the axes, by name, as an expression of them (``{"nodes":
+    "P"}``), or a list of such for a shape (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: the most processes.
+    ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
+    ``formula_NAME_error``. ``measured``: as for ``compare``, beside those of the workload; points with a measured
+    total get it with its spread (``measured_s``, ``measured_low_s``, ...), and the errors of both readings and of
+    formulas against it. ``within``: the share of the simulation within which formulas, those of the workload among
+    them, and our forecast are trusted; 0.1 where formulas are given and points are simulated.
 
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
     """

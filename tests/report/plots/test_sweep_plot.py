@@ -273,5 +273,6 @@ def test_ratios_are_logarithmic(figures: list[Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("ends", [(0.99, 1.002), (0.2, 0.9), (0.5, 30), (0.001, 1000), (1.0, 1.0)])
 def test_ticks_of_ratios_have_1_and_are_few(ends: tuple[float, float]) -> None:
     ticks = plot_style.ratio_ticks(min(*ends, 1) / 1.02, max(*ends, 1) * 1.02)
-    assert 1.0 in ticks and 3 <= len(ticks) <= 10
+    assert 1.0 in ticks
+    assert 3 <= len(ticks) <= 10
     assert ticks == sorted(ticks)

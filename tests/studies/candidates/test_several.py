@@ -53,7 +53,8 @@ def test_over_an_axis_by_hand() -> None:
     assert [one.forecast_s for one in several.candidates] == pytest.approx(times)
     assert [one.simulated.mean for one in several.candidates] == pytest.approx(times)
     second, fourth = several.candidates[1], several.candidates[3]
-    assert second.against is not None and fourth.against is not None
+    assert second.against is not None
+    assert fourth.against is not None
     assert second.against.ratio.mean == pytest.approx(times[1] / times[0])
     assert fourth.against.difference.mean == pytest.approx(times[3] - times[2])
     assert fourth.against.difference.same
@@ -77,7 +78,8 @@ def test_pairs_have_the_same_random_numbers() -> None:
 def test_a_machine_without_noise_beside_one_with() -> None:
     several = compare_several(BROADCAST, [FAST, machine("slow", 9, NOISE)], {"P": 4}, replications=4)
     calm, noisy = several.candidates
-    assert calm.simulated.same and not noisy.simulated.same
+    assert calm.simulated.same
+    assert not noisy.simulated.same
     assert noisy.against is not None
     assert noisy.against.difference.mean == pytest.approx(noisy.simulated.mean - calm.simulated.mean)
     assert noisy.against.difference.half_width == pytest.approx(noisy.simulated.half_width)

@@ -1,4 +1,5 @@
-"""What follows the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``, ``network.topology.shape=[P/64,8,8]``."""
+"""What follows the axes of a sweep: ``nodes=P``, ``network.startup=2us*sqrt(P)``,
+``network.topology.shape=[P/64, 8]``."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.units import DIMENSIONS
+from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.studies.sweep.design.grid import (
     CHANGE,
     PARAMETER,
@@ -84,7 +85,7 @@ def _values(
         if np.prod([len(column) for column in columns], dtype=float) > MOST_VALUES:
             raise InputError("follows too many values", place, value=name, allowed=f"up to {MOST_VALUES}")
         columns = [column.ravel() for column in np.meshgrid(*columns, indexing="ij")]
-    given = {**fixed, **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)}}
+    given: dict[str, FloatOrArray] = {**fixed, **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)}}
     shape = columns[0].shape if columns else (1,)
     return [np.broadcast_to(np.asarray(one.evaluate(given), dtype=np.float64), shape) for one in expressions], of
 
