@@ -74,16 +74,18 @@ def _jit(function: Function, in_cache: bool, **options: bool) -> Function:
         from simcodesign.core.compiled_cache import CheckedCache
 
         with suppress(RuntimeError):  # there is no folder at all to cache it in
-            dispatcher._cache = CheckedCache(function, lambda: _announce(folder))
+            dispatcher._cache = CheckedCache(function, _announce)
     return dispatcher  # type: ignore[no-any-return]
 
 
 @cache
-def _announce(folder: Path) -> None:
-    """Say once in a process that the functions of a folder are being compiled."""
+def _announce() -> None:
+    """Say once in a process, however much there is to compile, that it is done for the first time."""
     if listeners:
-        what = f"compiling what {'/'.join(folder.parts[-3:])} holds"
-        listeners[-1](f"{what}: some 15 s, once (simcodesign warm-up compiles everything ahead)")
+        listeners[-1](
+            "compiling for the first time: some 15 s for each part of the program that is used, once "
+            "(simcodesign warm-up compiles everything ahead)"
+        )
 
 
 @cache

@@ -6,7 +6,7 @@ import math
 
 from simcodesign.core.machine_use import BackgroundUse, MachineUse
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.placement import smallest_box, surface
+from simcodesign.describe.placement import NAMED, RandomMapping, smallest_box, surface
 from simcodesign.describe.topology.grid import GridTopology
 
 
@@ -14,9 +14,19 @@ def machine_use(machine: Machine, ranks: int) -> MachineUse:
     """Of so many ranks; links are not counted."""
     nodes = int(machine.placement.nodes_used(float(ranks)))
     hint = _hint(machine, ranks, nodes) if nodes < machine.nodes else _sized(machine)
+    if drawn := _drawn(machine):
+        hint = f"{drawn}; {hint}" if hint else drawn
     links = machine.network.link_count
     others = _background(machine, ranks)
     return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint, background=others)
+
+
+def _drawn(machine: Machine) -> str:
+    """That the placement is one of many, where it is a random one."""
+    mapping = NAMED.get(machine.mapping, machine.mapping) if isinstance(machine.mapping, str) else machine.mapping
+    if not isinstance(mapping, RandomMapping):
+        return ""
+    return f"placed at random ({mapping}), which is one draw of many: `mapping.seed` is another"
 
 
 def _background(machine: Machine, ranks: int) -> BackgroundUse | None:

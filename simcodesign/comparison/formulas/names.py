@@ -32,6 +32,10 @@ SIZE, TIME = dimension_named("size"), dimension_named("time")
 _NONE_UNLESS_STATED = ("network.reduction_per_byte",)
 
 
+#: A number with a unit, by the base unit.
+_EXAMPLES = {"s": "2 us", "s/B": "0.5 ns/B", "s/FLOP": "1e-9 s/FLOP"}
+
+
 @dataclass(frozen=True)
 class NamedValue:
     """A number or an array over the design points, in SI units; its dimension, None where that is not known (see
@@ -172,7 +176,10 @@ class FormulaNames:
                 what += f" (its network model is {machine.network.model}, not {model})"
             if symbol.path in machine.constants():
                 what = f"{name} is {symbol.meaning}, which has several values in phase {self.phase}"
-            own = f"{name} under 'symbols' of the formula, e.g. {{{name}: 2 us}}"
+            own = f"{name} under 'symbols' of the formula, e.g. {{{name}: {_EXAMPLES.get(symbol.unit, 1)}}}"
+            if machine.network.segments and symbol.path.startswith("network."):
+                what = f"{name} is {symbol.meaning}, and {machine.name} has one for each range of sizes (segments)"
+                own += "; or a machine file with one cost for all sizes in place of its segments"
             raise InputError(what, place, value=text, allowed=f"{own}; here: {', '.join(sorted(self._symbols_here))}")
         value = symbol.value(self._constants)
         if name == "t_w" and (word := self._word()) is not None:

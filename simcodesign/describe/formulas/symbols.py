@@ -15,6 +15,7 @@ from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_n
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODEL_OF, dimension_at
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.memory import IN_TURN
 
 #: The parameter of a workload that makes the time per byte a time per value, as the literature has it.
 VALUE = "value_bytes"
@@ -97,7 +98,8 @@ def constant_dimension(path: str) -> Dimension:
 
 def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimension]]:
     """What formulas know of the memory of a machine beside the constants of cost models, with their dimensions: sizes
-    and latencies of caches, by how many processors they are shared, the size of their lines, and the controllers."""
+    and latencies of caches, by how many processors they are shared, the size of their lines, the controllers, and
+    whether (1 or 0) what moves between levels does so one after another."""
     memory = machine.memory
     if memory is None:
         return {}
@@ -105,5 +107,9 @@ def hierarchy_values(machine: Machine) -> dict[str, tuple[FloatOrArray, Dimensio
     sizes = {f"caches.{level.name}.size": (float(level.size_bytes), size) for level in memory.caches}
     latencies = {f"caches.{level.name}.latency": (level.latency_s, time) for level in memory.caches}
     shared = {f"caches.{level.name}.shared_by": (float(level.shared_by), PLAIN) for level in memory.caches}
-    own = {"memory.line": (float(memory.line_bytes), size), "memory.controllers": (float(memory.controllers), PLAIN)}
+    own = {
+        "memory.line": (float(memory.line_bytes), size),
+        "memory.controllers": (float(memory.controllers), PLAIN),
+        "memory.in_turn": (float(memory.transfers == IN_TURN), PLAIN),
+    }
     return own | sizes | latencies | shared

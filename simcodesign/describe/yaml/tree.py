@@ -46,7 +46,11 @@ class Entry:
     def mapping(self, allowed: Collection[str] | None = None, required: Collection[str] = ()) -> dict[str, Entry]:
         """The items of a mapping; only ``allowed`` keys (any when None), all ``required`` ones there."""
         if not isinstance(self.content, dict):
-            raise self.error("must be a mapping of keys to values")
+            first = [*required, *(allowed or ())][:1] if isinstance(self.content, str) else []
+            instead = (
+                f"one of its keys, e.g. {self.place.path}.{first[0]}; {nearest('', allowed or ())}" if first else None
+            )
+            raise self.error("must be a mapping of keys to values", instead)
         for key, entry in self.content.items():
             if allowed is not None and key not in allowed:
                 raise InputError("unknown key", entry.place, value=key, allowed=nearest(key, allowed))

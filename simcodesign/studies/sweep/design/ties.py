@@ -85,7 +85,10 @@ def _values(
         if np.prod([len(column) for column in columns], dtype=float) > MOST_VALUES:
             raise InputError("follows too many values", place, value=name, allowed=f"up to {MOST_VALUES}")
         columns = [column.ravel() for column in np.meshgrid(*columns, indexing="ij")]
-    given: dict[str, FloatOrArray] = {**fixed, **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)}}
+    given: dict[str, FloatOrArray] = {
+        **fixed,
+        **{design.axes[at].name: column for at, column in zip(of, columns, strict=True)},
+    }
     shape = columns[0].shape if columns else (1,)
     return [np.broadcast_to(np.asarray(one.evaluate(given), dtype=np.float64), shape) for one in expressions], of
 
