@@ -304,9 +304,8 @@ def _groups(experiments: Sequence[Experiment], name: str, values: Sequence[float
 def against(first: Candidate, other: Candidate, confidence: float) -> PairedIntervals:
     """The simulated times of ``other`` against those of ``first``, pair by pair; a time that
     is always the same has a pair for each other."""
-    one, two = first.times_s, other.times_s
+    sides = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None
-    count = 2 if certain else max(len(one), len(two))  # of two equal numbers there is nothing to be uncertain of
-    return paired(
-        *(np.broadcast_to(each, count) if len(each) == 1 else each[:count] for each in (one, two)), confidence
-    )
+    count = 2 if certain else max(map(len, sides))  # of two equal numbers there is nothing to be uncertain of
+    one, two = (np.broadcast_to(side, count) if len(side) == 1 else side for side in sides)
+    return paired(one, two, confidence)
