@@ -170,7 +170,7 @@ def _undecided(models: list[Model], target: Array) -> str:
     at = point_text(models[0].parameters, target)
     return (
         f"The data cannot tell {models[0].text} from {models[1 + place].text}: at {at} the first gives {first:.4g}, "
-        f"the second {others[place]:.4g} ({share:+.0%})."
+        f"the second {others[place]:.4g} ({share:+z.0%})."
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.command_line import command
 
 TWO = ("burst", "mesh-256", "hypercube-256", "-P", "8")
@@ -69,3 +71,25 @@ def test_the_tolerance_holds_for_each(capfd: pytest.CaptureFixture[str]) -> None
     assert ran.status == 1
     assert "(mesh-256)" in ran.err
     assert "(hypercube-256)" not in ran.err
+
+
+DOCUMENT = (ROOT / "docs" / "candidates.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_documentation(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands print what stands there, and the Python runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (console,) = re.findall(r"^```console\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+    for part in re.split(r"^\$ simcodesign compare ", console, flags=re.MULTILINE)[1:]:
+        line, _, expected = part.partition("\n")
+        ran = command(capfd, "compare")(*shlex.split(line))
+        assert ran.status == 0
+        for lines in filter(None, (one.strip("\n") for one in re.split(r"^\.\.\.$", expected, flags=re.MULTILINE))):
+            assert lines in ran.out
+    (python,) = re.findall(r"^```python\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+    exec(compile(python, "candidates.md", "exec"), {})
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[-1].startswith("hypercube-256 {'P': 4.0}")

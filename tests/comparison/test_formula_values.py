@@ -87,6 +87,13 @@ def test_symbols_of_another_network_model() -> None:
         values_of("failures.mtbf")
     with pytest.raises(InputError, match=r"network\.L, which hockney has not"):
         values_of("L*P")
+    segments = "[{up_to: 4 KiB, startup: 1 us, bandwidth: 1 GB/s}, {startup: 2 us, bandwidth: 2 GB/s}]"
+    by_size = read_machine(
+        f"simcodesign: 1\nname: by-size\nnodes: 16\nprocessor: {{rate: 1 GFLOP/s}}\n"
+        f"network: {{topology: {{kind: crossbar}}, distance: none, segments: {segments}}}\n"
+    )
+    with pytest.raises(InputError, match=r"by-size has one for each range of sizes .*'symbols' of the formula"):
+        values_of("t_s*P", bind(WORK, by_size))
     assert values_of(Formula("f", total=parse_text("L*P"), symbols={"L": parse_text("1 us")})).total_s == 1.6e-5
 
 

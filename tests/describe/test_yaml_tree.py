@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.yaml import tree as yaml_tree
+from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.tree import Entry, merged, nested, parse_yaml, read_yaml
 from tests.hanging import no_hang
 
@@ -499,3 +500,9 @@ def test_any_change_is_read_or_refused(path: str, value: str) -> None:
         assert str(error).isprintable() or value  # noqa: PT017 - not every change is wrong
     else:
         assert isinstance(entry.content, dict)
+
+
+def test_a_number_in_place_of_a_mapping_is_answered_with_its_keys() -> None:
+    """``--set background=0.3`` means ``background.load``."""
+    with pytest.raises(InputError, match=r"set: background: must be a mapping .*e\.g\. background\.load"):
+        load_machine("torus-cluster", {"background": "0.3"})

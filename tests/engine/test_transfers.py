@@ -16,9 +16,12 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.calibrate import calibrate
 from simcodesign.calibration.timings import Timing
 from simcodesign.comparison.compare import compare
+from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import TRANSFERS, CacheLevel, Memory
+from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.machine_sheet import machine_sheet
 from simcodesign.studies.explore.machine_constants import constant_parameter, constants_of, without_bandwidths
@@ -195,10 +198,22 @@ def test_constants_that_cannot_be(path: str, value: float, words: str) -> None:
 def test_formulas_know_the_hierarchy_by_its_paths() -> None:
     """The triad in turn, written with the names of the machine file; and what caches are."""
     moved = f"{N}*(16 B/caches.L1.bandwidth + 24 B/caches.L2.bandwidth + 24 B*memory.per_byte)"
-    checks = "(caches.L1.size == 4096)*(memory.line == 64)*(caches.L2.latency == 8e-9)*(memory.bandwidth > 3.9e9)"
+    checks = "(caches.L1.size == 4096)*(memory.line == 64)*(caches.L2.latency == 8e-9)*(memory.bandwidth > 3.9e9)*memory.in_turn"
     formula = f"({moved})*({checks})"
     result = compare(builders.workload(TRIAD), machine("in_turn"), {"P": 1}, formulas=formula).formulas[0]
     assert result.total_s == pytest.approx(8.0 * N * NANO, rel=ROUNDING)
+
+
+def test_formulas_know_whether_transfers_come_in_turn() -> None:
+    """The Execution-Cache-Memory model adds them up, so that it says nothing of a machine where they overlap."""
+    said = {}
+    for how in TRANSFERS:
+        point = Scenario.of("stencil", load_machine("sandy-bridge", {"memory.transfers": how}), {"n": 20000}).bind()
+        said[how] = formula_values(point.workload.formulas["ecm"], point)
+    assert said["in_turn"].reason == ""
+    assert np.isfinite(said["in_turn"].total_s)
+    assert np.isnan(said["overlap"].total_s)
+    assert "memory.in_turn" in said["overlap"].reason
 
 
 def test_times_determine_the_bandwidth_of_a_cache() -> None:

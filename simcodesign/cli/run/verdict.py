@@ -58,7 +58,7 @@ def check_tolerance(errors: Mapping[str, float], limit: float | None) -> None:
     outside = {what: error for what, error in errors.items() if limit is not None and not abs(error) <= limit}
     for what, error in outside.items():
         has_none = math.isnan(error)
-        said = f"there is nothing to compare {what} with" if has_none else f"error of {what} {error:+.3%}"
+        said = f"there is nothing to compare {what} with" if has_none else f"error of {what} {error:+z.3%}"
         complain(f"out of tolerance: {said}, allowed {limit:.4%}")
     if outside:
         raise Exit(OUT_OF_TOLERANCE)

@@ -33,14 +33,14 @@ class FittedTable(Table):
         narrower = self._with_columns(kept) if same else self
         if same and narrower._fits(console, options):
             yield narrower
-            yield Text(f"The same in every row: {', '.join(same)}")
+            yield _named(same)
             return
         if not self.row_count or any(column.width is not None for column in self.columns):
             yield from super().__rich_console__(console, options)
             return
         yield from narrower._transposed(console, options)
         if same:
-            yield Text(f"The same in every row: {', '.join(same)}")
+            yield _named(same)
 
     def _fits(self, console: Console, options: ConsoleOptions) -> bool:
         """Whether it can be printed without breaking a word; sets the widths of its columns if so."""
@@ -117,6 +117,11 @@ class FittedTable(Table):
         for column, texts in zip(self.columns[1:], cells[1:], strict=True):
             table.add_row(_joined(column), *(texts[row] for row in rows))
         return table
+
+
+def _named(same: Sequence[str]) -> Text:
+    """What is left out, and an empty line, as there is one under a table."""
+    return Text(f"The same in every row: {', '.join(same)}\n")
 
 
 def _joined(column: Column) -> str:

@@ -79,7 +79,7 @@ def _bar(axes: Any, x: float, width: float, trial: Trial, name: str, label: str 
         edge = math.copysign(_CUT, error.mean)
         side = "top" if edge > 0 else "bottom"
         axes.annotate(
-            f"{100 * error.mean:+.0f}",
+            f"{100 * error.mean:+z.0f}",
             (x, edge),
             ha="center",
             va=side,

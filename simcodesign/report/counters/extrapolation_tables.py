@@ -135,16 +135,16 @@ def ladder_words(ladder: ErrorLadder) -> str:
     else:
         text = f"The error is above {limit} from {broken} on."
         if abs(alone.error) > ladder.threshold:
-            text += f" Without effects it is {alone.error:+.1%}, most in {part}; in between, effects make up for that."
+            text += f" Without effects it is {alone.error:+z.1%}, most in {part}; in between, effects make up for that."
     if largest.effect not in (MODELS, broken) and largest.change:
-        text += f" The effect that changes it most is {largest.effect} ({largest.change:+.1%})."
+        text += f" The effect that changes it most is {largest.effect} ({largest.change:+z.1%})."
     return text
 
 
 def worst_part(trial: Trial) -> str:
     """The part that adds most to the error, in words."""
     name, excess = max(trial.excess().items(), key=lambda item: abs(item[1]))
-    return f"{name} ({excess:+.1%} of the time)"
+    return f"{name} ({excess:+z.1%} of the time)"
 
 
 # --- Several codes -----------------------------------------------------------------------------------------------

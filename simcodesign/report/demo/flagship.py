@@ -104,9 +104,9 @@ def ladder_table(runs: dict[str, Run]) -> Table:
     table = new_table("The ladder on 8x8x8 nodes, in ms", "tree", *columns)
     for name, run in runs.items():
         one = run.comparison
-        added = [f"{run.change_s(effect) * 1e3:+.2f}" for effect in shown]
+        added = [f"{run.change_s(effect) * 1e3:+z.2f}" for effect in shown]
         last = one.not_explained
-        beyond = ["-", "-"] if last is None else [f"{last.change_s * 1e3:+.2f}", f"{last.time_s * 1e3:.2f}"]
+        beyond = ["-", "-"] if last is None else [f"{last.change_s * 1e3:+z.2f}", f"{last.time_s * 1e3:.2f}"]
         table.add_row(
             name, f"{one.forecast.makespan_s * 1e3:.2f}", *added, f"{one.simulation.makespan_s * 1e3:.2f}", *beyond
         )

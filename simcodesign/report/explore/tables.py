@@ -173,7 +173,7 @@ def _change(sensitivity: BoundSensitivity, side: str) -> str:
     change = value - sensitivity.objective
     if abs(change) <= 1e-9 * abs(sensitivity.objective):
         return "0"
-    return f"{change / abs(sensitivity.objective):+.3%}" if sensitivity.objective else f"{change:+.4g}"
+    return f"{change / abs(sensitivity.objective):+z.3%}" if sensitivity.objective else f"{change:+.4g}"
 
 
 def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
@@ -342,7 +342,7 @@ def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
         return forecast, "-", "-"
     simulated = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
     error = one.forecast_total / one.simulated_total - 1 if one.simulated_total else math.nan
-    return forecast, simulated, f"{error:+.1%}" if math.isfinite(error) else "-"
+    return forecast, simulated, f"{error:+z.1%}" if math.isfinite(error) else "-"
 
 
 def _four(value: float, dimension: str) -> str:

@@ -96,7 +96,7 @@ def _residuals(own: tuple[FormulaFit, ...], normal: Fit) -> Table:
     table = new_table(title, parameters[0], *parameters[1:], "measured", *(fit.name for fit in own), NORMAL_FORM)
     table.columns[0].justify = "right"
     for point in [point for point in measured if point in {*worst}]:
-        cells = [f"{error:+.2%}" if np.isfinite(error) else "-" for error in errors[point]]
+        cells = [f"{error:+z.2%}" if np.isfinite(error) else "-" for error in errors[point]]
         table.add_row(*(f"{x:.6g}" for x in point), short(measured[point]), *cells)
     return table
 

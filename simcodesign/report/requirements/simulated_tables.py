@@ -129,7 +129,7 @@ def _step(step: RatioStep | None, cell: SimulatedCell) -> str:
     """A step, and by how much of the simulated ratio it changes it."""
     if step is None:
         return "-" if cell.new is None else "nothing"
-    return f"{step.name} {100 * step.change / cell.time_ratio:+.2g}%"
+    return f"{step.name} {100 * step.change / cell.time_ratio:+z.2g}%"
 
 
 def _pick_table(ranked: Sequence[Ranking]) -> Table:
@@ -180,7 +180,7 @@ def _varied_table(varied: Sequence[Varied], simulated: bool) -> Table:
         table.add_row(
             "" if one.name == before else one.name,
             f"{one.factor:g}",
-            f"{100 * largest.relative:+.2g}%",
+            f"{100 * largest.relative:+z.2g}%",
             f"{largest.workload}, {largest.upgrade}" if abs(largest.relative) > ROUNDING else "",
             others,
         )

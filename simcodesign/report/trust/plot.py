@@ -186,7 +186,7 @@ def _number(
     )
     dark = np.dot(colour[:3], (0.3, 0.59, 0.11)) < 0.5
     near = abs(abs(error) - share) < _NEAR
-    text = f"{100 * error:+.{1 if near else 0}f}" if abs(error) < _LARGEST else f"{100 * error:+.1e}"
+    text = f"{100 * error:+z.{1 if near else 0}f}" if abs(error) < _LARGEST else f"{100 * error:+.1e}"
     text = "0" if text in ("+0", "-0") else text.replace("-", "\N{MINUS SIGN}")
     axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color="white" if dark else "black")
 

@@ -176,7 +176,7 @@ def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
     if not math.isnan(deviation) or target != 0:
         return percent(deviation)
     values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
-    return f"{max(values, key=abs):+.2g} {outcome.unit}".rstrip() if values else percent(deviation)
+    return f"{max(values, key=abs):+z.2g} {outcome.unit}".rstrip() if values else percent(deviation)
 
 
 def tolerance_text(outcome: CaseOutcome) -> str:
@@ -282,7 +282,7 @@ def percent(error: float) -> str:
         return "\N{EN DASH}"
     if 0 < abs(error) < DUST:
         return "< 1e-9 %"
-    text = f"{100 * error:+.3g} %" if abs(error) >= 0.995 else f"{100 * error:+.2g} %"
+    text = f"{100 * error:+z.3g} %" if abs(error) >= 0.995 else f"{100 * error:+z.2g} %"
     return "0" if error == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 

@@ -13,7 +13,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.machine_use import MachineUse
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_use import machine_use
-from simcodesign.describe.placement import RankMapping
+from simcodesign.describe.placement import RANKS, RandomMapping, RankMapping
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import simulate
 from tests.builders import machine, network, workload
@@ -46,9 +46,16 @@ def test_use_of_a_mesh(per_node: int, ranks: int, nodes: int, hints: list[str]) 
     assert bool(use.hint) == bool(hints)
 
 
-@given(st.sampled_from(["one_per_node", "random", "grid"]), st.integers(1, 64))
+@given(st.sampled_from(["one_per_node", "grid"]), st.integers(1, 64))
 def test_other_mappings_have_no_hint(mapping: str, ranks: int) -> None:
     assert machine_use(on_mesh((8, 8), 2, mapping), ranks).hint == ""
+
+
+@pytest.mark.parametrize("mapping", ["random", RandomMapping(3, RANKS)])
+def test_a_random_placement_is_one_draw(mapping: str | RandomMapping) -> None:
+    use = machine_use(replace(on_mesh((8, 8), 2, "linear"), mapping=mapping), 16)
+    assert "one draw" in use.text
+    assert f"seed {getattr(mapping, 'seed', 0)}" in use.text
 
 
 @pytest.mark.parametrize(("target", "links"), [(1, 1), (7, 7), (9, 2), (63, 14)])
