@@ -33,7 +33,8 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
 
 
 def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[str]) -> None:
-    ran = command(capfd, "compare")("burst", "mesh-256", "transpose", "hypercube-256", "-P", "4", "--json")
+    run = command(capfd, "compare")
+    ran = run("burst", "transpose", "mesh-256", "hypercube-256", "-P", "4", "--effects", "links", "--json")
     pairs = [(one["workload"], one["machine"]) for one in ran.json["candidates"]]
     assert pairs == [(a, b) for a in ("burst", "transpose") for b in ("mesh-256", "hypercube-256")]
 
@@ -56,6 +57,7 @@ def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple
         ((*TWO, "--replications", "3", "--precision", "1%"), "--precision"),
         (("burst", "mesh-256", "mesh-265"), "mesh-256"),
         (("burst", "mesh-256", "mesh-256"), "compared twice"),
+        (("burst", "transpose", "jacobi"), "no machine is named"),
         ((*TWO[:3], "--over", "seed=1,2"), "seed"),
         ((*TWO, "--over", "P=2:8:x2", "--over", "P=x"), "P"),
     ],

@@ -61,11 +61,15 @@ def _refuse(options: CompareOptions) -> None:
 
 
 def _scenarios(options: CompareOptions) -> list[Scenario]:
-    """Every workload on every machine that is named, workload by workload."""
+    """Every workload on every machine that is named, workload by workload. InputError where no machine is."""
     given = options.scenario
-    kinds = {name: kind_of(name) for name in options.more}
-    workloads = [given.workload, *(name for name in options.more if kinds[name] == "workload")]
-    machines = [given.machine, *(name for name in options.more if kinds[name] == "machine")]
+    named = [(name, kind_of(name)) for name in (given.machine, *options.more)] if options.more else []
+    workloads = [given.workload, *(name for name, kind in named if kind == "workload")]
+    machines = [name for name, kind in named if kind == "machine"] if named else [given.machine]
+    if not machines:
+        raise InputError(
+            "no machine is named", value=" ".join(workloads), allowed="workloads, and at least one machine"
+        )
     return [
         scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
         for workload in workloads

@@ -98,7 +98,9 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     effects = effects_shown([one.comparison for one in candidates])
     heights = [0.9 + 0.42 * len(candidates), *[0.9 + 0.24 * (len(effects) + 2)] * down]
     figure = plot_style.new_figure(mpl, 10.0, sum(heights) + 1.0)
-    _title(figure, f"{', '.join(several.workloads)} on {', '.join(several.machines)}", 10.0)
+    ranks = {float(one.comparison.forecast.values["P"]) for one in candidates}
+    same = f", P = {ranks.pop():,.0f}" if len(ranks) == 1 else ""
+    _title(figure, f"{', '.join(several.workloads)} on {', '.join(several.machines)}{same}", 10.0)
     parts = figure.subfigures(2, 1, height_ratios=[heights[0], sum(heights[1:])])
     _bars(mpl, parts[0].subplots(), several)
     panels = parts[1].subplots(down, across, squeeze=False, sharey=True, sharex=_on_one_scale(candidates))

@@ -18,6 +18,8 @@ from simcodesign.studies.replication.output_analysis import Interval
 
 #: Machines of one group that differ by less are equally fast.
 _EQUAL = 1e-9
+#: From this factor on, a time is so many times as long; below, by so many per cent longer.
+_TWICE = 2.0
 
 
 def several_tables(several: SeveralComparisons) -> list[RenderableType]:
@@ -118,7 +120,9 @@ def _ratio(one: Candidate) -> str:
     if not math.isfinite(ratio.mean):
         return DOES_NOT_APPLY
     known = ratio.same or not (math.isfinite(ratio.low) and math.isfinite(ratio.high))
-    return f"{ratio.mean:.4g}" if known else f"{ratio.mean:.4g} ({ratio.low:.4g} to {ratio.high:.4g})"
+    if known:
+        return f"{ratio.mean:.4g}"
+    return f"{ratio.mean:.5g} ({ratio.low:.5g} to {ratio.high:.5g})"
 
 
 def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:
@@ -205,9 +209,7 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
     if factor < 1 + _EQUAL:
         text = f"{who}{best.machine} and {second.machine} are equally fast by the simulation"
     else:
-        text = (
-            f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {factor:,.3g} times as long"
-        )
+        text = f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {_longer(factor)}"
         text += _certainty(best, second)
     agree = (
         "the forecast has the same order"
@@ -215,6 +217,11 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
         else f"by the forecast, the order is {', '.join(forecast)}"
     )
     return f"{text}; {agree}."
+
+
+def _longer(factor: float) -> str:
+    """How much longer than the fastest."""
+    return f"{signed_percent(factor - 1, '-')} longer" if factor < _TWICE else f"{factor:,.3g} times as long"
 
 
 def _certainty(best: Candidate, second: Candidate) -> str:
