@@ -43,7 +43,8 @@ def _over_axis(mpl: Any, several: SeveralComparisons) -> Any:
     common = "" if len(several.workloads) > 1 else several.workloads[0]
     where = "" if len(several.machines) > 1 else f" on {several.machines[0]}"
     what = f"{common}{where}: " if common or where else ""
-    _title(figure, f"{what}forecast and simulation over {several.axis}".lstrip(), 10.0)
+    title = f"{what}forecast and simulation over {several.axis}"
+    _title(figure, title if what else title[0].upper() + title[1:], 10.0)
     times, ratios = figure.subplots(1, 2)
     lines: dict[str, list[Candidate]] = {}
     for one in several.candidates:

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
+from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
@@ -18,6 +19,8 @@ from simcodesign.studies.replication.output_analysis import Interval
 
 #: Machines of one group that differ by less are equally fast.
 _EQUAL = 1e-9
+#: Times that are further apart than this factor have units of their own.
+_FAR = 1000.0
 #: From this factor on, a time is so many times as long; below, by so many per cent longer.
 _TWICE = 2.0
 
@@ -68,7 +71,8 @@ def label(one: Candidate, several: SeveralComparisons) -> str:
 def candidate_table(several: SeveralComparisons) -> Table:
     """A row for each candidate: both times, what explains the gap, and the time against that of the first machine."""
     candidates = several.candidates
-    show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean))
+    times = [time for one in candidates for time in (one.forecast_s, one.simulated.mean)]
+    show = None if max(times) > _FAR * min(times) > 0 else Seconds(times)
     measured = [one.comparison.measured.total_s if one.comparison.measured else None for one in candidates]
     has_measured = any(time is not None for time in measured)
     seen = ["measured", "error of simulated"] if has_measured else []
@@ -77,17 +81,19 @@ def candidate_table(several: SeveralComparisons) -> Table:
     ranks = [] if several.axis == "P" else ["P"]
     axis = [several.axis] if several.axis else []
     heads = [*workload, "machine", *axis, *ranks, "forecast", "simulated", "error", *seen, "most of the gap", *ratio]
-    table = new_table(f"Candidates ({show.unit})", *heads)
+    table = new_table(f"Candidates ({show.unit})" if show else "Candidates", *heads)
     for column in table.columns[1 : len(workload) + 1]:
         column.justify = "left"
     for one, time_s, last in zip(candidates, measured, _ends_of_groups(several), strict=True):
         cells = [one.workload] if workload else []
         cells += [one.machine, *(f"{value:,.6g}" for value in one.at.values())]
         cells += [f"{float(one.comparison.forecast.values['P']):,.0f}"] if ranks else []
-        cells += [show(one.forecast_s), _cell(one.simulated, show), signed_percent(one.error)]
+        forecast = show(one.forecast_s) if show else format_quantity(one.forecast_s, "time")
+        cells += [forecast, _cell(one.simulated, show), signed_percent(one.error)]
         if has_measured:
             error = DOES_NOT_APPLY if time_s is None else signed_percent(relative_error(one.simulated.mean, time_s))
-            cells += [DOES_NOT_APPLY if time_s is None else show(time_s), error]
+            known = "" if time_s is None else show(time_s) if show else format_quantity(time_s, "time")
+            cells += [known or DOES_NOT_APPLY, error]
         cells.append(_largest(one))
         cells += [_ratio(one)] if ratio else []
         table.add_row(*cells, end_section=last)
@@ -166,8 +172,11 @@ def _change(one: Candidate, effect: str, show: Seconds) -> str:
     return _cell(one.change(rung), show, "+") if rung.applies else DOES_NOT_APPLY
 
 
-def _cell(time: Interval, show: Seconds, sign: str = "") -> str:
-    """A time of a table, with the half-width of its interval."""
+def _cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
+    """A time of a table, with the half-width of its interval; with its unit where there is none of the table."""
+    if show is None:
+        known = time.same or not math.isfinite(time.half_width)
+        return format_quantity(time.mean, "time") if known else QuantityFormat("s").wide(time)
     if time.same or not math.isfinite(time.half_width):
         return show(time.mean, sign)
     return (sign if time.mean > 0 else "") + QuantityFormat.of(show).wide(time)
