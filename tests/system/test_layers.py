@@ -43,6 +43,8 @@ FORBIDDEN = {("analytic", "generate")}
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
 OPTIONAL = {"dask", "distributed", "jinja2", "llvmlite", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
+# What may be imported inside a function alone, because only POSIX systems have it (not Windows).
+POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
 # modules compiled with Numba, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}
@@ -210,7 +212,7 @@ def local_imports(modules: Mapping[str, str]) -> list[str]:
         for name, source in modules.items()
         if not is_command(name)
         for item in imports(name, source)
-        if item.local and item.target.split(".")[0] not in OPTIONAL | LARGE and not is_slow(item.target)
+        if item.local and item.target.split(".")[0] not in OPTIONAL | LARGE | POSIX and not is_slow(item.target)
     ]
 
 
@@ -290,6 +292,16 @@ def test_imports_go_downward(package: dict[str, str]) -> None:
 
 def test_only_optional_and_slow_modules_are_imported_inside_functions(package: dict[str, str]) -> None:
     assert local_imports(package) == []
+
+
+def test_what_only_posix_has_is_imported_inside_functions(package: dict[str, str]) -> None:
+    heads = [
+        f"{name}:{one.line}"
+        for name in package
+        for one in imports(name, package[name])
+        if not one.local and one.target in POSIX
+    ]
+    assert heads == []
 
 
 def test_modules_are_imported_by_statements(package: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.input_files import names_a_path
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine import Machine
@@ -142,7 +143,7 @@ def kind_of(name: str) -> str:
     """Whether a name or file is a machine or a workload. Raises InputError for what is neither, or both."""
     if name.endswith((".goal", ".bin")) or is_in_python(name):
         return "workload"
-    if "/" in name or name.endswith((".yaml", ".yml")):
+    if names_a_path(name):
         keys = read_yaml(Path(name)).mapping()
         of_workload = {"program", "equations"} & keys.keys()
         of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -56,6 +57,8 @@ ALL_FAILED = 1
 #: Values of P of which it is said where their ranks are.
 MOST_LOOKED_AT = 1000
 _WITHIN = Place("--within")
+#: What may not stand in the name of a file: on Windows, "/" nowhere.
+_NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 #: How the columns of what may be judged begin.
 _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 
@@ -156,7 +159,8 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     """The file of the store, None for a sweep that needs none."""
-    usual = Path(STORE_FOLDER, f"{sweep.workload.name}-{sweep.source.machine.name}{STORE_ENDING}")
+    name = _NOT_IN_NAMES.sub("_", f"{sweep.workload.name}-{sweep.source.machine.name}")
+    usual = Path(STORE_FOLDER, f"{name}{STORE_ENDING}")
     if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
         return options.store
     return usual

@@ -31,7 +31,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         try:
             with beside.open("wb") as file:
                 if mode is not None:
-                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
+                    beside.chmod(stat.S_IMODE(mode))
                 yield file
             beside.replace(target)
         finally:

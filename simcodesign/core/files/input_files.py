@@ -35,6 +35,8 @@ _SHIPPED = tuple(
     for name in ("topologies", "workloads", "validation")
 )
 _BUFFER_BYTES = 1 << 17
+#: How files are opened. On POSIX without waiting, since one may have become a pipe; on Windows without changing bytes.
+_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _LimitedFile(io.FileIO):
@@ -83,7 +85,7 @@ def _regular_file(path: Path) -> int:
     """The descriptor of a regular file. Raises OSError for what is none, without waiting for who writes a pipe."""
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # it may have become a pipe
+        descriptor = os.open(path, _READING)
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISREG(mode):
             return descriptor
@@ -161,6 +163,12 @@ def check_size(size_bytes: int, most_bytes: int, place: Place, what: str = "the 
 def is_file(path: str | Path) -> bool:
     """Whether this is a regular file; False also where it cannot be known."""
     return _mode_is(path, stat.S_ISREG)
+
+
+def names_a_path(name: str | Path, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> bool:
+    """Whether a name is the path of a file, not that of something that is shipped: by its separators or its suffix."""
+    separators = {"/", os.sep, os.altsep or os.sep}
+    return isinstance(name, Path) or not separators.isdisjoint(name) or name.endswith(suffixes)
 
 
 def is_folder(path: str | Path) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import multiprocessing
 import os
 import pickle
@@ -315,7 +314,10 @@ def _how_it_ended(code: int | None) -> str:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays SIGINT until the end of the block, also in processes that are started in it."""
+    """Delays SIGINT until the end of the block, also in processes that are started in it; but on Windows nothing."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts in again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -380,7 +382,9 @@ def end_with_parent() -> None:
     if parent is None:
         return
     pipe = parent.sentinel
-    with contextlib.suppress(AttributeError, OSError):
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
         fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
     threading.Thread(target=_watch, args=(pipe,), daemon=True).start()

@@ -7,8 +7,9 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-#: Ctrl-C, a batch system that ends a job, and the loss of the terminal.
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+#: Ctrl-C, a batch system that ends a job, the loss of the terminal, and Ctrl-Break, as far as this system has them.
+STOP_SIGNALS = tuple(signal.Signals[name] for name in _NAMES if hasattr(signal, name))
 
 
 class StopSignals:

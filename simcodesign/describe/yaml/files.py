@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.files.input_files import check_confined, is_file, real_path
+from simcodesign.core.files.input_files import check_confined, is_file, names_a_path, real_path
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.binary import read_binary_goal
 from simcodesign.describe.goal.format import read_goal
@@ -93,7 +93,7 @@ def _folder(folder: str) -> Path:
 
 def _find(name: str | Path, folder: str) -> Path:
     text = str(name)
-    if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+    if names_a_path(name):
         return Path(name)
     if text not in available(folder):
         kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")

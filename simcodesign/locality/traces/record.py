@@ -8,7 +8,6 @@ optimisation is off (``--vex-iropt-level=0``): with it, loads of values that are
 
 from __future__ import annotations
 
-import fcntl
 import io
 import os
 import shutil
@@ -143,7 +142,9 @@ def _running(
     """The program runs and its trace streams in through a pipe of its own. It is killed at the end if it still runs."""
     reading, writing = os.pipe()
     with _Pipe(reading, "rb") as source:
-        with suppress(OSError, AttributeError):  # a larger pipe than the user may have
+        with suppress(ImportError, OSError, AttributeError):  # a larger pipe than the user may have
+            import fcntl
+
             fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         try:
             arguments = [arguments[0], f"--log-fd={writing}", *arguments[1:]]

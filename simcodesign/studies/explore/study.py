@@ -27,7 +27,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.core.files.input_files import check_confined
+from simcodesign.core.files.input_files import check_confined, names_a_path
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.yaml.machine import check_format
@@ -298,7 +298,7 @@ def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
     if key not in items:
         return ""
     text = items[key].text()
-    is_path = "/" in text or text.endswith((".yaml", ".yml", ".aspen", ".goal", ".bin"))
+    is_path = names_a_path(text, (".yaml", ".yml", ".aspen", ".goal", ".bin"))
     return str(check_confined(folder / text, items[key].place)) if is_path else text
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.input_files import names_a_path
 from simcodesign.core.to_json import fields_of
 from simcodesign.describe.yaml.files import shipped, shipped_path
 from simcodesign.describe.yaml.machine import check_format
@@ -74,7 +75,7 @@ def load_upgrade(name: str | Path) -> Upgrade:
     InputError names file, line and path of whatever is wrong.
     """
     text = str(name)
-    if isinstance(name, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+    if names_a_path(name):
         return upgrade_from(read_yaml(Path(name)))
     if text not in upgrades():
         allowed = f"{nearest(text, upgrades())}, or the path of a .yaml file"

@@ -349,12 +349,13 @@ def _create_file(path: Path, meta: Mapping[str, object]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Make the name of a new file durable, where folders can be opened (not on Windows)."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def place_of(path: Path) -> Place:
