@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.station_services import Services
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +97,7 @@ class Timeline:
     compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
     other end of a message, -1 where there is none. ``arrival_s``: of the message of a send, NaN of other operations;
     ``stations_of``: names of the stations of a row: what serves the operation, and what its message passes in turn.
+    ``services``: whom each station served when, None where the engine does not record it.
     """
 
     phases: tuple[str, ...]
@@ -110,6 +112,7 @@ class Timeline:
     match: NDArray[np.int32]
     arrival_s: NDArray[np.float64] | None = None
     stations_of: Callable[[int], tuple[str, ...]] | None = None
+    services: Services | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.core.station_services import Services
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.
@@ -82,6 +83,7 @@ class Log:
     taken_s: NDArray[np.float64] | None = None  # (N,) with ``loggops``: when a receiver took up the message of a send,
     processed_s: NDArray[np.float64] | None = None  # (N,) and when it was done with it
     others_busy_s: NDArray[np.float64] | None = None  # (S,) of ``busy_s``, for messages of others
+    services: Services | None = None  # who was served where and when, where the reference engine was to record it
 
 
 def link_capacities(plan: Plan) -> NDArray[np.int64]:

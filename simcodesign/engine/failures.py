@@ -127,7 +127,10 @@ def _at_times_of(result: Result, clock: Clock, makespan_s: float) -> Result:
     if timeline is not None:
         ready_s, start_s, finish_s = (clock.at(it) for it in (timeline.ready_s, timeline.start_s, timeline.finish_s))
         arrival_s = None if timeline.arrival_s is None else clock.at(timeline.arrival_s)
-        timeline = replace(timeline, ready_s=ready_s, start_s=start_s, finish_s=finish_s, arrival_s=arrival_s)
+        services = None if timeline.services is None else timeline.services.at_times(clock.at)
+        timeline = replace(
+            timeline, ready_s=ready_s, start_s=start_s, finish_s=finish_s, arrival_s=arrival_s, services=services
+        )
     if profile is not None:
         edges_s = np.concatenate([[0.0], clock.at(profile.edges_s[1:])])
         profile = replace(profile, edges_s=edges_s)

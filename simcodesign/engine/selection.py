@@ -37,7 +37,7 @@ TIMES_SHARED = 5
 #: route (one too). Measured: 150, 1,400 and 850 bytes.
 BYTES_PER_OPERATION, BYTES_PER_STRAND, BYTES_PER_ROUTE = 200, 1_600, 1_100
 
-Run = Callable[[Plan, OnProgress | None], Log]
+Run = Callable[..., Log]
 
 
 def check_engine(engine: object) -> str:
@@ -84,12 +84,13 @@ def _warn_that_numba_is_missing() -> None:
     )
 
 
-def run(plan: Plan, engine: str, on_progress: OnProgress | None = None) -> Log:
-    """Run the Plan on an engine. CapacityError when it would not fit in memory."""
+def run(plan: Plan, engine: str, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
+    """Run the Plan on an engine. ``records_services``: who is served by which station, which SimPy's alone records.
+    CapacityError when it would not fit in memory."""
     if engine == "simpy":
         _check_memory(plan)
     run: Run = import_module((ENGINES if plan.loggops is None else LOGGOPSIM)[engine]).run
-    return run(plan, on_progress)
+    return run(plan, on_progress, True) if records_services and engine == "simpy" else run(plan, on_progress)
 
 
 def _check_memory(plan: Plan) -> None:

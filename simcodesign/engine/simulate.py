@@ -42,8 +42,9 @@ def simulate(
     ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
     parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants
     (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``, ``"none"`` or some of
-    ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every operation; ``counters`` those of every
-    rank and phase (``Result.counters``).
+    ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every operation,
+    and with the engine ``"simpy"`` also whom each station served when (``Timeline.services``); ``counters`` those of
+    every rank and phase (``Result.counters``).
 
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
     ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
@@ -71,7 +72,7 @@ def simulate_experiment(
             return with_quantum(plan, quantum_s) if quantum_s else plan
 
         plan, log = run_with_background(
-            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress)
+            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress, timeline)
         )
         taken = chosen_engine(plan, experiment.engine)
         return Run(plan, log, measured(point, plan, log, effects, seed, taken, timeline))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,9 @@ from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.demand_ends import added_by_demand_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
+from simcodesign.engine.station_names import StationNames, StationsOfOperations
 from simcodesign.engine.waits import ready_s, released_s, waited_s
-from simcodesign.generate.plan import ANY, CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
+from simcodesign.generate.plan import ANY, INTERFACE, LINK, STATION_KINDS, Plan
 
 Floats = NDArray[np.float64]
 #: Ranks that are looked at together, so that a run of a million ranks needs little memory besides its own.
@@ -193,7 +194,7 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
     if log.others_busy_s is not None:
         shown = np.flatnonzero((log.served > 0) | ((stations.kind != LINK) & (stations.kind != INTERFACE)))
     return StationUses(
-        name=lambda place: _station_name(point, stations, int(shown[place])),
+        name=StationNames(point.machine, stations, shown),
         kinds=STATION_KINDS,
         kind=stations.kind[shown],
         servers=stations.servers[shown],
@@ -207,18 +208,8 @@ def _stations(point: DesignPoint, plan: Plan, log: Log, makespan_s: float) -> St
     )
 
 
-def _station_name(point: DesignPoint, stations: Stations, number: int) -> str:
-    """What a station is called in tables."""
-    network, kind, unit = point.machine.network, int(stations.kind[number]), int(stations.unit[number])
-    if kind == INTERFACE:
-        return network.interfaces.station_name(unit, point.machine.nodes)
-    if kind == CONTROLLER and point.machine.memory is not None:
-        return point.machine.memory.station_name(unit, point.machine.nodes)
-    return network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
-
-
 def _timeline(point: DesignPoint, plan: Plan, log: Log) -> Timeline:
-    every = slice(0, len(plan))
+    every, names = slice(0, len(plan)), StationNames(point.machine, plan.stations)
     ready = ready_s(plan, log, released_s(plan, log), every)
     start = np.where(waited_s(plan, log, ready, every) > 0, log.finish_s - plan.duration_s, ready)
     return Timeline(
@@ -233,20 +224,6 @@ def _timeline(point: DesignPoint, plan: Plan, log: Log) -> Timeline:
         np.where(np.isnan(plan.size_bytes), plan.size_bytes[log.match], plan.size_bytes),
         log.match,
         log.arrival_s,
-        _stations_of(point, plan),
+        StationsOfOperations.of(names, plan),
+        None if log.services is None else log.services.named(names, names.kind_of),
     )
-
-
-def _stations_of(point: DesignPoint, plan: Plan) -> Callable[[int], tuple[str, ...]]:
-    """The names of what serves an operation, and of what its message passes; of two routes to choose from the minimal
-    one."""
-    stations, station, routes = plan.stations, plan.station, plan.routes
-
-    def names(op: int) -> tuple[str, ...]:
-        own = [] if station is None or station[op] == NONE else [int(station[op])]
-        if routes is not None and routes.route[op] != NONE:
-            row = int(routes.route[op])
-            own += routes.station[routes.start[row] : routes.start[row + 1]].tolist()
-        return tuple(_station_name(point, stations, number) for number in own)
-
-    return names

@@ -54,4 +54,7 @@ def in_seconds(log: Log, per_second: float) -> Log:
     """The log of a run in such units."""
     names = ("finish_s", "arrival_s", "busy_s", "wait_s", "begin_s", "taken_s", "processed_s", "others_busy_s")
     times = {name: getattr(log, name) for name in names}
-    return replace(log, **{name: time / per_second for name, time in times.items() if time is not None})
+    services = None if log.services is None else log.services.at_times(lambda time: time / per_second)
+    return replace(
+        log, services=services, **{name: time / per_second for name, time in times.items() if time is not None}
+    )

@@ -536,7 +536,7 @@ def test_plots_are_asked_for(
 def test_timelines_are_asked_for(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    calls = recorded(monkeypatch, "results.chrome_trace.write_chrome_trace")
+    calls = recorded(monkeypatch, "timelines.write.write_timeline")
     assert run(verb, *files, "--timeline", str(tmp_path / "a.json")).exit_code == 0
     ((shown, path),) = calls
     assert path == tmp_path / "a.json"

@@ -22,7 +22,7 @@ from simcodesign.generate.demands.memory_accesses import SLICES
 from simcodesign.locality.hierarchy.simulate import simulate_hierarchy
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.streams.kernels import kernel_trace
-from simcodesign.report.results.chrome_trace import write_chrome_trace
+from simcodesign.report.timelines.chrome_trace import write_chrome_trace
 from tests import builders, examples
 from tests.builders import network, read_workload
 

@@ -99,7 +99,7 @@ def same(one: object, other: object) -> bool:
         rows = range(len(one.rank))
         if [one.stations_of(row) for row in rows] != [other.stations_of(row) for row in rows]:
             return False
-        one, other = replace(one, stations_of=None), replace(other, stations_of=None)
+        one, other = (replace(each, stations_of=None, services=None) for each in (one, other))  # only SimPy's records
     if is_dataclass(one):
         return type(one) is type(other) and all(
             same(getattr(one, item.name), getattr(other, item.name)) for item in fields(one)

@@ -17,8 +17,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.results import chrome_trace as module
-from simcodesign.report.results.chrome_trace import write_chrome_trace
+from simcodesign.report.timelines import chrome_trace as module
+from simcodesign.report.timelines.chrome_trace import write_chrome_trace
 from tests.builders import machine, network, workload
 
 KINDS = ("compute", "send", "receive", "read", "write")
@@ -166,7 +166,8 @@ def test_a_simulation_is_written_completely(
 
 
 def test_tracks_have_names(run: Result, tmp_path: Path) -> None:
-    meta = [event for event in written(run, tmp_path / "t.json")["traceEvents"] if event["ph"] == "M"]
+    events = written(run, tmp_path / "t.json")["traceEvents"]
+    meta = [event for event in events if event["ph"] == "M" and event["pid"] == 1]
     names = {event.get("tid"): event["args"]["name"] for event in meta if event["name"].endswith("_name")}
     assert names == {None: "toy on box"} | {rank: f"rank {rank}" for rank in range(4)}
     assert {e["tid"]: e["args"]["sort_index"] for e in meta if "sort" in e["name"]} == {rank: rank for rank in range(4)}

@@ -123,7 +123,7 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
 
         comparison_bars(comparison, options.output.plot)
     if options.timeline:
-        from simcodesign.report.results.chrome_trace import write_chrome_trace
+        from simcodesign.report.timelines.write import write_timeline
 
-        write_chrome_trace(comparison.simulation, options.timeline)
+        write_timeline(comparison.simulation, options.timeline)
     return judged_errors(comparison, options.verdict)

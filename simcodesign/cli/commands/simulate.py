@@ -52,7 +52,11 @@ class SimulateOptions:
     stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
     output: OutputOptions
     timeline: Annotated[
-        Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Write what ranks and stations did: .json (.gz) for ui.perfetto.dev, .paje for ViTE.",
+        ),
     ] = None
     events: Annotated[
         bool,
@@ -130,12 +134,14 @@ def run(options: SimulateOptions) -> None:
         run_replications(options)
         return
     options.check_single_run()
-    scenario = load_scenario(options.scenario)
+    scenario, keywords = load_scenario(options.scenario), run_keywords(options.simulation)
+    if options.timeline and keywords["engine"] == "auto":
+        keywords["engine"] = "simpy"  # which records whom stations serve
     began_s = time.perf_counter()
     with simulation_progress() as on_progress:
         result = simulate(
             scenario,
-            **run_keywords(options.simulation),
+            **keywords,
             timeline=bool(options.output.plot or options.timeline or options.events),
             counters=options.counters is not None,
             on_progress=on_progress,
@@ -162,9 +168,9 @@ def run(options: SimulateOptions) -> None:
 
         power_over_time(result, options.power)
     if options.timeline:
-        from simcodesign.report.results.chrome_trace import write_chrome_trace
+        from simcodesign.report.timelines.write import write_timeline
 
-        write_chrome_trace(result, options.timeline)
+        write_timeline(result, options.timeline)
 
 
 def _print_events(result: Any, options: SimulateOptions) -> None:

@@ -33,6 +33,7 @@ import simpy
 from simpy.core import EmptySchedule
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.station_services import Services
 from simcodesign.engine.event_contract import (
     Log,
     OnProgress,
@@ -52,15 +53,16 @@ from simcodesign.generate.plan import MAILBOX, NONE, Plan
 REPORT_EVERY = 20_000
 
 
-def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
+def run(plan: Plan, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
     """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
-    return run_simulation(Simulation, plan, on_progress)
+    return run_simulation(Simulation, plan, on_progress, records_services)
 
 
-def run_simulation(of: type[Simulation], plan: Plan, on_progress: OnProgress | None) -> Log:
+def run_simulation(of: type[Simulation], plan: Plan, on_progress: OnProgress | None, records_services: bool) -> Log:
     """Simulate the Plan with these processes."""
     with _no_garbage_collection():
         simulation = of(plan)
+        simulation.env.services = [] if records_services else None
         simulation.run(on_progress)
     check_finished(plan, simulation.finish_s)
     return simulation.log()
@@ -239,4 +241,5 @@ class Simulation(Messages):
             blocked_operations=blocked,
             events=self.events,
             others_busy_s=of_others,
+            services=None if self.env.services is None else Services.of(self.env.services),
         )

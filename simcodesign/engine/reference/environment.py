@@ -20,6 +20,8 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
+#: A station, the operation that it served, when that asked for it, when it began to be served, and when that was over.
+Service = tuple[int, int, float, float, float]
 #: Phases of an instant. TURNS are the last arrivals and completions.
 ARRIVALS_AND_COMPLETIONS, TURNS, ARBITRATION = range(3)
 
@@ -60,6 +62,7 @@ class ContractEnvironment(simpy.Environment):
         self.calendar: list[tuple[float, int, int, Any]] = []  # a heap of (time, phase, id, event or arbiter)
         self.end_s = inf  # nothing happens later
         self.event_numbers = count()
+        self.services: list[Service] | None = None  # what stations served, where that is to be recorded
 
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: float = 0.0) -> None:
         """Put an event into the calendar. SimPy calls this for every event that is triggered."""

@@ -29,9 +29,9 @@ from simcodesign.generate.plan import NONE, PROCESSOR, LogGOPS, Plan
 ORDER: dict[int, int] = defaultdict(lambda: 2, {SEND: 0, RECEIVE: 1})
 
 
-def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
+def run(plan: Plan, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
     """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
-    return run_simulation(LogGOPSimulation, plan, on_progress)
+    return run_simulation(LogGOPSimulation, plan, on_progress, records_services)
 
 
 class Processor:

@@ -212,8 +212,10 @@ class Messages:
         if fair.size_bytes[send]:
             links = [number for number, _ in self.ways[self.route[send]]]
             self.events += send < len(self.plan)
-            own_rate, weight = int(fair.own_rate[send]), int(fair.weight[send])
+            own_rate, weight, begin_s = int(fair.own_rate[send]), int(fair.weight[send]), self.env.now
             yield self.fair_links.carry(links, own_rate, float(fair.size_bytes[send]), weight)
+            if self.env.services is not None:
+                self.env.services += [(number, send, begin_s, begin_s, self.env.now) for number in links]
             if fair.holds[send]:
                 self.passed.pop(send).succeed()
         yield self.env.timeout(fair.after_s[send])

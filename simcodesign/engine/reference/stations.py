@@ -84,11 +84,13 @@ class Station(Resource):
 
     def grant(self) -> None:
         """A server takes up the first request."""
-        since, _, service_s, granted = heappop(self.waiting)
+        since, op, service_s, granted = heappop(self.waiting)
         self.free_servers -= 1
         self.served += 1
         self.busy_s += service_s
         self.wait_s += self.env.now - since
+        if self.env.services is not None:
+            self.env.services.append((self.number, op, since, self.env.now, self.env.now + service_s))
         granted.succeed(True)
 
 

@@ -133,7 +133,11 @@ def test_the_share_of_processor_time_is_that_of_the_ranks(runs: list[Result], tm
 def test_a_long_run_is_averaged(runs: list[Result], tmp_path: Path) -> None:
     shown = runs[0].timeline
     assert shown is not None
-    often = {name: np.tile(getattr(shown, name), 50) for name in vars(shown) if name not in ("phases", "stations_of")}
+    often = {
+        name: np.tile(getattr(shown, name), 50)
+        for name in vars(shown)
+        if name not in ("phases", "stations_of", "services")
+    }
     moments = np.arange(len(often["rank"])) * 0.1
     times = {"ready_s": moments, "start_s": moments, "finish_s": moments + 0.05}
     plots.activity_profile(replace(runs[0], timeline=replace(shown, **(often | times))), tmp_path / "a.svg")
@@ -145,7 +149,9 @@ def test_a_long_run_is_averaged(runs: list[Result], tmp_path: Path) -> None:
 def test_a_run_of_no_time_is_drawn(runs: list[Result], tmp_path: Path) -> None:
     shown = runs[0].timeline
     assert shown is not None
-    nothing = {name: getattr(shown, name)[:0] for name in vars(shown) if name not in ("phases", "stations_of")}
+    nothing = {
+        name: getattr(shown, name)[:0] for name in vars(shown) if name not in ("phases", "stations_of", "services")
+    }
     plots.activity_profile(replace(runs[0], timeline=replace(shown, **nothing)), tmp_path / "a.svg")
     assert axes_of(tmp_path / "a.svg") == 3
 

@@ -1,4 +1,4 @@
-"""The operations of a simulation as a Chrome trace, for https://ui.perfetto.dev: one track per rank.
+"""A simulation as a Chrome trace, for https://ui.perfetto.dev: tracks of ranks, and of stations with their queues.
 
 Format: "Trace Event Format" (Google), JSON object form.
 """
@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing
-from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KERNEL, KINDS, SEND
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.report.results.utilisation import recorded
+from simcodesign.report.timelines.rows import NAMES, WAITS, Ints, names_of_tracks, nanoseconds_of, title_of, tracks_of
+from simcodesign.report.timelines.station_events import microseconds, station_events
 
 SUFFIXES = (".json", ".json.gz", ".gz")
 #: Operations that are text at the same time.
@@ -28,19 +29,6 @@ CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
 LONGEST_S = 9.2e9
 _PROCESS = 1
-_NAMES = ("compute", "send to {}", "receive from {}", "read", "write", "memory", "go on", *KINDS[KERNEL:])
-_WAITS = (
-    "wait to compute",
-    "wait to send to {}",
-    "wait for {}",
-    "wait to read",
-    "wait to write",
-    "wait for memory",
-    "wait to go on",
-    *(f"wait: {kind}" for kind in KINDS[KERNEL:]),
-)
-
-Ints = NDArray[np.int64]
 
 
 def write_chrome_trace(result: Result, path: str | Path) -> None:
@@ -48,7 +36,9 @@ def write_chrome_trace(result: Result, path: str | Path) -> None:
 
     Tracks are ranks; where one does several things at once, further tracks below it have what it started. A phase is an
     event that holds its operations; waiting is an event of its own, before the operation that was waited for. Arrows
-    lead from sends to receives. Times are in microseconds, rounded to whole nanoseconds as Perfetto does.
+    lead from sends to receives, and are called by their bytes. Stations (links, interfaces, disks, memory controllers)
+    have tracks of whom they serve, and counters of how many wait, where the engine has recorded that. Times are in
+    microseconds, rounded to whole nanoseconds as Perfetto does.
 
     Raises InputError for a result without timeline, a suffix other than .json and .gz, a path that cannot be written.
     """
@@ -75,67 +65,34 @@ def _write_events(result: Result, timeline: Timeline, file: BinaryIO | gzip.Gzip
     about = {name: plain.get(name) for name in ("workload", "machine", "preset", "values", "effects", "seed")}
     file.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n'.encode())
     order = np.argsort(timeline.rank, kind="stable")
-    ready, start, finish = _nanoseconds(timeline)
-    track = _tracks(timeline, ready, finish)
+    ready, start, finish = nanoseconds_of(timeline)
+    track = tracks_of(timeline, ready, finish)
     parts = chain(
         [_metadata(result, timeline, track)],
         _phase_events(timeline, order, ready, finish),
         _operation_events(timeline, order, track, ready, start, finish),
         _message_events(timeline, track, start),
+        station_events(timeline, CHUNK),
     )
     for number, events in enumerate(part for part in parts if part):
         file.write(((",\n" if number else "") + ",\n".join(events)).encode())
     file.write(b"\n]}\n")
 
 
-def _nanoseconds(timeline: Timeline) -> tuple[Ints, Ints, Ints]:
-    """Ready, start and finish, rounded once, so that neighbouring events touch and never overlap."""
-    ready, start, finish = (
-        np.rint(times * 1e9).astype(np.int64) for times in (timeline.ready_s, timeline.start_s, timeline.finish_s)
-    )
-    return ready, np.clip(start, ready, finish), finish
-
-
-def _tracks(timeline: Timeline, ready: Ints, finish: Ints) -> Ints:
-    """(N,) the track of each operation: the number of its rank, or, where a later one of the rank begins before its
-    end, the first free one of the rank's further tracks, which are numbered above all ranks."""
-    rank, track = timeline.rank.astype(np.int64), timeline.rank.astype(np.int64)
-    order = np.lexsort((np.arange(len(rank)), rank))[::-1]
-    moment, place = np.unique(np.concatenate([ready, finish]), return_inverse=True)
-    begins, ends = place.reshape(2, -1) + rank * (len(moment) + 1)
-    until_next = np.full(len(rank), np.iinfo(np.int64).max)
-    until_next[order[1:]] = np.minimum.accumulate(begins[order])[:-1]
-    taken: dict[int, list[int]] = {}  # by rank: when each of its further tracks is free
-    beside = np.flatnonzero(until_next < ends)
-    for op in beside[np.lexsort((beside, ready[beside], rank[beside]))].tolist():
-        free = taken.setdefault(int(rank[op]), [])
-        number = next((number for number, until in enumerate(free) if until <= ready[op]), len(free))
-        free[number : number + 1] = [int(finish[op])]
-        track[op] = rank[op] + (number + 1) * (int(rank.max()) + 1)
-    return track
-
-
-def _us(nanoseconds: int) -> str:
-    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03d}"
-
-
 def _event(name: str, category: str, rank: int, begin: int, end: int, args: str) -> str:
     """One complete event; ``name`` and ``args`` are JSON already."""
     return (
-        f'{{"name":{name},"cat":"{category}","ph":"X","ts":{_us(begin)},"dur":{_us(end - begin)},'
+        f'{{"name":{name},"cat":"{category}","ph":"X","ts":{microseconds(begin)},"dur":{microseconds(end - begin)},'
         f'"pid":{_PROCESS},"tid":{rank},"args":{args}}}'
     )
 
 
 def _metadata(result: Result, timeline: Timeline, track: Ints) -> list[str]:
-    title = f"{result.workload} on {result.machine}" + (f", {result.preset}" if result.preset else "")
-    events: list[dict[str, object]] = [{"name": "process_name", "args": {"name": title}}]
-    ranks = int(timeline.rank.max(initial=0)) + 1
-    tracks = np.unique(np.concatenate([timeline.rank, track])).tolist()
-    for number, tid in enumerate(sorted(tracks, key=lambda tid: (tid % ranks, tid))):
-        name = f"rank {tid % ranks}" if tid < ranks else f"rank {tid % ranks}, beside"
+    events: list[dict[str, object]] = [{"name": "process_name", "args": {"name": title_of(result)}}]
+    names = names_of_tracks(timeline, track)
+    for place, (tid, name) in enumerate(names.items()):
         events.append({"name": "thread_name", "tid": tid, "args": {"name": name}})
-        index = tid if tracks[-1] < ranks else number
+        index = place if any(words.endswith("beside") for words in names.values()) else tid
         events.append({"name": "thread_sort_index", "tid": tid, "args": {"sort_index": index}})
     return [json.dumps({"ph": "M", "pid": _PROCESS} | event) for event in events]
 
@@ -177,9 +134,9 @@ def _operation_events(
         for rank, phase, kind, peer, size, ready_ns, start_ns, finish_ns in rows:
             args = f'{{"phase":{phases[phase]}}}' if kind == 0 else f'{{"phase":{phases[phase]},"bytes":{size!r}}}'
             if start_ns > ready_ns:
-                name = f'"{_WAITS[kind].format(peer)}"'
+                name = f'"{WAITS[kind].format(peer)}"'
                 events.append(_event(name, components[kind] + ",waiting", rank, ready_ns, start_ns, args))
-            name = f'"{_NAMES[kind].format(peer)}"'
+            name = f'"{NAMES[kind].format(peer)}"'
             events.append(_event(name, components[kind], rank, start_ns, finish_ns, args))
         yield events
 
@@ -195,11 +152,14 @@ def _message_events(timeline: Timeline, track: Ints, start: Ints) -> Iterator[li
             start[out].tolist(),
             track[into].tolist(),
             start[into].tolist(),
+            timeline.size_bytes[out].tolist(),
             strict=True,
         )
         events = []
-        for number, (source, sent, target, received) in enumerate(rows, part.start):
-            common = f'"name":"message","cat":"message","id":{number},"pid":{_PROCESS}'
-            events.append(f'{{{common},"ph":"s","ts":{_us(sent)},"tid":{source}}}')
-            events.append(f'{{{common},"ph":"f","bp":"e","ts":{_us(received)},"tid":{target}}}')
+        for number, (source, sent, target, received, size) in enumerate(rows, part.start):
+            common = (
+                f'"name":"{size:.15g} B","cat":"message","id":{number},"pid":{_PROCESS},"args":{{"bytes":{size!r}}}'
+            )
+            events.append(f'{{{common},"ph":"s","ts":{microseconds(sent)},"tid":{source}}}')
+            events.append(f'{{{common},"ph":"f","bp":"e","ts":{microseconds(received)},"tid":{target}}}')
         yield events

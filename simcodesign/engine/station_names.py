@@ -1,0 +1,60 @@
+"""What stations are called in tables and timelines: objects, not functions, so that Results can be pickled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.describe.machine import Machine
+from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
+
+
+@dataclass(frozen=True, eq=False)
+class StationNames:
+    """The name of a station by its number, or by its place in ``shown``."""
+
+    machine: Machine
+    stations: Stations
+    shown: NDArray[np.intp] | None = None
+
+    def __call__(self, place: int) -> str:
+        number = place if self.shown is None else int(self.shown[place])
+        kind, unit = int(self.stations.kind[number]), int(self.stations.unit[number])
+        if kind == INTERFACE:
+            return self.machine.network.interfaces.station_name(unit, self.machine.nodes)
+        if kind == CONTROLLER and self.machine.memory is not None:
+            return self.machine.memory.station_name(unit, self.machine.nodes)
+        return self.machine.network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+
+    def kind_of(self, number: int) -> str:
+        """What kind of station has this number."""
+        return STATION_KINDS[self.stations.kind[number]]
+
+
+@dataclass(frozen=True, eq=False)
+class StationsOfOperations:
+    """The names of what serves an operation, and of what its message passes; of two routes to choose from the minimal
+    one. ``station``: (N,) that serves it; ``route``: (N,) of its message; ``start`` and ``passed`` as in ``Routes``."""
+
+    names: StationNames
+    station: NDArray[np.int32] | None
+    route: NDArray[np.int32] | None
+    start: NDArray[np.int64] | None
+    passed: NDArray[np.int32] | None
+
+    @classmethod
+    def of(cls, names: StationNames, plan: Plan) -> StationsOfOperations:
+        """Of a Plan."""
+        routes = plan.routes
+        if routes is None:
+            return cls(names, plan.station, None, None, None)
+        return cls(names, plan.station, routes.route, routes.start, routes.station)
+
+    def __call__(self, op: int) -> tuple[str, ...]:
+        own = [] if self.station is None or self.station[op] == NONE else [int(self.station[op])]
+        if self.route is not None and self.start is not None and self.passed is not None and self.route[op] != NONE:
+            row = int(self.route[op])
+            own += self.passed[self.start[row] : self.start[row + 1]].tolist()
+        return tuple(map(self.names, own))

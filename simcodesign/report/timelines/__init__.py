@@ -1,0 +1,1 @@
+"""Timelines of simulations as files for viewers: Chrome traces (Perfetto), Paje (ViTE), OTF2 (Vampir)."""

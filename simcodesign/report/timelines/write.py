@@ -1,0 +1,33 @@
+"""A timeline in the format of its file's name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import Result
+from simcodesign.report.timelines.chrome_trace import write_chrome_trace
+from simcodesign.report.timelines.paje import write_paje
+
+#: By suffix, as ``--timeline`` takes it.
+WRITERS: dict[str, Callable[[Result, str | Path], None]] = {
+    ".json": write_chrome_trace,
+    ".gz": write_chrome_trace,
+    ".paje": write_paje,
+    ".trace": write_paje,
+}
+
+
+def write_timeline(result: Result, path: str | Path) -> None:
+    """Write what every rank and every station did. Raises InputError as the writers do, and for another suffix."""
+    write = WRITERS.get(Path(path).suffix.lower())
+    if write is None:
+        raise InputError("format of a timeline", value=str(path), allowed=f"names that end in {', '.join(WRITERS)}")
+    if result.timeline is not None and result.timeline.services is None:
+        warnings.warn(
+            "the timeline has ranks alone: whom links, disks and other stations serve is recorded by the engine simpy",
+            stacklevel=2,
+        )
+    write(result, path)
