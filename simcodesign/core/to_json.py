@@ -16,8 +16,10 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
+from simcodesign.core.notebook_view import ShownInNotebooks
 
-class PlainResult:
+
+class PlainResult(ShownInNotebooks):
     """Base of results that the user of the library gets."""
 
     def to_dict(self) -> dict[str, Any]:

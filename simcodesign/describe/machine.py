@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (
     CAPACITY,
@@ -68,7 +69,7 @@ from simcodesign.locality.hits_by_level import SETS
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(ShownInNotebooks):
     """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
     node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), at random (``random``), on a part of a
     mesh or torus (``grid``), or as listed. ``capacity_bytes``: the

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
 from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess
@@ -39,7 +40,7 @@ RESERVED = ("P", "rank")
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(ShownInNotebooks):
     """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
     of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
     bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated;

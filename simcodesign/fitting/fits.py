@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
 from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms
@@ -33,7 +34,7 @@ _SEARCHED_TOGETHER = 128
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(ShownInNotebooks):
     """The model of one region and metric.
 
     ``rivals``: models that the data cannot tell from it, best first. ``smape``: symmetric mean absolute percent error
@@ -176,7 +177,7 @@ def checked_level(level: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Fits(Sequence[Fit]):
+class Fits(Sequence[Fit], ShownInNotebooks):
     """One fit per series, in the order of the measurements; each is made when it is read.
 
     ``blocks``: the models of some series, from a row on. ``terms``: the most that were allowed; ``exact``: no noise.

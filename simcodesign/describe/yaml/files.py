@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import check_confined, is_file, names_a_path, real_path
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.binary import read_binary_goal
@@ -17,7 +18,7 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import load_program, python_file
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
-from simcodesign.describe.yaml.machine import check_format, machine_from
+from simcodesign.describe.yaml.machine import FORMAT, check_format, machine_from
 from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
 from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
@@ -26,6 +27,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
 #: Keys of which a change of one replaces the other.
 _REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
+#: What messages call a description that stands in no file.
+_MACHINE, _WORKLOAD = "make_machine", "make_workload"
 #: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
 SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 
@@ -57,6 +60,32 @@ def load_workload(name: str | Path) -> Workload:
     if (suffix := Path(name).suffix) in SCHEDULES:
         return workload_of(SCHEDULES[suffix](name))
     return workload_from(read_yaml(_find(name, "workloads")))
+
+
+def make_machine(content: Mapping[str, object]) -> Machine:
+    """The machine of what would stand in its file: keys and values as there, in dictionaries and lists.
+
+    ``content`` may also have dotted paths (``"network.startup"``), and may extend a shipped machine or a file of the
+    current folder (``extends``). Quantities are texts with their unit or numbers in SI units; ``simcodesign: 1`` may be
+    left out. InputError names the path of whatever is wrong, as for a file.
+    """
+    return machine_from(_laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ()), Path())
+
+
+def make_workload(content: Mapping[str, object]) -> Workload:
+    """The workload of what would stand in its file: keys and values as there, in dictionaries and lists.
+
+    Expressions are texts or numbers; ``simcodesign: 1`` may be left out. InputError names the path of what is wrong.
+    """
+    return workload_from(_in_python(content, _WORKLOAD))
+
+
+def _in_python(content: Mapping[str, object], what: str) -> Entry:
+    """The tree of a description that stands in no file. A text is a text, whatever YAML would make of it."""
+    if not isinstance(content, Mapping):
+        raise InputError("no description", Place(what), value=content, allowed="a dictionary with the keys of a file")
+    texts = {key: json.dumps(value) if isinstance(value, str) else value for key, value in content.items()}
+    return nested({"simcodesign": FORMAT, **texts}, what)
 
 
 def workload_of(schedule: Schedule) -> Workload:
@@ -106,7 +135,11 @@ def _find(name: str | Path, folder: str) -> Path:
 
 def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
     """The file's tree laid over the tree of the machine that it extends."""
-    entry = read_yaml(path)
+    return _laid_over_base(read_yaml(path), path, extended)
+
+
+def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Entry:
+    """The tree of a file, or of what would stand in it, laid over the tree of the machine that it extends."""
     items = entry.mapping()
     if "simcodesign" in items:
         check_format(items["simcodesign"])

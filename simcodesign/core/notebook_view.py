@@ -1,0 +1,19 @@
+"""How results and descriptions show themselves in notebooks (Jupyter and others): as the tables that commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simcodesign.core.registry import Registry
+
+#: What makes a page's part of an object, by class; the modules of ``report.notebook`` register here.
+VIEWS: Registry[type, Callable[[Any], str]] = Registry("view", "simcodesign.report.notebook.html", "simcodesign.views")
+
+
+class ShownInNotebooks:
+    """Base of what a notebook shows as tables, where there is a view of its class or of one that it is derived from."""
+
+    def _repr_html_(self) -> str | None:
+        """HTML without styles or scripts from elsewhere; None where there is no view, so that the text is shown."""
+        return next((VIEWS[kind](self) for kind in type(self).__mro__ if kind in VIEWS), None)

@@ -1,0 +1,99 @@
+"""Machines and workloads that stand in no file: the same objects as those of files, and errors with their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import simcodesign as sc
+from simcodesign.core.errors import InputError
+from simcodesign.core.to_json import to_json
+from simcodesign.report.descriptions.to_json import machine_json, workload_json
+from tests import ROOT
+
+
+def content_of(path: Path) -> Any:
+    """What stands in a file, as texts: PyYAML's own rules for numbers are those of YAML 1.1."""
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)
+
+
+def with_numbers(content: Any) -> Any:
+    """Numbers for the texts that are numbers, since a text stays a text."""
+    if isinstance(content, dict):
+        return {key: with_numbers(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [with_numbers(value) for value in content]
+    try:
+        return int(content) if content.isdecimal() else float(content)
+    except ValueError:
+        return content
+
+
+@pytest.mark.parametrize("name", sc.available("machines"))
+def test_shipped_machines_can_be_built_in_python(name: str) -> None:
+    path = ROOT / "topologies" / f"{name}.yaml"
+    content = with_numbers(content_of(path))
+    if "file" in str(content):
+        pytest.skip("names another file")
+    built, read = to_json(machine_json(sc.make_machine(content))), to_json(machine_json(sc.load_machine(name)))
+    built.pop("file")
+    read.pop("file")
+    assert built == read
+
+
+@pytest.mark.parametrize("name", sc.available("workloads"))
+def test_shipped_workloads_can_be_built_in_python(name: str) -> None:
+    path = ROOT / "workloads" / f"{name}.yaml"
+    content = with_numbers(content_of(path))
+    if ".csv" in str(content) or ".yaml" in str(content):
+        pytest.skip("names another file")
+    built, read = to_json(workload_json(sc.make_workload(content))), to_json(workload_json(sc.load_workload(name)))
+    built.pop("file")
+    read.pop("file")
+    assert built == read
+
+
+def test_arrays_and_dotted_paths() -> None:
+    machine = sc.make_machine({"extends": "mesh-256", "nodes": np.int64(6), "network.topology.shape": np.array([2, 3])})
+    assert machine.nodes == 6
+    assert machine.network.per_byte_s == sc.load_machine("mesh-256").network.per_byte_s
+
+
+@pytest.mark.parametrize(
+    ("make", "content", "where"),
+    [
+        (
+            sc.make_machine,
+            {"name": "x", "nodes": 2, "processor": {"rat": 1}, "network": {}},
+            r"processor\.rat: unknown key",
+        ),
+        (sc.make_machine, {"name": "x", "nodes": 2, "processor": {"rate": "1 GB"}, "network": {}}, r"processor\.rate"),
+        (sc.make_machine, {"extends": "no-such"}, "extends: no such machine"),
+        (sc.make_machine, [("name", "x")], "a dictionary"),
+        (sc.make_machine, {"name": {1, 2}}, "name: cannot stand in a file"),
+        (
+            sc.make_workload,
+            {"name": "x", "program": [{"compute": {"flops": "8*"}}]},
+            r"program\[0\]\.compute\.flops: syntax",
+        ),
+        (sc.make_workload, {"name": "x", "program": [{"compute": {"flops": "8*m"}}]}, "unknown"),
+        (sc.make_workload, {"simcodesign": 2, "name": "x", "program": []}, "unknown format version"),
+    ],
+)
+def test_errors_name_the_place(make: Any, content: Any, where: str) -> None:
+    def forecast() -> None:
+        sc.forecast(make(content), "crossbar-16", {"P": 2})
+
+    with pytest.raises(InputError, match=where):
+        forecast()
+
+
+def test_a_text_is_a_text() -> None:
+    """Also one that YAML would read as something else."""
+    workload = sc.make_workload({"name": "yes", "about": "a: b # c", "program": [{"compute": {"seconds": "1e-3"}}]})
+    assert (workload.name, workload.about) == ("yes", "a: b # c")
+    assert sc.forecast(workload, "crossbar-16", {"P": 1}).makespan_s == 1e-3
