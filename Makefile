@@ -15,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo validate docs test test-all lint types benchmark peers clean
+.PHONY: help venv demo validate docs test test-all lint types benchmark peers lowest clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -68,6 +68,15 @@ peers: .peers/.installed  ## run SimGrid and Ciw anew and compare them with what
 	@.peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'ciw>=3'
 	@touch $@
 
+lowest: .lowest/.installed  ## run commands and tests with the oldest dependencies that pyproject.toml allows; needs uv
+	@cd .lowest && rm -rf sweeps && $(ONE_THREAD) bin/python ../tests/processes/main_commands.py > commands.txt
+	@$(ONE_THREAD) .lowest/bin/python -m pytest tests/core tests/cli/test_golden.py $(ARGS)
+
+.lowest/.installed: pyproject.toml
+	@uv venv --quiet --clear --python $(PYTHON) .lowest
+	@uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev,fast,plot,report,sym,opt,parquet,dist]'
+	@touch $@
+
 clean:  ## remove .venv and everything that was generated
-	rm -rf .venv .peers build dist docs/drawn docs/_pictures .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
+	rm -rf .venv .peers .lowest build dist docs/drawn docs/_pictures .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output
 	find simcodesign tests validation -name __pycache__ -type d -prune -exec rm -rf {} +

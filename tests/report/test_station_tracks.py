@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -187,6 +188,41 @@ def test_paje_traces_are_read_by_pajeng(case: str, tmp_path: Path) -> None:
     kinds = Counter(line.split(",")[0] for line in done.stdout.splitlines())
     trace = read_paje(path.read_text(encoding="utf-8"))
     assert (kinds["State"], kinds["Link"]) == (len(trace.states), len(trace.links))
+
+
+@pytest.mark.parametrize("case", ["links", "fair"])
+def test_otf2_archives_are_read_by_otf2(case: str, tmp_path: Path) -> None:
+    otf2 = pytest.importorskip("otf2")
+    result = simulated(case)
+    write_timeline(result, tmp_path / "run.otf2")
+    shown, services = result.timeline, services_of(result)
+    assert shown is not None
+    sent: Counter[Any] = Counter()
+    received: Counter[Any] = Counter()
+    inside_ns = 0
+    with otf2.reader.open(str(tmp_path / "run.otf2")) as trace:
+        for location, event in trace.events:
+            kind = type(event).__name__
+            if kind == "MpiSend":
+                sent[location.name.split(",")[0], f"rank {event.receiver}", event.msg_tag, event.msg_length] += 1
+            elif kind == "MpiRecv":
+                received[f"rank {event.sender}", location.name.split(",")[0], event.msg_tag, event.msg_length] += 1
+            elif kind in ("Enter", "Leave"):
+                inside_ns += event.time if kind == "Leave" else -event.time
+        names = {location.name for location in trace.definitions.locations}
+    assert sent == received
+    assert sum(sent.values()) == result.messages
+    assert {*services.names} <= names
+    expected_s = (shown.finish_s - shown.ready_s).sum() + (services.end_s - services.begin_s).sum()
+    assert inside_ns * 1e-9 == pytest.approx(expected_s, abs=1e-9 * (len(shown.rank) + len(services)))
+    with pytest.raises(InputError, match="is there already"):
+        write_timeline(result, tmp_path / "run.otf2")
+
+
+def test_otf2_archives_need_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "otf2", None)
+    with pytest.raises(InputError, match=r"simcodesign\[otf2\]"):
+        write_timeline(simulated("links"), tmp_path / "run.otf2")
 
 
 def test_timelines_of_the_compiled_engine_say_what_they_lack(tmp_path: Path) -> None:

@@ -42,7 +42,19 @@ FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
 EXEMPT = {PACKAGE, f"{PACKAGE}.__main__"}
 # What may be imported inside a function, because an installation may lack it.
-OPTIONAL = {"dask", "distributed", "jinja2", "llvmlite", "matplotlib", "nlopt", "numba", "pyarrow", "pycubexr", "sympy"}
+OPTIONAL = {
+    "dask",
+    "distributed",
+    "jinja2",
+    "llvmlite",
+    "matplotlib",
+    "nlopt",
+    "numba",
+    "otf2",
+    "pyarrow",
+    "pycubexr",
+    "sympy",
+}
 # What may be imported inside a function alone, because only POSIX systems have it (not Windows).
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,

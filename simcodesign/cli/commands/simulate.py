@@ -55,7 +55,7 @@ class SimulateOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help="Write what ranks and stations did: .json (.gz) for ui.perfetto.dev, .paje for ViTE.",
+            help="Write what ranks and stations did: .json, .json.gz (Perfetto), .paje (ViTE) or .otf2 (Vampir).",
         ),
     ] = None
     events: Annotated[

@@ -66,7 +66,7 @@ def storage_from(entry: Entry) -> Storage:
     if "per_byte_s" not in values:
         raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
     servers = items["servers"].whole(1, MOST_SERVERS)
-    every = "stripe_count" in items and items["stripe_count"].content == "all"
+    every = "stripe_count" in items and items["stripe_count"].says("all")
     count = items["stripe_count"].whole(1, servers) if "stripe_count" in items and not every else 1
     return Storage(
         servers,

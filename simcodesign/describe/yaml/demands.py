@@ -252,7 +252,7 @@ def _arrivals(name: str, entry: Entry) -> Arrivals:
         owner = "network" if key == "destination" else "disk"
         if key in items and items["to"].text(TARGETS) != owner:
             raise InputError(f"{key} belongs to arrivals to the {owner}", items[key].place)
-    anywhere = "destination" not in items or items["destination"].content == UNIFORM
+    anywhere = "destination" not in items or items["destination"].says(UNIFORM)
     return Arrivals(
         when(items),
         entry.place,
@@ -286,7 +286,7 @@ def _send(name: str, entry: Entry) -> Send:
 @READERS.register("receive")
 def _receive(name: str, entry: Entry) -> Receive:
     items = entry.mapping(("from", "bytes", "tag", "when", "group"), ("from",))
-    source = None if items["from"].content == ANYONE else items["from"].expression()
+    source = None if items["from"].says(ANYONE) else items["from"].expression()
     return Receive(when(items), entry.place, source, amount(items, "bytes"), _tag(items), group(items))
 
 

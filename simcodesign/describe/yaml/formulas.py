@@ -94,7 +94,7 @@ def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
 def measured_of_workload(entry: Entry, workload: Workload) -> tuple[MeasuredTimes, ...]:
     """The same of a workload file, which may also name a table, ``{file: TABLE.csv}``, by its path from there."""
     several: list[MeasuredTimes] = []
-    for item in entry.content if isinstance(entry.content, list) else [entry]:
+    for item in entry.sequence() if isinstance(entry.content, list) else [entry]:
         if isinstance(item.content, dict) and "file" in item.content:
             named = item.mapping(("file",))["file"]
             several += read_measured(

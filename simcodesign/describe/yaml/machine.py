@@ -83,14 +83,14 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
 
 def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | None:
     """What ``nodes: P`` says; None where nodes are a number."""
-    if items["nodes"].content != AS_RANKS:
+    if not items["nodes"].says(AS_RANKS):
         return None
     mapping = items.get("mapping")
     if mapping is not None and (isinstance(mapping.content, list) or Path(str(mapping.content)).suffix in SUFFIXES):
         raise mapping.error("a list of nodes, where nodes are as many as the ranks need", "a mapping by name")
     disk = items.get("disk")
     shared = disk.mapping().get("shared_by") if disk is not None else None
-    return nodes_by_ranks(items["network"], shared is not None and shared.content == "all", folder)
+    return nodes_by_ranks(items["network"], shared is not None and shared.says("all"), folder)
 
 
 def _failures(entry: Entry) -> Failures:
@@ -139,7 +139,7 @@ def _disk(entry: Entry, nodes: int) -> Disk:
             raise InputError(f"{name.removesuffix('_s')!r} is missing", entry.place)
     if "per_byte_s" not in values:
         raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
-    shared_by = nodes if "shared_by" in items and items["shared_by"].content == "all" else None
+    shared_by = nodes if "shared_by" in items and items["shared_by"].says("all") else None
     if shared_by is None:
         shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else 1
     spindles = items["spindles"].whole(1, MAX_SPINDLES) if "spindles" in items else 1

@@ -90,7 +90,7 @@ def _cache(name: str, entry: Entry, line_bytes: int, processor: Processor) -> Ca
     if "." in name:
         raise InputError("the name of a cache", entry.place, value=name, allowed="a name without dots")
     items = entry.mapping(("size", "ways", "latency", "bandwidth", "per_byte", "shared_by"), ("size", "latency"))
-    ways = None if "ways" not in items or items["ways"].content == "full" else items["ways"].whole(low=1)
+    ways = None if "ways" not in items or items["ways"].says("full") else items["ways"].whole(low=1)
     latency_s, clock_hz = _latency(name, items["latency"], processor)
     per_byte_s, bandwidth_clock_hz = _cache_bandwidth(name, items, processor)
     size_bytes = whole_bytes(items["size"])

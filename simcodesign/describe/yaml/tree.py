@@ -73,6 +73,10 @@ class Entry:
             raise self.error("not one of the choices", nearest(self.content, allowed))
         return self.content
 
+    def says(self, word: str) -> bool:
+        """Whether this is a word that stands for a value of another kind, as ``all`` in place of a number."""
+        return self.content == word
+
     def name(self) -> str:
         """The text of a name: on one line and not empty."""
         text = self.text()

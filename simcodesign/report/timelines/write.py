@@ -9,6 +9,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.report.timelines.chrome_trace import write_chrome_trace
+from simcodesign.report.timelines.otf2_archive import write_otf2
 from simcodesign.report.timelines.paje import write_paje
 
 #: By suffix, as ``--timeline`` takes it.
@@ -17,6 +18,7 @@ WRITERS: dict[str, Callable[[Result, str | Path], None]] = {
     ".gz": write_chrome_trace,
     ".paje": write_paje,
     ".trace": write_paje,
+    ".otf2": write_otf2,
 }
 
 

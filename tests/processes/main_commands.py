@@ -1,10 +1,9 @@
-"""Calls the main commands in an interpreter without POSIX, in the current folder; prints how each ended."""
+"""Imports every module and calls the main commands in the current folder; prints how each ended."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
 import pkgutil
 import sys
 from pathlib import Path
@@ -19,8 +18,10 @@ COMMANDS = (
     "show jacobi",
     "show crossbar-16",
     "show jacobi --json",
+    "schema machine",
     "forecast jacobi crossbar-16 -P 4",
     "simulate jacobi crossbar-16 -P 4 --timeline run.json",
+    "simulate jacobi crossbar-16 -P 4 --timeline run.paje",
     "simulate jacobi crossbar-16 -P 4 --counters run.csv",
     "simulate jacobi crossbar-16 -P 4 --replications 3",
     "compare jacobi crossbar-16 -P 4 --plot ladder.png",
@@ -35,14 +36,13 @@ COMMANDS = (
 
 def main() -> None:
     """Import every module, then call every command."""
-    assert not hasattr(os, "fork")
-    assert "fcntl" not in sys.modules
     for module in pkgutil.walk_packages(simcodesign.__path__, "simcodesign."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     Path("runs.csv").write_bytes(RUNS.replace("\n", "\r\n").encode())
     ended = {command: cli.main(command.split()) for command in COMMANDS}
     print("\n" + json.dumps(ended))
+    sys.exit(any(ended.values()))
 
 
 if __name__ == "__main__":  # processes that are spawned import this file too

@@ -1,0 +1,1 @@
+"""JSON Schema of machine and workload files, made by watching the readers of these files."""

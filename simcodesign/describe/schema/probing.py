@@ -1,0 +1,132 @@
+"""All that the readers of machines and workloads would read: shipped files, and every further key, tried one by one.
+
+A reader says by what it asks of a value what may stand there. So each file is read with entries that note it, and then
+again with a key more, for every key that a reader would take and no file has: with a value that nobody expects, it is
+refused, but by then its reader has said what it wants. What a new key may be need not be written a second time.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from simcodesign.core.errors import Place, SimcodesignError
+from simcodesign.describe.schema.watched import Node, content_of, watched
+from simcodesign.describe.yaml.demands import demand_keys
+from simcodesign.describe.yaml.files import available, machine_tree, shipped
+from simcodesign.describe.yaml.machine import machine_from
+from simcodesign.describe.yaml.tree import Entry, read_yaml
+from simcodesign.describe.yaml.workload import workload_from
+
+#: Values that are tried: a word, a mapping, a sequence of words or mappings. Nothing is called so.
+_UNEXPECTED = "unexpected value"
+_TRIED: tuple[Any, ...] = (_UNEXPECTED, {}, [_UNEXPECTED], [{}])
+#: Files in which a key is tried, of those that have the mapping in which it would stand; and how often at most, since
+#: what stands beside it may have to be found out first.
+_FILES, _ROUNDS = 3, 5
+#: A program for each kind of step.
+_STEPS: tuple[Any, ...] = ({}, {"do": [{"compute": {"flops": "1"}}]}, {"start": {"compute": {"flops": "1"}}, "as": "a"})
+#: Steps that are no demand.
+_OTHER_STEPS = {"overlap", "start", "as"}
+
+Where = tuple[str | int, ...]
+
+
+def machine_node() -> Node:
+    """What may stand in a machine file, whether or not it extends another."""
+    folder = next(iter(shipped("topologies"))).parent
+    contents = [content_of(machine_tree(name)[0]) for name in available("machines")]
+    node = _Probe(lambda entry: machine_from(entry, folder), contents).root
+    node.keys = (node.keys or set()) | {"extends"}
+    node.children["extends"] = Node(asked={"text"})
+    return node
+
+
+def workload_node() -> tuple[Node, Node]:
+    """What may stand in a workload file, and in a step of its program."""
+    contents = [content_of(read_yaml(path)) for path in shipped("workloads")]
+    probe = _Probe(workload_from, contents, has_steps=True)
+    return probe.root, probe.steps
+
+
+class _Probe:
+    """Files that are read again and again. ``places``: by the node of a mapping, contents that have it, and where."""
+
+    def __init__(self, read: Callable[[Entry], object], contents: list[Any], has_steps: bool = False) -> None:
+        self.read, self.root, self.steps = read, Node(), Node()
+        self.places: dict[int, list[tuple[Any, Where]]] = defaultdict(list)
+        for content in contents:
+            self._read(content)
+        self.root.collapse()
+        if has_steps:
+            self.steps.keys = (self.steps.keys or set()) | {*demand_keys()} | _OTHER_STEPS
+            for step in _STEPS:
+                content = {"simcodesign": "1", "name": "x", "program": [step]}
+                self.places[id(self.steps)].append((content, ("program", 0)))
+        for content in sorted(contents, key=lambda content: len(str(content))):
+            self._index(content, (), content, self.root)
+        for _ in range(_ROUNDS):
+            for node, key in [*self._unseen()]:
+                self._probe(node, key)
+
+    def _read(self, content: Any) -> None:
+        try:
+            self.read(watched(content, self.root, self.steps, Place("probe")))
+        except SimcodesignError:  # what was asked until then has been noted
+            return
+
+    def _index(self, content: Any, path: Where, value: Any, node: Node) -> None:
+        """Note where the mappings of a content are."""
+        if isinstance(value, dict):
+            if len(self.places[id(node)]) < _FILES:
+                self.places[id(node)].append((content, path))
+            for key, one in value.items():
+                self._index(content, (*path, key), one, node.child(key))
+        elif isinstance(value, list) and node.item is not None:
+            for number, one in enumerate(value):
+                self._index(content, (*path, number), one, node.item)
+
+    def _unseen(self) -> Iterator[tuple[Node, str]]:
+        """Keys of which nothing is known yet, with the node of their mapping."""
+        todo, known = [self.root, self.steps], set[int]()
+        while todo:
+            node = todo.pop()
+            if id(node) in known:
+                continue
+            known.add(id(node))
+            yield from ((node, key) for key in sorted(node.keys or ()) if not node.child(key).is_seen)
+            todo += [one for one in (*node.children.values(), node.any_key, node.item) if one is not None]
+
+    def _probe(self, node: Node, key: str) -> None:
+        """Read the files that have this mapping with one more key in it, and what must stand beside it."""
+        child = node.child(key)
+        for content, path in self.places[id(node)][:_FILES]:
+            for value in _TRIED:
+                changed = copy.deepcopy(content)
+                inner = changed
+                for step in path:
+                    inner = inner[step]
+                beside = {name: _sample(node.child(name)) for name in node.always or () if name not in inner}
+                inner |= beside | {key: copy.deepcopy(value)}
+                self._read(changed)
+                if child.is_mapping and value == {}:
+                    self._index(changed, (*path, key), inner[key], child)
+                if child.item is not None and child.item.is_mapping and value == [{}]:
+                    self._index(changed, (*path, key), inner[key], child)
+            if child.is_seen:
+                return
+
+
+def _sample(node: Node) -> Any:
+    """A value that a reader would take, as far as is known what it asks for."""
+    if node.words:
+        return min(node.words)
+    if node.asked:
+        return "x" if node.asked == {"text"} else str(max(node.low, 1)) if "whole" in node.asked else "1"
+    if node.is_mapping:
+        return {name: _sample(node.child(name)) for name in node.always or ()}
+    if node.is_sequence:
+        return [_sample(node.item)] if node.item is not None else []
+    return _UNEXPECTED
