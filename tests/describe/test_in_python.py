@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,12 @@ def test_a_text_is_a_text() -> None:
     workload = sc.make_workload({"name": "yes", "about": "a: b # c", "program": [{"compute": {"seconds": "1e-3"}}]})
     assert (workload.name, workload.about) == ("yes", "a: b # c")
     assert sc.forecast(workload, "crossbar-16", {"P": 1}).makespan_s == 1e-3
+
+
+@pytest.mark.parametrize("page", ["notebooks-and-editors.md", "timelines.md"])
+def test_the_examples_of_the_documentation_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.M | re.S)
+    assert examples
+    for example in examples:
+        exec(compile(example, page, "exec"), {})

@@ -32,7 +32,7 @@ def write_otf2(result: Result, path: str | Path) -> None:
     """Write every operation, message and service of a simulation as an OTF2 archive with the anchor file ``path``.
 
     Beside the anchor ``run.otf2`` stand ``run.def`` and the folder ``run``. Locations are ranks and stations; messages
-    are point to point in the sense of MPI, with their bytes; the metric ``waiting`` of a station is how many wait there.
+    are those of MPI, point to point, with their bytes; the metric ``waiting`` of a station is how many wait there.
 
     Raises InputError without the package ``otf2``, for a result without timeline, and where the archive cannot be made.
     """
