@@ -66,9 +66,11 @@ class Services:
         """Of rows in any order, with the numbers that stations have in the Plan; without names."""
         columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
         types = (np.int32, np.int64, np.float64, np.float64, np.float64)
-        arrays = [np.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-        order = np.lexsort((arrays[1], arrays[3], arrays[0]))
-        return cls(*(array[order] for array in arrays))
+        station, op, asked_s, begin_s, end_s = (
+            np.array(column, kind) for column, kind in zip(columns, types, strict=True)
+        )
+        order = np.lexsort((op, begin_s, station))
+        return cls(station[order], op[order], asked_s[order], begin_s[order], end_s[order])
 
     def __len__(self) -> int:
         return len(self.station)
@@ -81,12 +83,12 @@ class Services:
 
     def at_times(self, changed: Callable[[Floats], Floats]) -> Services:
         """The same at other times."""
-        times = {name: changed(getattr(self, name)) for name in ("asked_s", "begin_s", "end_s")}
-        return replace(self, **times)
+        asked_s, begin_s, end_s = (changed(times_s) for times_s in (self.asked_s, self.begin_s, self.end_s))
+        return replace(self, asked_s=asked_s, begin_s=begin_s, end_s=end_s)
 
     def tracks(self) -> Iterator[StationTrack]:
         """Station by station, those that served somebody."""
         ends = np.cumsum(np.bincount(self.station, minlength=len(self.names))).tolist()
         for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            columns = (column[begin:end] for column in (self.op, self.asked_s, self.begin_s, self.end_s))
-            yield StationTrack(self.names[number], self.kinds[number], *columns)
+            asked_s, begin_s, end_s = (times[begin:end] for times in (self.asked_s, self.begin_s, self.end_s))
+            yield StationTrack(self.names[number], self.kinds[number], self.op[begin:end], asked_s, begin_s, end_s)

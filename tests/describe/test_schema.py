@@ -64,7 +64,7 @@ def inner(schema: dict[str, Any], *keys: str) -> dict[str, Any]:
 def test_every_key_of_the_readers_is_there() -> None:
     """The lists of keys in the readers, and the registries: constants, powers, demands, topologies."""
     of_machine, of_workload = json_schema("machine"), json_schema("workload")
-    assert {*of_machine["properties"]} == {*machine.MACHINE_KEYS}
+    assert {*of_machine["properties"]} == {*machine.MACHINE_KEYS, "extends"}
     assert {*of_workload["properties"]} == {*workload._KEYS}
     options = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
     topology = inner(of_machine, "network", "topology")

@@ -77,9 +77,9 @@ class Node:
             for node in self.children.values():
                 self.any_key.join(node)
             self.children = {}
-        for node in (*self.children.values(), self.any_key, self.item):
-            if node is not None:
-                node.collapse(seen)
+        for below in (*self.children.values(), self.any_key, self.item):
+            if below is not None:
+                below.collapse(seen)
 
 
 @dataclass(frozen=True)

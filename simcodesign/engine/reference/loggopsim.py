@@ -272,5 +272,6 @@ class LogGOPSimulation(Simulation):
         """What happened, in seconds."""
         log = super().log()
         events = count_events(self.plan, log.served)
-        times = {name: np.array(getattr(self, name)) for name in ("begin_s", "taken_s", "processed_s")}
-        return in_seconds(replace(log, events=events, **times), self.per_second)
+        begin_s, taken_s, processed_s = (np.array(times) for times in (self.begin_s, self.taken_s, self.processed_s))
+        log = replace(log, events=events, begin_s=begin_s, taken_s=taken_s, processed_s=processed_s)
+        return in_seconds(log, self.per_second)
