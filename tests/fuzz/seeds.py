@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign import cli
 from tests import ROOT
 
-#: Command lines; words that name a file of ``files`` are such inputs. ``codesign demo`` and ``warm-up`` read nothing.
+#: Command lines; words that name a file of ``files`` are such inputs. ``codesign demo``, ``schema`` and ``warm-up`` read none.
 LINES = """
 forecast small.yaml little.yaml -P 4 --json
 forecast small.yaml little.yaml -P 4 --phase work --bounds
