@@ -230,13 +230,23 @@ class Machine(ShownInNotebooks):
 
     def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
         """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
-        Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise.
+        Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise; parameters
+        also change the constants that are formulas of them, unless these are among ``values`` or were before.
 
         Constants of another network model are taken only together, all that it requires: then the network is of that
         model. Raises InputError for a path that is no constant and for a value that is not positive or zero and finite.
         """
         here = place or self.place
         own = {path: value for path, value in values.items() if path.startswith(PREFIX)}
+        if own:
+            others = {path: value for path, value in values.items() if path not in own}
+            custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
+            custom = custom.without_formulas(others)
+            machine = replace(self, custom=custom, place=here)
+            machine = machine.with_constants(custom.derived(self.counts()) | others, here)
+            return replace(machine, custom=custom) if custom.constants else machine
+        if (custom := self.custom.without_formulas(values)) is not self.custom:
+            return replace(self, custom=custom).with_constants(values, here)
         caches = {name: value for path, value in values.items() if (name := cache_of(path)) is not None}
         if caches:
             for name, value in caches.items():
@@ -244,10 +254,6 @@ class Machine(ShownInNotebooks):
             memory = with_cache_constants(self.memory, caches, self.name, here)
             others = {path: value for path, value in values.items() if cache_of(path) is None}
             return replace(self, memory=memory, place=here).with_constants(others, here)
-        if own:
-            custom = replace(self.custom, values={**self.custom.values, **self._parameters(own, here)})
-            others = {path: value for path, value in values.items() if path not in own}
-            return replace(self, custom=custom, place=here).with_constants(others, here)
         of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
         values = {path: value for path, value in values.items() if path not in of_segments}
         model = self._model_with(values, here)

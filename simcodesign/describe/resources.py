@@ -8,8 +8,8 @@ it on their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -80,7 +80,8 @@ class Totals:
 
 @dataclass(frozen=True)
 class Custom:
-    """The constructs of one machine. ``values``: those of parameters that are not at their defaults.
+    """The constructs of one machine. ``values``: those of parameters that are not at their defaults. ``constants``:
+    formulas of constants and powers of built-in parts, by their paths, in SI units; None where there is none.
 
     Raises InputError for unknown names, names that are there twice, and properties that need each other.
     """
@@ -92,6 +93,7 @@ class Custom:
     components: Mapping[str, Component] = field(default_factory=dict)
     values: Mapping[str, FloatOrArray] = field(default_factory=dict)
     place: Place = field(default=Place(), compare=False)
+    constants: Mapping[str, Expression] | None = None
     order: tuple[str, ...] = field(init=False, compare=False)
     pairs: frozenset[frozenset[str]] = field(init=False, compare=False)
 
@@ -138,6 +140,19 @@ class Custom:
         for name in self.order:
             values[name] = evaluated(self.properties[name], values, f"property {name!r}", self.place)
         return values
+
+    def derived(self, counts: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
+        """The constants and powers that formulas give, by their paths. InputError for one that is not finite."""
+        if not self.constants:
+            return {}
+        names = self.names(counts)
+        return {path: evaluated(one, names, path, self.place) for path, one in self.constants.items()}
+
+    def without_formulas(self, paths: Collection[str]) -> Custom:
+        """The same without the formulas of these constants, which have values of their own now."""
+        if not self.constants or not self.constants.keys() & set(paths):
+            return self
+        return replace(self, constants={path: one for path, one in self.constants.items() if path not in paths} or None)
 
     def conflicting(self, one: str, other: str) -> bool:
         """Whether uses of two resources never overlap: those of the same one never do.

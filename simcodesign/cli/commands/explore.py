@@ -11,7 +11,7 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import OutputOptions, Phases, Preset, Ranks, Settings
+from simcodesign.cli.options import Jobs, OutputOptions, Phases, Preset, Ranks, Settings
 from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 
@@ -22,6 +22,9 @@ explore = click.Group(
 )
 app.add_command(explore)
 put_in(Section.DESIGN, explore.name or "")
+
+#: Values of --with.
+FORECAST, SIMULATION = READINGS = ("forecast", "simulation")
 
 OptionalWorkload = Annotated[
     str | None,
@@ -75,6 +78,9 @@ class ProblemOptions:
         list[str],
         Option("--maximise", "--maximize", metavar="EXPRESSION", help="The same, to be large. Repeatable."),
     ] = field(default_factory=list)
+    metrics: Annotated[bool, Option(help="List the metrics that expressions may use, with their units, and end.")] = (
+        False
+    )
     file: Annotated[Path | None, Option(metavar="FILE", help="The same statements in a YAML file.")] = None
     settings: Settings = field(default_factory=list)
 
@@ -112,8 +118,21 @@ class SearchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfirmationOptions:
-    """Whether the best points are simulated, and how."""
+    """Whether points are simulated, which, and how."""
 
+    reading: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="READING",
+            help="forecast (the default), or simulation: the best point when simulated, constraints included, by a "
+            "search that simulates a few points, chosen by the forecast and the simulations before.",
+        ),
+    ] = None
+    simulations: Annotated[
+        int | None, Option(metavar="N", min=5, help="With --with simulation: points that are simulated; default 50.")
+    ] = None
+    jobs: Jobs = None
     confirm: Annotated[
         int | None,
         Option(
@@ -124,10 +143,10 @@ class ConfirmationOptions:
         ),
     ] = None
     effects: Annotated[
-        str | None, Option(metavar="LIST", help="With --confirm: all (the default), none, or some effects.")
+        str | None, Option(metavar="LIST", help="Of what is simulated: all (the default), none, or some effects.")
     ] = None
     engine: Annotated[
-        str | None, Option(metavar="NAME", help="With --confirm: auto (the default), simpy, or compiled.")
+        str | None, Option(metavar="NAME", help="Of what is simulated: auto (the default), simpy, or compiled.")
     ] = None
 
 
@@ -150,13 +169,24 @@ class ExploreOptions:
         """InputError for options without the one that gives them a meaning."""
         self.output.check()
         search, confirmation = self.search, self.confirmation
+        if confirmation.reading not in (None, *READINGS):
+            raise InputError(
+                "no such reading", Place("--with"), value=confirmation.reading, allowed=", ".join(READINGS)
+            )
+        in_loop = confirmation.reading == SIMULATION
+        simulated, by_search = bool(confirmation.confirm or in_loop), f"--with {SIMULATION}"
         for option, value, needed, by in (
-            ("--effects", confirmation.effects, confirmation.confirm, "--confirm"),
-            ("--engine", confirmation.engine, confirmation.confirm, "--confirm"),
+            ("--effects", confirmation.effects, simulated, f"{by_search} or --confirm"),
+            ("--engine", confirmation.engine, simulated, f"{by_search} or --confirm"),
+            ("--simulations", confirmation.simulations, in_loop, by_search),
+            ("--jobs", confirmation.jobs, in_loop, by_search),
             ("--points", search.points, search.pareto, "--pareto"),
         ):
             if value is not None and not needed:
                 raise InputError("has no meaning here", Place(option), value=value, allowed=f"with {by}")
+        if in_loop and (confirmation.confirm or search.pareto):
+            other = "--pareto" if search.pareto else "--confirm"
+            raise InputError(f"{other} and {by_search} exclude each other", Place("--with"), allowed="one of the two")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,27 +7,30 @@ from typing import TypedDict
 
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
-from simcodesign.cli.commands.explore import ExploreOptions
-from simcodesign.cli.options import check_folder
+from simcodesign.cli.commands.explore import SIMULATION, ExploreOptions
+from simcodesign.cli.options import check_folder, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
 from simcodesign.cli.run.scenario import machine_parameters, scenario_of
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.progress import search_progress, system_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
+from simcodesign.report.explore.simulated_tables import metrics_table, simulated_dict, simulated_tables
 from simcodesign.report.explore.tables import front_tables, solution_tables
 from simcodesign.report.explore.to_json import front_dict, solution_dict
 from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, bound_sensitivities
-from simcodesign.studies.explore.confirmation import confirm, confirm_front
 from simcodesign.studies.explore.evaluator import check_trace, write_trace
 from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
 from simcodesign.studies.explore.problem import Model, Problem
+from simcodesign.studies.explore.simulated.confirmation import confirm, confirm_front
+from simcodesign.studies.explore.simulated.search import SIMULATIONS, optimum_by_simulation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
 from simcodesign.studies.explore.solvers.isres import load_nlopt
 from simcodesign.studies.explore.solvers.solve import Solution, solve
@@ -57,7 +60,11 @@ def run(planner: str, options: ExploreOptions, size: str | None) -> None:
     """Search, explain, confirm, print, write. ``size``: the parameter that the planner ``size`` makes large."""
     _check(options)
     study = _study(planner, options, size)
-    problem = study.problem(_model_with_notes(study))
+    model = _model_with_notes(study)
+    if options.problem.metrics:
+        _list_metrics(model, options.output.as_json)
+        return
+    problem = study.problem(model)
     for note in (study.size_note(problem), *study.unit_notes(problem)):
         if note:
             complain(f"note: {note}")
@@ -68,8 +75,44 @@ def run(planner: str, options: ExploreOptions, size: str | None) -> None:
     }
     if options.search.pareto:
         _run_front(planner, problem, search, options)
+    elif options.confirmation.reading == SIMULATION:
+        _run_simulated(planner, problem, search, options)
     else:
         _run_optimum(planner, problem, search, options)
+
+
+def _list_metrics(model: Model, as_json: bool) -> None:
+    if as_json:
+        write_json(
+            [
+                {"metric": name, "dimension": one, "unit": DIMENSIONS.get(one, "")}
+                for name, one in model.dimensions.items()
+            ]
+        )
+    else:
+        print_all([metrics_table(model)])
+
+
+def _run_simulated(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+    """The optimum when simulated."""
+    with search_progress() as on_progress:
+        solution = solve(problem, **search, on_progress=on_progress)
+    with system_progress() as (on_system, _):
+        optimum = optimum_by_simulation(
+            solution,
+            simulations=options.confirmation.simulations or SIMULATIONS,
+            jobs=options.confirmation.jobs or usable_cpus(),
+            **_simulation(options, search["seed"]),
+            on_progress=on_system,
+        )
+    if options.search.trace:
+        write_trace(optimum.trace, options.search.trace)
+    if options.output.as_json:
+        write_json(simulated_dict(planner, optimum))
+    else:
+        print_all(simulated_tables(planner, optimum))
+    if options.output.plot:
+        solution_plot(solution, options.output.plot)
 
 
 def _check(options: ExploreOptions) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from simcodesign.core.units import POSITIVE_RANGE, is_positive
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.expressions.expression import Expression, Name, parse
+from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, is_positive
 from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, dimension_at
+from simcodesign.describe.resources import Custom, evaluated
+from simcodesign.describe.yaml.resources import WITH_UNIT
 from simcodesign.describe.yaml.tree import Entry
 
 #: A bandwidth may be written instead of the seconds per byte that the cost models use.
@@ -28,6 +33,67 @@ OTHER_NAMES = {"G": "bandwidth"} | {
     for pair in _BANDWIDTHS[part].items()
     for one, other in (pair, pair[::-1])
 }
+
+
+#: Parts of a machine file whose constants may be formulas.
+PARTS = ("processor", "network", "disk", "accelerator", "storage", "caches", "memory", "failures")
+
+
+def with_formulas_evaluated(
+    items: Mapping[str, Entry], custom: Custom, counts: Mapping[str, FloatOrArray]
+) -> tuple[dict[str, Entry], Custom]:
+    """The items of a machine file with numbers in place of the formulas of constants, and ``custom`` with these
+    formulas, by the paths of the constants. A formula uses what ``custom`` defines and the ``counts``; of a bandwidth
+    it is kept as that of its inverse.
+
+    InputError for a name that is neither.
+    """
+    known = {*custom.parameters, *custom.properties, *counts}
+    formulas: dict[str, Expression] = {}
+    names: dict[str, FloatOrArray] = {}
+
+    def read(entry: Entry, path: str) -> Entry:
+        if isinstance(entry.content, dict):
+            return replace(entry, content={key: read(item, f"{path}.{key}") for key, item in entry.content.items()})
+        constant = _constant_at(path, items)
+        formula = None if constant is None else _formula(entry, known)
+        if constant is None or formula is None:
+            return entry
+        names.update(names or custom.names(counts))
+        value = evaluated(formula, names, path, entry.place)
+        is_inverse = constant[1]
+        formulas[constant[0]] = parse(f"1/({formula.text})", entry.place) if is_inverse else formula
+        return replace(entry, content=repr(float(value)))
+
+    changed = {key: read(item, key) if key in PARTS else item for key, item in items.items()}
+    return changed, replace(custom, constants=formulas) if formulas else custom
+
+
+def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | None:
+    """The path of a constant or power, and whether what stands at ``path`` is its inverse; None for anything else."""
+    part, _, key = path.rpartition(".")
+    inverse = _BANDWIDTHS["network"].get(key) or _BANDWIDTHS["storage"].get(key)
+    if inverse is not None and path == "network.bandwidth":
+        model = items["network"].mapping().get("model")
+        inverse = "G" if model is not None and model.content == "loggop" else inverse
+    constant = path if inverse is None else f"{part}.{inverse}"
+    return (constant, inverse is not None) if dimension_at(constant) is not None else None
+
+
+def _formula(entry: Entry, known: Collection[str]) -> Expression | None:
+    """A formula over these names; None for a number, a quantity, and whatever else its reader will refuse."""
+    if not isinstance(entry.content, str) or WITH_UNIT.fullmatch(entry.content.strip()):
+        return None
+    try:
+        formula = parse(entry.content, entry.place)
+    except InputError:
+        return None
+    unknown = sorted(formula.names - set(known))
+    if not formula.names or (unknown and isinstance(formula.tree, Name)):
+        return None
+    if unknown:
+        raise InputError("unknown name", entry.place, value=unknown[0], allowed=nearest(unknown[0], known))
+    return formula
 
 
 def constants_from(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import MAPPINGS, MOST_JOBS, NODES, PATTERNS, Background
 from simcodesign.describe.machine_parts.disk import Disk
@@ -16,7 +17,7 @@ from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from, storage_from
-from simcodesign.describe.yaml.constants import constant_value, constants_from
+from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
 from simcodesign.describe.yaml.memory import capacity_from, memory_from
@@ -58,6 +59,11 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     follows = _nodes_by_ranks(items, folder)
     nodes = MAX_HOSTS if follows else items["nodes"].whole(low=1)
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
+    custom = custom_from(items, entry.place)
+    counts: dict[str, FloatOrArray] = {"processors_per_node": float(per_node)}
+    if not follows:
+        counts |= {"nodes": float(nodes), "processors": float(nodes * per_node)}
+    items, custom = with_formulas_evaluated(items, custom, counts)
     processor = _processor(items["processor"], None if follows else nodes, per_node)
     return Machine(
         name=items["name"].name(),
@@ -74,7 +80,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         mapping=mapping_from(items["mapping"], nodes, per_node, folder) if "mapping" in items else "linear",
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
-        custom=custom_from(items, entry.place),
+        custom=custom,
         failures=_failures(items["failures"]) if "failures" in items else None,
         nodes_by_ranks=follows,
         background=_background(items["background"]) if "background" in items else None,

@@ -14,11 +14,11 @@ import numpy as np
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import four_digits, shared_unit
-from simcodesign.report.explore.tables import shown
-from simcodesign.studies.explore.confirmation import best_points
+from simcodesign.report.explore.words import shown
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, Evaluator, point_of
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.simulated.confirmation import best_points
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import FloatArray, Variable
 from simcodesign.studies.explore.study import unit_of

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.comparison.effects import effect_words
-from simcodesign.core.units import format_quantity
-from simcodesign.report.common.numbers import four_digits
 from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.report.explore.confirmation_tables import confirmation_tables, front_confirmation_tables
+from simcodesign.report.explore.words import point_words, reached, shown, valued, where_words
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
-from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation, Overtaking
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, Refusal
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Constraint, Objective, Problem
+from simcodesign.studies.explore.simulated.confirmation import Confirmation, FrontConfirmation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, Relaxation
 from simcodesign.studies.explore.solvers.solve import Solution
-from simcodesign.studies.explore.study import unit_of
 
 TITLES = {
     "tune": "Parameter tuner",
@@ -36,8 +34,6 @@ METHODS = {
 }
 #: A violation of less than this is what a search leaves.
 SEARCHED = 1e-6
-#: Confirmed points that are listed.
-MOST_LISTED = 24
 
 
 def solution_tables(
@@ -48,7 +44,7 @@ def solution_tables(
     confirmed: Confirmation | None,
 ) -> Iterator[RenderableType]:
     """The optimum with its constraints, or why there is none; then what simulation says."""
-    yield paragraph(f"{TITLES[planner]}: {_goal(solution.problem)}")
+    yield paragraph(f"{TITLES[planner]}: {goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
     if solution.feasible:
         yield variable_table(solution)
@@ -62,26 +58,7 @@ def solution_tables(
         yield from confirmation_tables(solution, confirmed)
 
 
-def shown(value: float, dimension: str) -> str:
-    """A number in the unit of its dimension; six digits where it has none."""
-    if not math.isfinite(value):
-        return "-"
-    if dimension and dimension != "count":
-        return format_quantity(value, dimension)
-    return f"{value:.0f}" if value == int(value) and abs(value) < 1e7 else f"{value:.6g}".replace("e+", "e")
-
-
-def valued(problem: Problem, name: str, value: float) -> str:
-    """A value of a variable: its name where it has one, else a number with its unit."""
-    return problem.space.word(name, value) or shown(value, unit_of(problem, name))
-
-
-def reached(one: Objective, value: float) -> str:
-    """A value of an objective with its unit."""
-    return shown(value, one.dimension) + (f" {one.unit}" if one.unit else "")
-
-
-def _goal(problem: Problem) -> str:
+def goal_words(problem: Problem) -> str:
     """Model and objectives in words."""
     parts = [f"{'maximise' if one.maximise else 'minimise'} {one.text}{_weight(one)}" for one in problem.objectives]
     return f"{problem.model.name}, {' and '.join(parts) or 'find a feasible point'}"
@@ -179,7 +156,7 @@ def _change(sensitivity: BoundSensitivity, side: str) -> str:
 def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
     """Where the model had no answer."""
     for one in refusals:
-        where = _where(problem, one.values)
+        where = where_words(problem, one.values)
         yield (
             f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
             f"{one.why}"
@@ -231,15 +208,6 @@ def _conflict_words(why: Infeasibility) -> str:
     return f"{kind}{'' if why.exact else ', as far as searches tell'}): {sets}{note}"
 
 
-def point_words(problem: Problem, point: EvaluatedPoint) -> str:
-    """The values of the variables on one line."""
-    return _where(problem, point.values)
-
-
-def _where(problem: Problem, values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {valued(problem, name, value)}" for name, value in values.items())
-
-
 # Fronts.
 
 
@@ -247,7 +215,7 @@ def front_tables(
     planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> Iterator[RenderableType]:
     """The points of a front: objectives first, then variables; then what simulation says of some."""
-    yield paragraph(f"{TITLES[planner]}, Pareto front: {_goal(front.problem)}")
+    yield paragraph(f"{TITLES[planner]}, Pareto front: {goal_words(front.problem)}")
     if why is not None:
         yield paragraph(_outcome(front.solution))
         yield from infeasibility_tables(why)
@@ -268,113 +236,3 @@ def front_tables(
     yield from (paragraph(text) for text in refusal_words(front.problem, front.evaluator.refusals(), front.evaluations))
     if confirmed is not None:
         yield from front_confirmation_tables(front.problem, confirmed)
-
-
-# Confirmation by simulation.
-
-
-def confirmation_tables(solution: Solution, confirmed: Confirmation) -> Iterator[RenderableType]:
-    """Both readings of the best points and their neighbours, and why their order changes."""
-    yield confirmed_table(solution, confirmed)
-    if len(confirmed.points) > MOST_LISTED:
-        yield paragraph(f"{len(confirmed.points) - MOST_LISTED} more points are in --json")
-    failed = [one for one in confirmed.points if one.simulated is None]
-    if failed:
-        where = point_words(solution.problem, failed[0].forecast)
-        yield paragraph(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
-    yield paragraph(_verdict(confirmed))
-    for one in confirmed.overtakings[:1]:
-        yield rung_table(solution.problem, one)
-    for one in confirmed.overtakings[1:]:
-        where = point_words(solution.problem, one.after.forecast)
-        yield paragraph(f"It is overtaken also by {where}, because of {effect_words(one.effect)}")
-
-
-def front_confirmation_tables(problem: Problem, confirmed: FrontConfirmation) -> Iterator[RenderableType]:
-    """Objectives of points of a front by both readings, and which are beaten when simulated."""
-    heads = [f"{one.text}, {reading}" for one in problem.objectives for reading in ("forecast", "simulated")]
-    table = new_table("Points of the front, confirmed by simulation", "", *heads, "beaten by")
-    for place, (one, by) in enumerate(zip(confirmed.points, confirmed.beaten, strict=True), start=1):
-        cells = []
-        for at, objective in enumerate(problem.objectives):
-            simulated = "-" if one.simulated is None else reached(objective, four_digits(one.simulated.objectives[at]))
-            cells += [reached(objective, four_digits(one.forecast.objectives[at])), simulated]
-        broken = one.simulated is not None and not one.simulated.feasible
-        table.add_row(str(place), *cells, ("x " if broken else "") + ("-" if by is None else str(by + 1)))
-    yield table
-    failed = [one for one in confirmed.points if one.simulated is None]
-    if failed:
-        where = point_words(problem, failed[0].forecast)
-        yield paragraph(f"{len(failed)} points could not be simulated, first {where}: {failed[0].why_not}")
-    beaten, violating = _count_beaten(confirmed)
-    words = (
-        f"{beaten} of {len(confirmed.points)} points are beaten by another one, {violating} violate a constraint (x)"
-    )
-    yield paragraph(f"{'Confirmed' if confirmed.front_stays else 'Not confirmed'}: when simulated, {words}")
-
-
-def _count_beaten(confirmed: FrontConfirmation) -> tuple[int, int]:
-    """Points that are beaten, and that violate a constraint, when simulated."""
-    broken = [one for one in confirmed.points if one.simulated is not None and not one.simulated.feasible]
-    return sum(place is not None for place in confirmed.beaten), len(broken)
-
-
-def confirmed_table(solution: Solution, confirmed: Confirmation) -> Table:
-    """One row per point, in the order of the forecast; the ranks of both readings."""
-    problem = solution.problem
-    names = problem.space.names
-    table = new_table("Confirmed by simulation", "point", *names, "forecast", "simulated", "error", "rank", "then")
-    simulated = sorted(confirmed.points, key=lambda one: one.simulated_key)
-    for rank, one in enumerate(confirmed.points[:MOST_LISTED], start=1):
-        origin = f"near {one.origin}" if one.neighbour else f"best {one.origin}"
-        values = [valued(problem, name, one.forecast.values[name]) for name in names]
-        then = "-" if one.simulated is None else str(1 + simulated.index(one))
-        table.add_row(origin, *values, *_both(problem, one), str(rank), then)
-    return table
-
-
-def _both(problem: Problem, one: Confirmed) -> tuple[str, str, str]:
-    """The total by both readings, marked where it is not feasible, and the error of the forecast."""
-    single = problem.objectives[0] if len(problem.objectives) == 1 else None
-    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
-    forecast = _four(sign * one.forecast_total, dimension) + ("" if one.forecast.feasible else " x")
-    if one.simulated is None:
-        return forecast, "-", "-"
-    simulated = _four(sign * one.simulated_total, dimension) + ("" if one.simulated.feasible else " x")
-    error = one.forecast_total / one.simulated_total - 1 if one.simulated_total else math.nan
-    return forecast, simulated, f"{error:+z.1%}" if math.isfinite(error) else "-"
-
-
-def _four(value: float, dimension: str) -> str:
-    """With four digits."""
-    return shown(four_digits(value), dimension)
-
-
-def _verdict(confirmed: Confirmation) -> str:
-    share = f"{confirmed.changed} of {confirmed.pairs} pairs of points change their order; x: a constraint is violated"
-    if confirmed.best_stays:
-        return f"Confirmed: the best point of the forecast is the best when simulated ({share})"
-    first = confirmed.overtakings[0]
-    if first.before.simulated is not None and first.before.simulated.violation:
-        share = f"the best point violates its constraints by {first.before.simulated.violation:.2%}; {share}"
-    why = effect_words(first.effect)
-    return f"Not confirmed: another point is better when simulated, because of {why} ({share})"
-
-
-def rung_table(problem: Problem, one: Overtaking) -> Table:
-    """Both points with one effect after another."""
-    single = problem.objectives[0] if len(problem.objectives) == 1 else None
-    dimension, sign = (single.dimension, single.sign) if single else ("", 1.0)
-    title = f"Best of the forecast: {point_words(problem, one.before.forecast)}\nOvertaken by: "
-    table = new_table(title + point_words(problem, one.after.forecast), "with", "best", "other", "")
-    table.columns[3].justify = "left"
-    for name, before, after in one.rungs:
-        turned = "here the order turns" if name == one.effect else ""
-        table.add_row(name, *(_keyed(key, sign, dimension) for key in (before, after)), turned)
-    return table
-
-
-def _keyed(key: tuple[float, float], sign: float, dimension: str) -> str:
-    """A total, and by how much the constraints are violated."""
-    violation, total = key
-    return shown(sign * total, dimension) + (f" x {violation:.2%}" if violation else "")

@@ -7,10 +7,12 @@ from typing import Any
 
 from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity
-from simcodesign.studies.explore.confirmation import Confirmation, Confirmed, FrontConfirmation
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.simulated.confirmation import Confirmation, FrontConfirmation
+from simcodesign.studies.explore.simulated.point_simulator import Confirmed
+from simcodesign.studies.explore.simulated.turned_order import Overtaking
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility
 from simcodesign.studies.explore.solvers.solve import Solution
 
@@ -79,12 +81,12 @@ def front_dict(
         shown["infeasible"] = infeasibility_dict(why)
     if confirmed is not None:
         pairs = zip(confirmed.points, confirmed.beaten, strict=True)
-        points = [_confirmed_dict(front.problem, one) | {"beaten_by": by} for one, by in pairs]
+        points = [confirmed_dict(front.problem, one) | {"beaten_by": by} for one, by in pairs]
         shown["confirmed"] = {"front_stays": confirmed.front_stays, "points": points}
     return shown
 
 
-def _confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
+def confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
     """A point by both readings."""
     return attributes_of(one, "origin", "neighbour", "why_not") | {
         "forecast": point_dict(problem, one.forecast),
@@ -95,15 +97,17 @@ def _confirmed_dict(problem: Problem, one: Confirmed) -> dict[str, Any]:
 def confirmation_dict(problem: Problem, confirmed: Confirmation) -> dict[str, Any]:
     """The simulations of the best points."""
     return attributes_of(confirmed, "best_stays", "pairs", "changed") | {
-        "points": [_confirmed_dict(problem, one) for one in confirmed.points],
-        "overtakings": [
-            {
-                **attributes_of(one, "effect", before="before.forecast.values", after="after.forecast.values"),
-                "rungs": [
-                    {"effect": name, "before": dict(zip(KEY, a, strict=True)), "after": dict(zip(KEY, b, strict=True))}
-                    for name, a, b in one.rungs
-                ],
-            }
-            for one in confirmed.overtakings
+        "points": [confirmed_dict(problem, one) for one in confirmed.points],
+        "overtakings": [overtaking_dict(one) for one in confirmed.overtakings],
+    }
+
+
+def overtaking_dict(one: Overtaking) -> dict[str, Any]:
+    """Why one point is better than another when simulated."""
+    return {
+        **attributes_of(one, "effect", "cause", before="before.forecast.values", after="after.forecast.values"),
+        "rungs": [
+            {"effect": name, "before": dict(zip(KEY, a, strict=True)), "after": dict(zip(KEY, b, strict=True))}
+            for name, a, b in one.rungs
         ],
     }

@@ -64,6 +64,8 @@ def _custom_parts(machine: Machine) -> Iterator[RenderableType]:
         values = machine.properties()
         texts = ((name, f"{float(values[name]):.6g} = {it.text}") for name, it in custom.properties.items())
         yield section("Properties", texts)
+    if custom.constants:
+        yield section("Constants by formula (SI units)", ((path, one.text) for path, one in custom.constants.items()))
     if custom.resources:
         yield _resource_table(custom.resources)
         groups = [("never at the same time", ", ".join(group)) for group in custom.conflicts]

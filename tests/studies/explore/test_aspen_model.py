@@ -18,9 +18,9 @@ from simcodesign.aspen.timing import run_time
 from simcodesign.cli.app import main
 from simcodesign.core.errors import InputError
 from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
-from simcodesign.studies.explore.confirmation import confirm
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable
+from simcodesign.studies.explore.simulated.confirmation import confirm
 from simcodesign.studies.explore.solvers.solve import solve
 
 APPLICATION = """

@@ -30,6 +30,8 @@ ITERATIONS = 60
 IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
 #: Steps of whole variables after which the real ones are looked for anew.
 MOST_RESTARTS = 6
+#: Of so few discrete variables all are stepped together, of so many every two; and values of one that are all tried.
+FEW, MOST_PAIRED, LINE = 4, 12, 256
 #: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
 CORNERS = 4
 #: So near a limit, in coordinates, a real variable is tried on it.
@@ -151,7 +153,7 @@ def _restart_points(evaluator: Evaluator, real: Any) -> list[FloatArray]:
 
 
 def descend(evaluator: Evaluator, rounds: int = 200) -> None:
-    """Steps of one or two discrete variables, as long as they help."""
+    """Steps of discrete variables, of one, two or a few at a time, as long as they help."""
     for _ in range(rounds):
         before = evaluator.best_key
         points = _steps(evaluator)
@@ -163,18 +165,32 @@ def descend(evaluator: Evaluator, rounds: int = 200) -> None:
 
 
 def _steps(evaluator: Evaluator) -> FloatArray:
-    """Points that differ from the best one by steps of 1, 2, 4 ... of one discrete variable, or of 1 in two."""
+    """Points that differ from the best one in one discrete variable, by steps of 1, 2, 4 ... in two, or by up to 1 in
+    each of a few."""
     assert evaluator.best is not None
     base, points = evaluator.best, []
     variables = evaluator.problem.space.variables
-    neighbours = {
-        at: variable.neighbours(float(base[at])) for at, variable in enumerate(variables) if variable.discrete
-    }
-    for at in neighbours:
-        points += [_with(base, {at: value}) for value in _values(variables[at], float(base[at]))]
-    for first, second in combinations(neighbours, 2) if len(neighbours) <= 12 else ():
-        points += [_with(base, {first: a, second: b}) for a in neighbours[first] for b in neighbours[second]]
+    discrete = [at for at, variable in enumerate(variables) if variable.discrete]
+    values = {at: _values(variables[at], float(base[at])) for at in discrete}
+    for at in discrete:
+        points += [_with(base, {at: value}) for value in _line(variables[at], float(base[at]))]
+    if len(discrete) <= FEW:
+        for first, second in combinations(discrete, 2):
+            points += [_with(base, {first: a, second: b}) for a in values[first] for b in values[second]]
+        near = [(float(base[at]), *variables[at].neighbours(float(base[at]))) for at in discrete]
+        points += [_with(base, dict(zip(discrete, steps, strict=True))) for steps in product(*near)]
+    elif len(discrete) <= MOST_PAIRED:
+        neighbours = {at: variables[at].neighbours(float(base[at])) for at in discrete}
+        for first, second in combinations(discrete, 2):
+            points += [_with(base, {first: a, second: b}) for a in neighbours[first] for b in neighbours[second]]
     return np.array(points)
+
+
+def _line(variable: Variable, value: float) -> list[float]:
+    """All other values of a variable; of one with many those that are steps of 1, 2, 4 ... away."""
+    if variable.choices or variable.high - variable.low >= LINE:
+        return _values(variable, value)
+    return [float(other) for other in np.arange(variable.low, variable.high + 1) if other != value]
 
 
 def _values(variable: Variable, value: float) -> list[float]:

@@ -229,8 +229,9 @@ def _search(evaluator: Evaluator, solver: str, seed: int, start: FloatArray | No
 
 def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray | None) -> None:
     """Restart the search until two searches agree or the evaluations are used up: a single one may miss the best
-    valley."""
+    valley. Without real variables two often agree on the same wrong point, and all are made."""
     ends: list[tuple[float, float]] = []
+    discrete = all(variable.discrete for variable in evaluator.problem.space.variables)
     evaluations_before = evaluator.evaluations
     for number in range(RESTARTS):
         remaining = evaluations - (evaluator.evaluations - evaluations_before)
@@ -238,7 +239,7 @@ def _evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray
             return
         with evaluator.nested("evolution") as nested:
             evolve(nested, seed + 7919 * number, remaining, start if number == 0 else None)
-        if any(_end_alike(nested.best_key, earlier) for earlier in ends):
+        if not discrete and any(_end_alike(nested.best_key, earlier) for earlier in ends):
             return
         ends.append(nested.best_key)
 
