@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import four_digits, shared_unit
 from simcodesign.report.explore.words import shown
-from simcodesign.studies.explore.evaluator import EvaluatedPoint, Evaluator, point_of
+from simcodesign.studies.explore.evaluator import EvaluatedPoint, Evaluator, Scored, point_of
 from simcodesign.studies.explore.pareto import Front
-from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.problem import Problem, formula, plain_name
 from simcodesign.studies.explore.simulated.confirmation import best_points
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import FloatArray, Variable
@@ -27,15 +29,61 @@ from simcodesign.studies.explore.study import unit_of
 SLICE, LINES = 201, 40
 #: Letters of a line below a vertical axis.
 LABEL = 20
-#: Slices side by side.
-COLUMNS = 3
+#: Slices side by side, and curves over each variable.
+COLUMNS, MOST_CURVES = 3, 4
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is drawn over a variable: an objective, the left side of a constraint with its ``bound``, or a metric;
+    without an ``expression`` the weighted sum of several objectives."""
+
+    label: str
+    expression: Expression | None
+    dimension: str = ""
+    unit: str = ""
+    bound: float | None = None
+
+    def values(self, problem: Problem, scored: Scored) -> FloatArray:
+        """At the points of an evaluation, (n,)."""
+        if self.expression is None:
+            return scored.total
+        evaluated = scored.evaluated
+        every = {
+            **problem.model.fixed(problem.space.names),
+            **evaluated.metrics,
+            **problem.space.columns(evaluated.points),
+        }
+        names = {plain_name(name): value for name, value in every.items()}
+        values = np.asarray(self.expression.evaluate(names))
+        return np.asarray(np.where(evaluated.usable, values, np.nan), dtype=np.float64)
+
+
+def curves_of(problem: Problem) -> list[Curve]:
+    """The objective, and what else is bounded, as far as it depends on metrics: a variable over itself says nothing.
+
+    Where nothing does, the time, or the objective.
+    """
+    metrics = {plain_name(name) for name in problem.model.dimensions}
+    single = problem.objectives[0] if len(problem.objectives) == 1 else None
+    if single is None:
+        objective = Curve("weighted sum", None)
+    else:
+        objective = Curve(single.text, single.expression, single.dimension, single.unit)
+    curves = [] if single is not None and not single.expression.names & metrics else [objective]
+    bounded = [one for one in problem.constraints if one.left.names & metrics]
+    curves += [Curve(one.left.text, one.left, one.dimension, bound=one.bound) for one in bounded]
+    if not curves and "time" in problem.model.dimensions:
+        curves = [Curve("time", formula("time"), problem.model.dimensions["time"])]
+    by_label = {curve.label: curve for curve in reversed(curves or [objective])}
+    return list(reversed(by_label.values()))[:MOST_CURVES]
 
 
 def solution_plot(solution: Solution, path: str | Path) -> None:
-    """One slice through the best point for each variable, and its best points in parallel coordinates."""
-    variables = solution.problem.space.variables
-    rows = -(-len(variables) // COLUMNS)
-    columns = min(len(variables), COLUMNS)
+    """Slices through the best point, of each curve over each variable, and its best points in parallel coordinates."""
+    variables, curves = solution.problem.space.variables, curves_of(solution.problem)
+    rows_of_curve = -(-len(variables) // COLUMNS)
+    rows, columns = rows_of_curve * len(curves), min(len(variables), COLUMNS)
     several = len(variables) > 1
     with plot_style.styled(path) as mpl:
         wide = max(3.4 * columns, 5.6)
@@ -43,11 +91,12 @@ def solution_plot(solution: Solution, path: str | Path) -> None:
         title = f"{solution.problem.model.name}: {_goal_text(solution.problem)} (dotted where a constraint is violated)"
         figure.suptitle(plot_style.wrapped(title, wide, 9.5), x=0.01, ha="left", fontsize=9.5)
         parts = figure.subfigures(2, 1, height_ratios=[2.7 * rows, 3.0]) if several else [figure]
-        axes = np.atleast_1d(parts[0].subplots(rows, columns, squeeze=False).ravel())
-        for place, axis in enumerate(axes):
+        axes = parts[0].subplots(rows, columns, squeeze=False)
+        for place in range(rows_of_curve * columns):
+            column = axes[:, place % columns][place // columns :: rows_of_curve]
             if place < len(variables):
-                _slice(mpl, axis, solution, place)
-            else:
+                _slices(mpl, column, solution, curves, place)
+            for axis in column if place >= len(variables) else ():
                 axis.set_axis_off()
         if several:
             _parallel(mpl, parts[1], solution.problem, _best(solution))
@@ -81,32 +130,37 @@ def _best(solution: Solution) -> list[EvaluatedPoint]:
     return [point_of(solution.problem, every, at) for at in range(len(points))]
 
 
-def _slice(mpl: Any, axis: Any, solution: Solution, place: int) -> None:
-    """The objective along one variable, the others as at the best point; grey where a constraint is violated."""
+def _slices(mpl: Any, axes: Any, solution: Solution, curves: Sequence[Curve], place: int) -> None:
+    """Every curve along one variable, the others as at the best point."""
+    problem = solution.problem
+    scored = Evaluator(problem, solution.scales)(_along(solution, place), "slice")
+    for axis, curve in zip(axes, curves, strict=True):
+        _slice(mpl, axis, solution, place, scored, curve)
+
+
+def _slice(mpl: Any, axis: Any, solution: Solution, place: int, scored: Scored, curve: Curve) -> None:
+    """One curve along one variable; grey where a constraint is violated, a line at its bound."""
     problem = solution.problem
     variable = problem.space.variables[place]
-    points = _along(solution, place)
-    scored = Evaluator(problem, solution.scales)(points, "slice")
-    single = len(problem.objectives) == 1
-    values = scored.evaluated.objectives[:, 0] if single else scored.total
-    dimension = problem.objectives[0].dimension if single else ""
-    factor, unit = _unit(values, dimension)
-    along_factor, along_unit = _unit(points[:, place], unit_of(problem, variable.name))
-    x, y = points[:, place] * along_factor, np.where(np.isfinite(values), values, np.nan) * factor
+    along, values = scored.evaluated.points[:, place], curve.values(problem, scored)
+    factor, unit = _unit(values, curve.dimension)
+    along_factor, along_unit = _unit(along, unit_of(problem, variable.name))
+    x, y = along * along_factor, np.where(np.isfinite(values), values, np.nan) * factor
     good = scored.violation == 0
     mark = "o" if variable.discrete and len(x) <= 40 else ""
     axis.plot(x, y, color=plot_style.GREY, linewidth=1.0, linestyle=":", marker=mark, markersize=2.5)
     axis.plot(x, np.where(good, y, np.nan), color=plot_style.OKABE_ITO[0], linewidth=1.6, marker=mark, markersize=3)
-    here = solution.point.values[variable.name] * along_factor
-    axis.axvline(here, color=plot_style.OKABE_ITO[5], linewidth=0.8)
-    axis.plot([here], [solution.objective * factor], "D", color=plot_style.OKABE_ITO[5], markersize=4.5)
+    here = solution.point.values[variable.name]
+    axis.axvline(here * along_factor, color=plot_style.OKABE_ITO[5], linewidth=0.8)
+    at_best = y[int(np.abs(along - here).argmin())]
+    axis.plot([here * along_factor], [at_best], "D", color=plot_style.OKABE_ITO[5], markersize=4.5)
+    if curve.bound is not None:
+        axis.axhline(curve.bound * factor, color=plot_style.DARK, linewidth=0.8, linestyle="--")
     _scales(mpl, axis, variable, y)
     axis.set_xlabel(plot_style.plain(f"{variable.name}{_in(along_unit)}"))
     if variable.words:
         axis.set_xticks(np.array(variable.choices) * along_factor, [_word(variable, one) for one in variable.choices])
-    text = problem.objectives[0].text if single else "weighted sum"
-    unit = unit or (problem.objectives[0].unit if single else "")
-    axis.set_ylabel(_broken(f"{text}{_in(unit)}", 26) if place % COLUMNS == 0 else "")
+    axis.set_ylabel(_broken(f"{curve.label}{_in(unit or curve.unit)}", 26) if place % COLUMNS == 0 else "")
 
 
 def _broken(text: str, most: int) -> str:
