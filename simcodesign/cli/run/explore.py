@@ -19,6 +19,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.progress import search_progress, system_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
+from simcodesign.report.explore.simulated_plot import simulated_plot
 from simcodesign.report.explore.simulated_tables import metrics_table, simulated_dict, simulated_tables
 from simcodesign.report.explore.tables import front_tables, solution_tables
 from simcodesign.report.explore.to_json import front_dict, solution_dict
@@ -111,8 +112,8 @@ def _run_simulated(planner: str, problem: Problem, search: _Search, options: Exp
         write_json(simulated_dict(planner, optimum))
     else:
         print_all(simulated_tables(planner, optimum))
-    if options.output.plot:
-        solution_plot(solution, options.output.plot)
+    if options.output.plot and problem.objectives:
+        simulated_plot(optimum, options.output.plot)
 
 
 def _check(options: ExploreOptions) -> None:

@@ -21,6 +21,7 @@ from simcodesign.studies.explore.solvers.solve import solve
 from simcodesign.studies.explore.space import FloatArray, Space, Variable
 from tests import examples
 from tests.oracles.design_problems import ARCHITECT, ARCHITECT_UNITS, problem
+from tests.oracles.integer_problems import INTEGER_PROBLEMS
 
 #: Flops of the backprojection tiles of synthetic aperture radar with tiles of tf (Spafford and Vetter 2015).
 SSCP = {
@@ -334,3 +335,20 @@ def test_every_batch_is_told() -> None:
     solution = solve(design_problem, on_progress=lambda stage, count: calls.append((stage, count)))
     assert sum(count for _, count in calls) == solution.evaluations
     assert {stage for stage, _ in calls} >= {"evolution", "polish"}
+
+
+def found_of(name: str, seeds: range) -> int:
+    """Seeds with which the search finds the optimum that looking at every point finds."""
+    stated, least = INTEGER_PROBLEMS[name].stated(), INTEGER_PROBLEMS[name].least()
+    solutions = [solve(stated, solver="evolution", seed=seed) for seed in seeds]
+    return sum(one.feasible and one.objective == pytest.approx(least, rel=1e-12) for one in solutions)
+
+
+def test_three_whole_variables() -> None:
+    assert found_of("tiles", range(2)) == 2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", INTEGER_PROBLEMS)
+def test_three_whole_variables_with_nine_of_ten_seeds(name: str) -> None:
+    assert found_of(name, range(10)) >= 9

@@ -87,8 +87,8 @@ def cause_of(simulator: PointSimulator, overtaken: EvaluatedPoint, other: Evalua
         for at, (constraint, a, b) in enumerate(zip(problem.constraints, overtaken.gaps, other.gaps, strict=True))
     ]
     constraint = problem.constraints[max(excesses)[1]]
-    sides = [sides(problem, constraint, point) for point in (overtaken, other)]
-    return Cause(constraint, (sides[0][0], sides[1][0]), sides[0][1], turned, objectives)
+    both = [sides(problem, constraint, point) for point in (overtaken, other)]
+    return Cause(constraint, (both[0][0], both[1][0]), both[0][1], turned, objectives)
 
 
 def _excess(constraint: Constraint, gap: float) -> float:
