@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.core.units import DIMENSIONS
+from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import four_digits, shared_unit
 from simcodesign.report.explore.words import shown
@@ -49,7 +49,7 @@ class Curve:
         if self.expression is None:
             return scored.total
         evaluated = scored.evaluated
-        every = {
+        every: dict[str, FloatOrArray] = {
             **problem.model.fixed(problem.space.names),
             **evaluated.metrics,
             **problem.space.columns(evaluated.points),

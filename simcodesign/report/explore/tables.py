@@ -32,6 +32,8 @@ METHODS = {
     "evolution": "differential evolution, then steps of whole variables and quadratic programming of real ones",
     "isres": "ISRES with whole variables relaxed, then the same steps",
 }
+#: Reasons to refuse points that are told.
+MOST_REFUSALS = 5
 #: A violation of less than this is what a search leaves.
 SEARCHED = 1e-6
 
@@ -154,13 +156,17 @@ def _change(sensitivity: BoundSensitivity, side: str) -> str:
 
 
 def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
-    """Where the model had no answer."""
-    for one in refusals:
+    """Where the model had no answer, for the most frequent reasons."""
+    often = sorted(refusals, key=lambda one: -one.count)
+    for one in often[:MOST_REFUSALS]:
         where = where_words(problem, one.values)
         yield (
             f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
             f"{one.why}"
         )
+    if rest := often[MOST_REFUSALS:]:
+        count = sum(one.count for one in rest)
+        yield f"Refused for {len(rest):,} other reasons: {count:,} of {evaluations:,} points; --json has them all"
 
 
 def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
