@@ -105,6 +105,8 @@ codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
 explore tune small.yaml little.yaml --vary P=1:8 --json
 explore tune --file study.yaml --json
+explore tune small.yaml little.yaml --vary P=1:8 --with simulation --simulations 5 -j 1 --json
+explore tune small.yaml little.yaml --metrics --json
 explore size small.yaml little.yaml -P 4 --vary n=10:1000:whole --subject-to 'time <= 10 s'
 explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
 explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json

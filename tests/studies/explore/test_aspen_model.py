@@ -21,6 +21,7 @@ from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenMode
 from simcodesign.studies.explore.planners import plan
 from simcodesign.studies.explore.problem_parser import constraint, objective, variable
 from simcodesign.studies.explore.simulated.confirmation import confirm
+from simcodesign.studies.explore.simulated.search import optimum_by_simulation
 from simcodesign.studies.explore.solvers.solve import solve
 
 APPLICATION = """
@@ -207,6 +208,14 @@ def test_the_architect(machine: AspenMachineModel) -> None:
     solution = solve(plan("architect", machine, [variable("nodes=1:100:whole", {})], [most], [power]))
     # 20 W a node, two resources of 8 cores at 5 W, a memory of 2 W, and 64 lanes of 1 W on the other socket.
     assert solution.point.values["nodes"] == math.floor(3000 / (20 + 2 * 8 * 5 + 2 + 64))
+
+
+def test_the_best_simulated_choice(model: AspenModel) -> None:
+    solution = solve(plan("tune", model, [model.variable("way"), variable("n=10:12:whole", {})]))
+    optimum = optimum_by_simulation(solution, simulations=50)
+    every = [model.simulate(solution.problem.space.named(point)) for point in solution.problem.space.all_points()]
+    assert optimum.exact
+    assert optimum.best.simulated_total == min(float(np.asarray(metrics["time"])) for metrics in every)
 
 
 def test_a_confirmed_choice(model: AspenModel) -> None:

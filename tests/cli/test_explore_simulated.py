@@ -1,0 +1,72 @@
+"""``explore --with simulation`` and ``--metrics``: tables, JSON, trace, plot, and options that exclude each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from simcodesign.cli.app import main
+
+FFT = ["pencil-fft", "power-budget-cluster", "-P", "8", "--set", "n=32", "--set", "processors_per_node=4"]
+VARIED = ["--vary", "q=1,2,8", "--vary", "machine.link=2 GB/s,10 GB/s"]
+LOOP = [*VARIED, "--with", "simulation", "--effects", "links"]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["explore", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_json_trace_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace, plot = tmp_path / "trace.csv", tmp_path / "plot.png"
+    files = ["--trace", str(trace), "--plot", str(plot)]
+    result = answer(capsys, "tune", *FFT, *LOOP, "--subject-to", "peak_power <= 9 kW", "--simulations", "5", *files)
+    assert result["with"] == "simulation"
+    assert result["simulations"] == 5
+    assert not result["exact"]
+    frame = pd.read_csv(trace)
+    assert len(frame) == 5
+    best = frame[frame["feasible"]]["time"].min()
+    assert result["point"]["simulated"]["metrics"]["time"] == pytest.approx(best, rel=1e-12)
+    assert plot.stat().st_size > 1000
+
+
+def test_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["explore", "tune", *FFT, *LOOP]) == 0
+    text = capsys.readouterr().out
+    assert "every point of the space was simulated (6 simulations)" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_metrics_have_units(capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = {one["metric"]: one["unit"] for one in answer(capsys, "tune", *FFT, "--metrics")}
+    assert metrics["time"] == "s"
+    assert metrics["peak_power"] == "W"
+    assert metrics["energy"] == "J"
+    assert metrics["price"] == ""
+    assert {one["metric"] for one in answer(capsys, "architect", "torus-cluster", "--metrics")} >= {"peak_rate"}
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--with", "guess"], "--with"),
+        (["--with", "simulation", "--confirm", "1"], "--confirm"),
+        (["--with", "simulation", "--pareto", "--minimise", "time", "--minimise", "energy"], "--pareto"),
+        (["--simulations", "9"], "--simulations"),
+        (["-j", "2"], "--jobs"),
+        (["--effects", "links"], "--effects"),
+    ],
+)
+def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], options: list[str], named: str) -> None:
+    assert named in refusal(capsys, "tune", *FFT, *VARIED, *options)
