@@ -31,8 +31,8 @@ from simcodesign.studies.requirements.simulated_systems import OnProgress
 SIMULATIONS, LEAST_SIMULATIONS = 50, 5
 #: Points of a round: as many as are chosen without knowing each other's simulation.
 ROUND = 2
-#: A space of up to so many points is a list of candidates; of others so many are drawn.
-MOST_CANDIDATES, DRAWN = 20_000, 4096
+#: A space of up to so many points is a list of candidates; of others so many are drawn, beside the forecast's best.
+MOST_CANDIDATES, DRAWN, KNOWN = 20_000, 4096, 64
 #: Steps around the best points, as shares of the ranges, and candidates of each.
 NEAR, OF_EACH = (0.2, 0.05, 0.01, 0.002), 128
 #: Points from which the spread ones are chosen; and the violation by the forecast up to which a point is among them.
@@ -111,10 +111,7 @@ class _Search:
         space = self.problem.space
         self.finite = space.count <= MOST_CANDIDATES
         self.limit = int(min(simulations, space.count))
-        drawn = (
-            space.all_points() if self.finite else np.vstack([best_points(solution, 64), space.sample(DRAWN, random)])
-        )
-        self.candidates = self._forecast(drawn)
+        self.candidates = self._forecast(space.all_points() if self.finite else self._drawn())
         self.points: list[FloatArray] = []
         self.outcomes: list[Outcome] = []
         self.stages: list[str] = []
@@ -132,7 +129,19 @@ class _Search:
 
     def _settled(self) -> bool:
         """Whether any feasible point is as good as another, and there is one."""
-        return not self.problem.objectives and bool((self._known()[1].violation == 0).any())
+        if self.problem.objectives or not any(isinstance(outcome, dict) for outcome in self.outcomes):
+            return False
+        return bool((self._known()[1].violation == 0).any())
+
+    def _drawn(self) -> FloatArray:
+        """Candidates of a space that is too large for a list: the best of the forecast, and others all over it."""
+        space = self.problem.space
+        best = best_points(self.solution, KNOWN).reshape(-1, len(space.variables))
+        return np.vstack([self._optimum(), best, space.sample(DRAWN, self.random)])
+
+    def _optimum(self) -> FloatArray:
+        """The optimum of the forecast, (1, variables)."""
+        return np.array([list(self.solution.point.values.values())])
 
     def _forecast(self, points: FloatArray) -> Scored:
         """Forecasts of all points that the model does not refuse."""
@@ -155,8 +164,13 @@ class _Search:
         space = self.problem.space
         count = min(max(2 * len(space.variables) + 2, 6), max(self.limit // 2, 1))
         best = best_points(self.solution, max(count // 3, 1))
-        optimum = np.array(list(self.solution.point.values.values()))
+        optimum = self._optimum()[0]
         chosen = [optimum, *(one for one in best if not np.array_equal(one, optimum))]
+        return self._spread(chosen, count)
+
+    def _spread(self, chosen: list[FloatArray], count: int) -> FloatArray:
+        """These points, and others as far from them and each other as can be, up to so many in all."""
+        space = self.problem.space
         nearly = np.flatnonzero(self.candidates.violation <= NEARLY)
         if not len(nearly):
             nearly = np.arange(len(self.candidates.total))
@@ -180,6 +194,8 @@ class _Search:
 
     def _round(self, surrogate: Surrogate, count: int) -> FloatArray:
         """The points of the next round, (up to count, variables)."""
+        if not any(isinstance(outcome, dict) for outcome in self.outcomes):  # nothing is known
+            return self._spread(list(self.points), len(self.points) + count)[len(self.points) :]
         forecast, simulated = self._known()
         usable = forecast.evaluated.usable & simulated.evaluated.usable
         rows = np.flatnonzero(usable)

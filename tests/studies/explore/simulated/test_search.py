@@ -89,6 +89,22 @@ def test_a_constraint_that_no_simulation_meets_is_reported() -> None:
     assert optimum.exact
 
 
+def test_a_limit_out_of_reach_of_real_variables() -> None:
+    stated = fft_problem("machine.link=2e9:4e10", power="1 W")
+    optimum = optimum_by_simulation(solve(stated, evaluations=200), simulations=6, effects=EFFECTS)
+    assert not optimum.feasible
+    assert optimum.simulations == 6
+
+
+def test_points_that_cannot_be_simulated_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(simulator: PointSimulator, point: np.ndarray) -> str:
+        return "no such thing"
+
+    monkeypatch.setattr(parallel, "outcome_of", refuse)
+    with pytest.raises(InputError, match="no such thing"):
+        optimum_by_simulation(solve(fft_problem("q=1,4,16", LINKS)), simulations=9, effects=EFFECTS)
+
+
 @pytest.mark.thorough
 def test_real_variables_end_within_the_power_limit() -> None:
     stated = fft_problem("q=1,4,16", "machine.link=2e9:4e10", power="5200 W")
