@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -139,6 +140,19 @@ def test_bins_are_averages_of_the_steps(shown: Timeline, bins: int) -> None:
 
     assert area_until(binned, binned.edges_s) == pytest.approx(area_until(steps, binned.edges_s), abs=1e-9)
     assert binned.idle.min(initial=0) >= -1e-9
+
+
+@given(timelines(), st.integers(1, 12))
+def test_bounds_are_the_least_and_the_most_of_the_steps(shown: Timeline, bins: int) -> None:
+    """Of a stack of all phases that work and then all that wait, step by step; steps too short for a float apart."""
+    steps, binned = step_profile(shown, 5), binned_profile(shown, 5, bins)
+    if binned.bounds is None:
+        return
+    stack = np.cumsum(np.concatenate([steps.working, steps.waiting]), axis=0).swapaxes(0, 1)
+    for place, (low, high) in enumerate(pairwise(binned.edges_s)):
+        inside = (steps.edges_s[:-1] < high) & (steps.edges_s[1:] > low)
+        assert np.array_equal(binned.bounds[0, ..., place], stack[..., inside].min(axis=-1))
+        assert np.array_equal(binned.bounds[1, ..., place], stack[..., inside].max(axis=-1))
 
 
 def test_few_steps_are_exact_and_many_are_averaged() -> None:

@@ -53,6 +53,7 @@ def load_matplotlib() -> Any:
     try:
         import matplotlib.colors  # optional dependency
         import matplotlib.figure
+        import matplotlib.lines
         import matplotlib.patches
         import matplotlib.ticker
     except ImportError as error:
@@ -147,11 +148,11 @@ def seconds_text(seconds: float) -> str:
 
 
 def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
-    """Ticks in seconds, or in ms, us or ns when the longest time is a small part of a second."""
+    """Ticks in seconds, or in ms, us or ns when the longest time is less than a second, as texts of times are."""
     scale, unit = next(
         (
             (scale, unit)
-            for limit, scale, unit in ((0.1, 1.0, "s"), (1e-4, 1e3, "ms"), (1e-7, 1e6, "us"))
+            for limit, scale, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "us"))
             if longest_s >= limit or longest_s == 0
         ),
         (1e9, "ns"),
@@ -215,15 +216,21 @@ def phase_colours(mpl: Any, count: int) -> list[Any]:
     return [mpl.colormaps["cividis"](place) for place in np.linspace(0.0, 1.0, count)]
 
 
-def paler(mpl: Any, colour: Any) -> Any:
-    """The colour mixed with white."""
-    return tuple(0.35 * part + 0.65 for part in mpl.colors.to_rgb(colour))
+def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
+    """The colour mixed with white, so much of it."""
+    return tuple(share * part + 1 - share for part in mpl.colors.to_rgb(colour))
 
 
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
-    """A legend below the figure: what patches of a given look mean; no more than ``most`` entries."""
+    """A legend below the figure: what patches of a given look mean, or lines (``linestyle`` in the look); no more than
+    ``most`` entries."""
     shown = [(textwrap.shorten(name, 40, placeholder="..."), look) for name, look in entries.items()]
-    handles = [mpl.patches.Patch(label=plain(name), **look) for name, look in shown[:most]]
+    handles = [
+        mpl.lines.Line2D([], [], label=plain(name), **look)
+        if "linestyle" in look
+        else mpl.patches.Patch(label=plain(name), **look)
+        for name, look in shown[:most]
+    ]
     if len(shown) > most:
         handles.append(mpl.patches.Patch(label=f"and {len(shown) - most} more", facecolor="none"))
     points = 45 + 5 * max((len(name) for name, _ in shown), default=0)  # of the widest entry

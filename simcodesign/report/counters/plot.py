@@ -187,6 +187,8 @@ def _scales(mpl: Any, axes: Any, processes: Sequence[float], seconds: Sequence[f
     """Logarithmic where values span a decade; the axis of P is labelled with whole numbers."""
     if max(processes) >= _DECADE * min(processes):
         axes.set_xscale("log", base=2)
+    else:
+        axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(8, integer=True))
     axes.set_xlabel("processes P")
     axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     positive = [value for value in seconds if math.isfinite(value) and value > 0]

@@ -53,7 +53,7 @@ def _grouped(mpl: Any, axis: Any, labels: Sequence[str], groups: Mapping[str, Se
     axis.set_xticks(places, labels)
     longest = max(max(times_s) for times_s in groups.values())
     axis.set_ylim(0, 1.1 * longest)
-    plot_style.time_axis(mpl, axis.yaxis, longest / 10)  # below a second in ms, as the texts
+    plot_style.time_axis(mpl, axis.yaxis, longest)
 
 
 def _key(mpl: Any, figure: Any, groups: Mapping[str, object]) -> None:
@@ -75,7 +75,7 @@ def ladder_picture(runs: Sequence[Run], path: Path) -> None:
             axis.set_title(title)
             axis.set_xlim(0, 1.25 * longest)
             axis.set_ylim(most - 0.5, -0.5)
-            plot_style.time_axis(mpl, axis.xaxis, longest / 10)
+            plot_style.time_axis(mpl, axis.xaxis, longest)
         plot_style.save(figure, path)
 
 

@@ -108,7 +108,7 @@ def front_plot(front: Front, path: str | Path) -> None:
     pairs = list(combinations(range(len(front.problem.objectives)), 2))
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, max(3.6 * len(pairs), 6.4), 6.6)
-        title = f"{front.problem.model.name}: Pareto front of {len(front.points)} points"
+        title = f"{front.problem.model.name}: Pareto front of {_points(len(front.points))}"
         figure.suptitle(plot_style.plain(title), x=0.01, ha="left")
         above, below = figure.subfigures(2, 1, height_ratios=[3.2, 3.0])
         for axis, pair in zip(above.subplots(1, len(pairs), squeeze=False)[0], pairs, strict=True):
@@ -167,7 +167,7 @@ def _broken(text: str, most: int) -> str:
     """An expression in lines of about so many letters, broken before an operator, a bracket or a space, or behind the
     dot or underscore of a name; never within a word."""
     lines = [""]
-    for part in re.split(r"(?=[ *+(])|(?=/(?![A-Za-z]+\)))|(?<=[._])(?=[A-Za-z])", text):
+    for part in re.split(r"(?=[ *+(])|(?=/(?![A-Za-z0-9^]+\)))|(?<=[._])(?=[A-Za-z])", text):
         if lines[-1] and len(lines[-1]) + len(part) > most:
             lines.append("")
         lines[-1] += part if lines[-1] else part.lstrip()
@@ -191,9 +191,18 @@ def _scales(mpl: Any, axis: Any, variable: Variable, y: FloatArray) -> None:
     known = y[np.isfinite(y)]
     if len(known) and known.min() > 0 and known.max() > 30 * known.min():
         axis.set_yscale("log")
-    for each in (axis.xaxis, axis.yaxis):
+    for each, whole in ((axis.xaxis, variable.discrete), (axis.yaxis, False)):
         if each.get_scale() == "linear":
-            each.set_major_locator(mpl.ticker.MaxNLocator(5))
+            each.set_major_locator(mpl.ticker.MaxNLocator(5, integer=whole))
+            plot_style.label_ticks(each, _tick, 4)
+        elif known.size and each is axis.yaxis:
+            each.set_minor_formatter(mpl.ticker.NullFormatter())
+
+
+def _tick(value: float, digits: int) -> str:
+    """A number without a power of ten that stands apart from it."""
+    text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
+    return text.replace("e+", "e")
 
 
 def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
@@ -272,8 +281,11 @@ def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Evaluate
     axis.set_ylim(-0.12, 1.14)
     for spine in axis.spines.values():
         spine.set_visible(False)
-    words = "1 point" if len(points) == 1 else f"{len(points)} points"
-    axis.set_title(f"Parallel coordinates: {words}, coloured by the first objective", pad=10)
+    axis.set_title(f"Parallel coordinates: {_points(len(points))}, coloured by the first objective", pad=10)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
 
 
 def _end(problem: Problem, at: int, value: float) -> str:

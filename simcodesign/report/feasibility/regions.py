@@ -272,14 +272,14 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
             shared_unit((region.intercepts[place] for _, region in feasible), cost.unit)
             for place, cost in enumerate(question.costs)
         )
-        for place, region in feasible:
-            values = _values(every[place])
-            where = ", ".join(f"{name} = {values[name]}" for name in names)
+        alike = _alike(every, feasible, names)
+        for (place, region), words in alike:
             axes.plot(
                 right * region.x,
                 up * region.y,
                 color=plot_style.OKABE_ITO[place % len(plot_style.OKABE_ITO)],
-                label=plot_style.plain(f"{region.reading}: {where}".removesuffix(": ")),
+                label=plot_style.wrapped(words, 2.8, 8),
+                clip_on=False,
                 **_style(region),
             )
         axes.set_title(
@@ -293,11 +293,35 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
         )
         left, bottom = (scale * cost.low for scale, cost in zip((right, up), question.costs, strict=True))
         axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(left, None), ylim=(bottom, None))
-        if feasible:
+        if len(alike) > 1 or any("same" in words for _, words in alike):
             axes.legend()
         else:
             axes.text(0.5, 0.5, "nothing is feasible", ha="center", transform=axes.transAxes)
         plot_style.save(figure, path)
+
+
+def _alike(
+    every: Sequence[FeasibilityQuestion], feasible: Sequence[tuple[int, Region]], names: Sequence[str]
+) -> list[tuple[tuple[int, Region], str]]:
+    """Regions with what they are of; of those with the same boundary the first, for they would hide each other."""
+    groups: list[tuple[tuple[int, Region], list[str]]] = []
+    for place, region in feasible:
+        values = _values(every[place])
+        words = ", ".join(f"{name} = {values[name]}" for name in names)
+        same = next((one for one in groups if _same_boundary(one[0][1], region)), None)
+        if same is None:
+            groups.append(((place, region), [words]))
+        else:
+            same[1].append(words)
+    return [
+        (first, f"{first[1].reading}: {' | '.join(words)}".removesuffix(": ") + " (all the same)" * (len(words) > 1))
+        for first, words in groups
+    ]
+
+
+def _same_boundary(one: Region, other: Region) -> bool:
+    known = one.reading == other.reading and len(one.x) == len(other.x)
+    return known and np.allclose(one.x, other.x, rtol=1e-9) and np.allclose(one.y, other.y, rtol=1e-9)
 
 
 def _style(region: Region) -> dict[str, object]:

@@ -138,4 +138,6 @@ def _legend(mpl: Any, figure: Any, heading: Heading) -> None:
         mpl.patches.Patch(color=_MODEL, alpha=0.18, label=f"{heading.level * 100:.6g} % prediction interval"),
         line([], [], marker="D", color=_TARGET, linestyle="", label=target),
     ]
-    figure.legend(handles=handles, loc="outside lower left", ncols=5 if figure.get_figwidth() > 6 else 3)
+    letters = sum(len(handle.get_label()) + 6 for handle in handles)
+    wide = figure.get_figwidth() > 0.075 * letters  # inches of a letter of the legend
+    figure.legend(handles=handles, loc="outside lower left", ncols=5 if wide else 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,19 @@ def locality_plot(findings: Findings, path: str | Path) -> None:
     with plot_style.styled(path) as matplotlib:
         figure = plot_style.new_figure(matplotlib, 6.8, 6.0)
         above, below = figure.subplots(2)
-        figure.suptitle(plot_style.wrapped(f"Locality of {findings.source}", 6.4, 11), x=0.02, ha="left")
+        figure.suptitle(plot_style.wrapped(f"Locality of {source_words(findings.source)}", 6.4, 11), x=0.02, ha="left")
         _draw_histogram(above, findings)
         _draw_curve(matplotlib, below, findings)
         plot_style.save(figure, path)
+
+
+def source_words(source: str) -> str:
+    """The name of what was looked at; of a generated kernel, which reads as a call, in words."""
+    match = re.fullmatch(r"([\w-]+)\((\w+=.*)\)", source)
+    if match is None:
+        return source
+    sizes = match[2].replace("=", " = ").replace("= True", "= yes").replace("= False", "= no")
+    return f"the kernel {match[1]}: {sizes}"
 
 
 def _draw_histogram(axes: Any, findings: Findings) -> None:
@@ -75,7 +85,10 @@ def _draw_curve(mpl: Any, axes: Any, findings: Findings) -> None:
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
     axes.set(xlabel="size of the cache", ylabel="miss ratio", ylim=(0, None))
     axes.set_xlim(min(sizes), max(sizes) * 1.1)
-    axes.legend()
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        axes.legend()
+    else:
+        axes.set_title("misses of a fully associative LRU cache", pad=14 if findings.hits else None)
 
 
 def _points(lines: NDArray[np.int64], low: float, high: float, smooth: bool) -> NDArray[np.int64]:

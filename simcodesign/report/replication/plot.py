@@ -32,7 +32,8 @@ def replications_plot(replicated: Replicated | PairedReplications, path: str | P
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, 9.5, 4.0)
         first = sides[0].first
-        title = f"{first.workload}, P = {float(first.values['P']):g}: {sides[0].count} replications"
+        title = first.workload + (f" on {names[0]}" if len(names) == 1 else "")
+        title += f", P = {float(first.values['P']):g}: {sides[0].count} replications"
         title += f", intervals of {100 * sides[0].confidence:g} %"
         figure.suptitle(plot_style.wrapped(title, 9.0, 11), x=0.01, ha="left")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -46,8 +47,9 @@ def replications_plot(replicated: Replicated | PairedReplications, path: str | P
         left.set_title(plot_style.wrapped(f"{what}: each replication, the mean so far, its interval", 5.0))
         _components(mpl, right, sides)
         right.set_title("along the critical path")
-        looks = {name: {"facecolor": colour} for name, colour in zip(names, plot_style.OKABE_ITO, strict=False)}
-        plot_style.legend(mpl, figure, looks)
+        if len(names) > 1:
+            looks = {name: {"facecolor": colour} for name, colour in zip(names, plot_style.OKABE_ITO, strict=False)}
+            plot_style.legend(mpl, figure, looks)
         plot_style.save(figure, path)
 
 
@@ -75,10 +77,10 @@ def _settling(mpl: Any, axis: Any, values: NDArray[np.float64], confidence: floa
         linewidth=0,
     )
     axis.plot(numbers, values, ".", color=colour, markersize=3, alpha=0.6)
-    axis.plot(numbers[1:], [one.mean for one in intervals], color=colour)
+    axis.plot(numbers[1:], [one.mean for one in intervals], color=colour, marker="o" if len(values) < 4 else "")
     low, high = float(values.min()), float(values.max())
     margin = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
-    axis.set(xlabel="replications", xlim=(1, len(values)), ylim=(low - margin, high + margin))
+    axis.set(xlabel="replications", xlim=(0.99, 1.01 * len(values)), ylim=(low - margin, high + margin))
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
     plot_style.time_axis(mpl, axis.yaxis, max(abs(low), abs(high)))
 

@@ -44,11 +44,13 @@ def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
                 _ratio_bars(axes, study, place, len(names), low, _colours(names)[study.workload.name])
             _baseline(axes, mine[0])
             axes.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-            axes.set_ylabel("ratio")
+            axes.set_ylabel("new / old")
             axes.set_xticks(range(len(GROUPS)), GROUPS.values())
             axes.tick_params(axis="x", length=0)
         entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in _colours(names).items()}
-        plot_style.legend(mpl, figure, entries | {"baseline (dashed)": {"facecolor": "none"}})
+        plot_style.legend(
+            mpl, figure, entries | {"baseline": {"color": plot_style.DARK, "linewidth": 1, "linestyle": "--"}}
+        )
         plot_style.save(figure, path)
 
 
@@ -86,7 +88,13 @@ def _ratio_bars(axes: Any, study: UpgradeStudy, place: int, count: int, low: flo
             )
         elif not study.new.fit.fits:
             axes.annotate(
-                "nothing fits", (x, low * 1.05), ha="center", va="bottom", rotation=90, fontsize=6, color=colour
+                "nothing fits",
+                (x, low * 1.05),
+                ha="center",
+                va="bottom",
+                rotation=90,
+                fontsize=6,
+                color=plot_style.DARK,
             )
 
 
@@ -105,7 +113,7 @@ def straw_man_plot(studies: Sequence[StrawManStudy], path: str | Path) -> None:
         figure = plot_style.new_figure(mpl, 7.2, 5.0)
         sizes, times = figure.subplots(2, 1)
         sizes.set_title("Largest overall problem")
-        sizes.set_ylabel("N")
+        sizes.set_ylabel("overall problem size N")
         times.set_title("Least time for the largest problem that all systems hold")
         times.set_ylabel("time (s)")
         for place, name in enumerate(names):

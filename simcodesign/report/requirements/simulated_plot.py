@@ -35,7 +35,7 @@ def ratio_against_time(cells: Sequence[SimulatedCell], path: str | Path) -> None
         for cell in shown:
             _draw(axes, cell, colours[cell.upgrade], marks[cell.workload])
         _scales(mpl, axes, shown)
-        _labels(axes, shown, colours)
+        _labels(axes, shown)
         _legend(mpl, figure, colours, marks)
         plot_style.save(figure, path)
 
@@ -85,14 +85,14 @@ def _scales(mpl: Any, axes: Any, shown: Sequence[SimulatedCell]) -> None:
     )
 
 
-def _labels(axes: Any, shown: Sequence[SimulatedCell], colours: dict[str, str]) -> None:
-    """Names in a column beside the axes, in the order of the times, with a line from each to its mark."""
+def _labels(axes: Any, shown: Sequence[SimulatedCell]) -> None:
+    """Names in a column beside the axes, in the order of the times, each with a dotted line to its mark."""
     low, high = (math.log(limit) for limit in axes.get_ylim())
     ordered = sorted(shown, key=lambda cell: (cell.time_ratio, -cell.requirement_ratio))
     heights = spread([(math.log(cell.time_ratio) - low) / (high - low) for cell in ordered], LABEL_GAP)
     for cell, height in zip(ordered, heights, strict=True):
         name = plot_style.plain(f"{cell.workload}, {cell.upgrade}  {cell.time_ratio:.3g}")
-        lead = {"arrowstyle": "-", "color": colours[cell.upgrade], "linewidth": 0.6, "shrinkB": 3, "relpos": (0, 0.5)}
+        lead = {"arrowstyle": "-", "linewidth": 0.5, "linestyle": ":", "shrinkB": 4, "relpos": (0, 0.5)}
         axes.annotate(
             name,
             (cell.requirement_ratio, cell.time_ratio),
@@ -103,7 +103,7 @@ def _labels(axes: Any, shown: Sequence[SimulatedCell], colours: dict[str, str]) 
             fontsize=7.5,
             color=plot_style.DARK,
             annotation_clip=False,
-            arrowprops=lead,
+            arrowprops=lead | {"color": plot_style.GREY},
         )
 
 

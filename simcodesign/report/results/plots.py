@@ -19,112 +19,11 @@ from simcodesign.core.result import Result
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.results.ladder_rows import not_here, rungs_shown
-from simcodesign.report.results.utilisation import Profile, profile
+from simcodesign.report.results.utilisation import activity_profile
 
 __all__ = ["TimeMap", "activity_profile", "comparison_bars", "result_bars", "time_maps"]
 
-#: Rows of an activity profile; that of memory is left out where nobody has memory demands.
-_ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O", "memory": "memory"}
 _UNSPLIT = "not split up"
-#: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
-_STEPS_PER_INCH = 80
-#: Smaller parts of the whole are invisible, and need no legend.
-_VISIBLE = 1e-3
-
-
-def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
-    """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
-    result, a row for each of computing, communicating and disk I/O, a colour for each phase; waiting is paler.
-
-    Raises InputError for a result without timeline, titles that are not as many as results, a path that cannot be
-    written, and when Matplotlib is missing.
-    """
-    results = [results] if isinstance(results, Result) else list(results)
-    if not results:
-        raise InputError("a plot needs at least one result")
-    if titles is not None and len(titles) != len(results):
-        raise InputError(f"titles of {len(results)} results", value=list(titles), allowed="one for each result")
-    width = max(9.0, 4.2 * len(results))
-    profiles = [profile(result, int(_STEPS_PER_INCH * width / len(results))) for result in results]
-    with plot_style.styled(path) as mpl:
-        common, apart = plot_style.headings(results)
-        figure = plot_style.new_figure(mpl, width, 6.6)
-        figure.suptitle(plot_style.wrapped(common, width - 0.5, 11), x=0.01, ha="left")
-        shown = [name for name in _ROWS if name != "memory" or any(_has_memory(each) for each in profiles)]
-        axes = figure.subplots(len(shown), len(results), sharex="col", sharey="col", squeeze=False)
-        names = list(dict.fromkeys(phase for each in profiles for phase in each.phases))
-        colours = dict(zip(names, plot_style.phase_colours(mpl, len(names)), strict=True))
-        for column, (each, heading) in enumerate(zip(profiles, titles or apart, strict=True)):
-            _activity_column(mpl, dict(zip(shown, axes[:, column], strict=True)), each, colours)
-            head = plot_style.wrapped(heading, 0.8 * width / len(results))
-            axes[0, column].set_title(f"{head}\n " if head else "")
-        for row, name in enumerate(shown):
-            axes[row, 0].set_ylabel(f"{_ROWS[name]}\n(processors)")
-        entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
-        if any(each.waiting_s.sum() > _VISIBLE * each.working_s.sum() for each in profiles):
-            entries["paler: waiting"] = {
-                "facecolor": "#DDDDDD",
-                "edgecolor": plot_style.GREY,
-                "hatch": plot_style.WAITING_HATCH,
-                "linewidth": 0,
-            }
-        plot_style.legend(mpl, figure, entries)
-        plot_style.save(figure, path)
-
-
-def _has_memory(shown: Profile) -> bool:
-    return bool((shown.working_s + shown.waiting_s)[:, COMPONENTS.index("memory")].any())
-
-
-def _activity_column(mpl: Any, rows: Mapping[str, Any], shown: Profile, colours: Mapping[str, Any]) -> None:
-    axes = list(rows.values())
-    end_s = float(shown.edges_s[-1])
-    area_s = (shown.working_s + shown.waiting_s).sum(axis=0)
-    for name, axis in rows.items():
-        place = COMPONENTS.index(name)
-        _stack_phases(mpl, axis, shown, place, colours)
-        share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0
-        note = f"{share:.1%} of processor time, at most {shown.most[place]} at once"
-        axis.set_title(note, loc="right", fontsize=8, color=plot_style.DARK)
-    axes[0].set_ylim(0, max(shown.ranks, 1) * 1.02)
-    axes[0].set_xlim(0, end_s or 1.0)
-    axes[0].yaxis.set_major_locator(_whole_ticks(mpl, shown.ranks))
-    plot_style.time_axis(mpl, axes[-1].xaxis, end_s)
-    if shown.averaged:
-        label = axes[-1].get_xlabel()
-        axes[-1].set_xlabel(f"{label}, averages over {plot_style.seconds_text(float(shown.edges_s[1]))}")
-
-
-def _whole_ticks(mpl: Any, ranks: int) -> Any:
-    """Ticks at whole numbers of processors, at all of them if that can be."""
-    if 0 < ranks < 8:
-        return mpl.ticker.MultipleLocator(1)
-    quarters = ranks > 0 and ranks % 4 == 0
-    return mpl.ticker.MultipleLocator(ranks // 4) if quarters else mpl.ticker.MaxNLocator(4, integer=True)
-
-
-def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:
-    """Phases on top of each other, for ranks may be in different ones; all that work below all that wait."""
-    if len(shown.edges_s) < 2:
-        return
-    base = np.zeros(len(shown.edges_s) - 1)
-    for counts, waiting in ((shown.working, False), (shown.waiting, True)):
-        for number, phase in enumerate(shown.phases):
-            top = base + counts[number, component]
-            if np.any(top > base):
-                # An edge of its own colour would blur neighbouring steps, a hatch has the colour of the edge.
-                look = (
-                    {
-                        "facecolor": plot_style.paler(mpl, colours[phase]),
-                        "edgecolor": colours[phase],
-                        "hatch": plot_style.WAITING_HATCH,
-                        "linewidth": 0,
-                    }
-                    if waiting
-                    else {"facecolor": colours[phase], "edgecolor": "none"}
-                )
-                axis.stairs(top, shown.edges_s, baseline=base, fill=True, **look)
-            base = top
 
 
 def result_bars(result: Result, path: str | Path) -> None:

@@ -16,6 +16,8 @@ from simcodesign.report.common import plot_style
 
 #: So many steps are plotted one by one; of more, the mean and the maximum of each of equal spans.
 MOST_STEPS = 2000
+#: What sums of floating-point numbers differ by.
+_DUST = 1e-9
 
 
 def power_over_time(result: Result, path: str | Path) -> None:
@@ -37,11 +39,11 @@ def power_over_time(result: Result, path: str | Path) -> None:
         axis = figure.subplots()
         _draw(axis, edges_s, mean_w, most_w, static_w)
         _power_axis(axis, float(most_w.max()))
-        axis.set_xlim(0, float(edges_s[-1]))
+        axis.set_xlim(-0.01 * edges_s[-1], 1.01 * edges_s[-1])
         plot_style.time_axis(mpl, axis.xaxis, float(edges_s[-1]))
         entries: dict[str, dict[str, Any]] = {"static power": {"facecolor": plot_style.GREY}} if static_w else {}
         entries["dynamic power"] = {"facecolor": plot_style.OKABE_ITO[0]}
-        if np.any(most_w > mean_w):
+        if _varies(mean_w, most_w):
             entries["most within a span"] = {"facecolor": plot_style.paler(mpl, plot_style.OKABE_ITO[0])}
         plot_style.legend(mpl, figure, entries)
         plot_style.save(figure, path)
@@ -60,16 +62,21 @@ def spans(profile: PowerProfile, most: int) -> tuple[NDArray[np.float64], NDArra
     return edges, mean, np.maximum(most_w, mean)
 
 
+def _varies(mean_w: NDArray[np.float64], most_w: NDArray[np.float64]) -> bool:
+    """Whether the power changes within spans, and not by rounding alone."""
+    return bool(np.any(most_w > mean_w * (1 + _DUST)))
+
+
 def _draw(
     axis: Any, edges_s: NDArray[np.float64], mean_w: NDArray[np.float64], most_w: NDArray[np.float64], static_w: float
 ) -> None:
-    if np.any(most_w > mean_w):
+    if _varies(mean_w, most_w):
         axis.stairs(most_w, edges_s, baseline=mean_w, fill=True, facecolor=plot_style.OKABE_ITO[0], alpha=0.35)
     axis.stairs(mean_w, edges_s, baseline=static_w, fill=True, facecolor=plot_style.OKABE_ITO[0])
     axis.stairs(np.full(len(mean_w), static_w), edges_s, fill=True, facecolor=plot_style.GREY)
 
 
 def _power_axis(axis: Any, most_w: float) -> None:
-    """Ticks with a unit."""
+    """Ticks with a unit, and room above the curve."""
     plot_style.label_ticks(axis.yaxis, lambda value, digits: format_quantity(value, "power", digits), 4)
-    axis.set(ylabel="power of the whole machine", ylim=(0, 1.05 * most_w or 1.0))
+    axis.set(ylabel="power of the whole machine", ylim=(0, 1.15 * most_w or 1.0))

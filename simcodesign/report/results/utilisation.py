@@ -1,8 +1,12 @@
-"""How many processors do what at each moment of a simulation: step functions from the times of its operations."""
+"""How many processors do what at each moment of a simulation: step functions of the times of its operations, and their
+plot."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +15,18 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
+from simcodesign.report.common import plot_style
 
 #: More steps than a plot can show.
 MOST_STEPS = 2000
+#: Rows of a plot; those in which nobody does anything are left out.
+_ROWS = {"computation": "computing", "communication": "communicating", "disk": "disk I/O", "memory": "memory"}
+#: Steps narrower than a pixel would be blurred to a paler colour, which means waiting.
+_STEPS_PER_INCH = 80
+#: Smaller parts of the whole are invisible, and need no legend.
+_VISIBLE = 1e-3
+#: The mean over spans is smoothed over so many of them, or it would beat with whatever repeats in about their time.
+_SMOOTH = 25
 
 
 @dataclass(frozen=True)
@@ -24,6 +37,8 @@ class Profile:
     processors at an operation of this phase and component, and waiting for one (for a message, a turn at the disk); one
     that does several things at once counts for each of them. ``busy``: (steps,) processors that do anything.
     ``most``: (components,), the largest number at once, working or waiting in any phase, which averages do not show.
+    ``bounds``: of averages, the least and the largest height of each layer within each step, where the phases that work
+    and then those that wait are stacked: (2, components, 2 x phases, steps).
     """
 
     phases: tuple[str, ...]
@@ -33,7 +48,12 @@ class Profile:
     waiting: NDArray[np.float64]
     busy: NDArray[np.float64]
     most: NDArray[np.int64]
-    averaged: bool = False  # over equal spans of time, else exact
+    bounds: NDArray[np.float64] | None = None
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the numbers are averages over equal spans of time, and not exact."""
+        return self.bounds is not None
 
     @property
     def idle(self) -> NDArray[np.float64]:
@@ -98,7 +118,36 @@ def binned_profile(timeline: Timeline, ranks: int, bins: int) -> Profile:
     full = np.zeros((_cells(timeline) + 1, len(edges)))
     np.add.at(full, (cell[~inside], first[~inside] + 1), 1.0)
     np.add.at(full, (cell[~inside], last[~inside]), -1.0)
-    return _profile(timeline, ranks, edges, np.cumsum(full, axis=1)[:, :-1] + area / np.diff(edges), True)
+    counts = np.cumsum(full, axis=1)[:, :-1] + area / np.diff(edges)
+    return _profile(timeline, ranks, edges, counts, layer_bounds(timeline, edges))
+
+
+def layer_bounds(timeline: Timeline, edges_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least and the largest height of each layer of the stack within each span: averages over spans beat with
+    whatever repeats in about that time, these do not."""
+    layers = 2 * len(timeline.phases)
+    found = np.zeros((2, len(COMPONENTS), layers, len(edges_s) - 1))
+    component = COMPONENT_OF_KIND[timeline.kind]
+    for place in range(len(COMPONENTS)):
+        some = component == place
+        if not some.any():
+            continue
+        phase = timeline.phase[some].astype(np.int64)
+        layer = np.concatenate([phase, phase + len(timeline.phases)] * 2)
+        ready, start, finish = (each[some] for each in (timeline.ready_s, timeline.start_s, timeline.finish_s))
+        moments, at = np.unique(np.concatenate([[0.0], start, ready, finish, start]), return_inverse=True)
+        change = np.repeat([1.0, -1.0], 2 * len(phase))
+        first = np.maximum(np.searchsorted(moments, edges_s[:-1], side="right") - 1, 0)
+        last = np.maximum(np.searchsorted(moments, edges_s[1:], side="left"), first + 1)
+        pieces = np.column_stack([first, last]).ravel()
+        height = np.zeros(len(moments) + 1)
+        for number in range(layers):
+            mine = layer == number
+            steps = np.bincount(at[1:][mine], weights=change[mine], minlength=len(moments))
+            height[:-1] += np.cumsum(steps)
+            found[0, place, number] = np.minimum.reduceat(height, pieces)[::2]
+            found[1, place, number] = np.maximum.reduceat(height, pieces)[::2]
+    return found
 
 
 def _intervals(timeline: Timeline) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
@@ -135,11 +184,15 @@ def _cells(timeline: Timeline) -> int:
 
 
 def _profile(
-    timeline: Timeline, ranks: int, edges_s: NDArray[np.float64], counts: NDArray[np.float64], averaged: bool = False
+    timeline: Timeline,
+    ranks: int,
+    edges_s: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    bounds: NDArray[np.float64] | None = None,
 ) -> Profile:
     shape = (2, len(timeline.phases), len(COMPONENTS), len(edges_s) - 1)
     working, waiting = counts[:-1].reshape(shape)
-    return Profile(timeline.phases, ranks, edges_s, working, waiting, counts[-1], _most(timeline), averaged)
+    return Profile(timeline.phases, ranks, edges_s, working, waiting, counts[-1], _most(timeline), bounds)
 
 
 def _most(timeline: Timeline) -> NDArray[np.int64]:
@@ -151,3 +204,132 @@ def _most(timeline: Timeline) -> NDArray[np.int64]:
         order = np.lexsort((change, np.concatenate([timeline.finish_s[some], timeline.ready_s[some]])))
         most[place] = np.cumsum(change[order]).max(initial=0)
     return most
+
+
+def activity_profile(results: Result | Sequence[Result], path: str | Path, titles: Sequence[str] | None = None) -> None:
+    """Active processors over time, as in Figures 1 to 3 of Armstrong and Eigenmann (SPECseis96): a column for each
+    result, a row for each of computing, communicating, disk I/O and memory, a colour for each phase; waiting is paler
+    and hatched. Where there are too many steps, the least and the most within each span are shown, and the mean as a
+    line.
+
+    Raises InputError for a result without timeline, titles that are not as many as results, a path that cannot be
+    written, and when Matplotlib is missing.
+    """
+    results = [results] if isinstance(results, Result) else list(results)
+    if not results:
+        raise InputError("a plot needs at least one result")
+    if titles is not None and len(titles) != len(results):
+        raise InputError(f"titles of {len(results)} results", value=list(titles), allowed="one for each result")
+    width = max(9.0, 4.2 * len(results))
+    profiles = [profile(result, int(_STEPS_PER_INCH * width / len(results))) for result in results]
+    shown = [name for name in _ROWS if any(_is_active(each, name) for each in profiles)] or [*_ROWS][:1]
+    with plot_style.styled(path) as mpl:
+        common, apart = plot_style.headings(results)
+        figure = plot_style.new_figure(mpl, width, 1.2 + 1.8 * len(shown))
+        figure.suptitle(plot_style.wrapped(common, width - 0.5, 11), x=0.01, ha="left")
+        axes = figure.subplots(len(shown), len(results), sharex="col", sharey="col", squeeze=False)
+        names = list(dict.fromkeys(phase for each in profiles for phase in each.phases))
+        colours = dict(zip(names, plot_style.phase_colours(mpl, len(names)), strict=True))
+        for column, (each, heading) in enumerate(zip(profiles, titles or apart, strict=True)):
+            _activity_column(mpl, dict(zip(shown, axes[:, column], strict=True)), each, colours)
+            head = plot_style.wrapped(heading, 0.8 * width / len(results))
+            axes[0, column].set_title(f"{head}\n " if head else "")
+        for row, name in enumerate(shown):
+            axes[row, 0].set_ylabel(f"{_ROWS[name]}\n(processors)")
+        if entries := _entries(profiles, colours):
+            plot_style.legend(mpl, figure, entries)
+        plot_style.save(figure, path)
+
+
+def _is_active(shown: Profile, component: str) -> bool:
+    """Whether anybody does this, or waits for it."""
+    return bool((shown.working_s + shown.waiting_s)[:, COMPONENTS.index(component)].any())
+
+
+def _entries(profiles: Sequence[Profile], colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What colours mean; nothing where there is only one."""
+    entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in colours.items()}
+    if any(each.averaged for each in profiles):
+        entries["light: at times within a span"] = {"facecolor": "#BBBBBB"}
+        entries["mean"] = {"color": plot_style.DARK, "linewidth": 0.9, "linestyle": "-"}
+    if any(each.waiting_s.sum() > _VISIBLE * each.working_s.sum() for each in profiles):
+        hatch = plot_style.WAITING_HATCH
+        look = {"facecolor": "#DDDDDD", "edgecolor": plot_style.GREY, "hatch": hatch, "linewidth": 0}
+        entries["paler: waiting"] = look
+    return entries if len(entries) > 1 else {}
+
+
+def _activity_column(mpl: Any, rows: Mapping[str, Any], shown: Profile, colours: Mapping[str, Any]) -> None:
+    axes = list(rows.values())
+    end_s = float(shown.edges_s[-1])
+    area_s = (shown.working_s + shown.waiting_s).sum(axis=0)
+    for name, axis in rows.items():
+        place = COMPONENTS.index(name)
+        _stack_phases(mpl, axis, shown, place, colours)
+        share = area_s[place] / (shown.ranks * end_s) if end_s > 0 else 0.0
+        note = f"{share:.1%} of processor time, at most {shown.most[place]} at once"
+        axis.set_title(note, loc="right", fontsize=8, color=plot_style.DARK)
+    axes[0].set_ylim(0, max(shown.ranks, 1) * 1.04)
+    axes[0].set_xlim(0, end_s or 1.0)
+    axes[0].yaxis.set_major_locator(_whole_ticks(mpl, shown.ranks))
+    plot_style.time_axis(mpl, axes[-1].xaxis, end_s)
+    if shown.averaged:
+        span = plot_style.seconds_text(float(shown.edges_s[1]))
+        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}, least and most within {span}")
+
+
+def _whole_ticks(mpl: Any, ranks: int) -> Any:
+    """Ticks at whole numbers of processors, at all of them if that can be."""
+    if 0 < ranks < 8:
+        return mpl.ticker.MultipleLocator(1)
+    quarters = ranks > 0 and ranks % 4 == 0
+    return mpl.ticker.MultipleLocator(ranks // 4) if quarters else mpl.ticker.MaxNLocator(4, integer=True)
+
+
+def _stack_phases(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:
+    """Phases on top of each other, for ranks may be in different ones; all that work below all that wait."""
+    if len(shown.edges_s) < 2:
+        return
+    if shown.bounds is not None:
+        _envelope(mpl, axis, shown, component, colours)
+        return
+    base = np.zeros(len(shown.edges_s) - 1)
+    for counts, waiting in ((shown.working, False), (shown.waiting, True)):
+        for number, phase in enumerate(shown.phases):
+            top = base + counts[number, component]
+            if np.any(top > base):
+                look = _waiting(mpl, colours[phase]) if waiting else {"facecolor": colours[phase], "edgecolor": "none"}
+                axis.stairs(top, shown.edges_s, baseline=base, fill=True, **look)
+            base = top
+
+
+def _waiting(mpl: Any, colour: Any) -> dict[str, Any]:
+    """The look of waiting. An edge of its own colour would blur neighbouring steps, a hatch has that of the edge."""
+    hatch = plot_style.WAITING_HATCH
+    return {"facecolor": plot_style.paler(mpl, colour), "edgecolor": colour, "hatch": hatch, "linewidth": 0}
+
+
+def _envelope(mpl: Any, axis: Any, shown: Profile, component: int, colours: Mapping[str, Any]) -> None:
+    """Each layer up to its largest height within each step, the lower before the upper ones, and in full colour where
+    it is at all times; over all of them the mean."""
+    assert shown.bounds is not None  # of averages
+    least, most = shown.bounds[:, component]
+    count = len(shown.phases)
+    looks = [{"facecolor": plot_style.paler(mpl, colours[name], 0.6), "edgecolor": "none"} for name in shown.phases]
+    looks += [_waiting(mpl, colours[name]) for name in shown.phases]
+    below = np.vstack([np.zeros_like(most[:1]), most[:-1]])
+    there = [number for number in range(2 * count) if np.any(most[number] > below[number])]
+    for number in reversed(there):
+        axis.stairs(most[number], shown.edges_s, fill=True, **looks[number])
+    for number in there:
+        if number < count and np.any(least[number] > below[number]):
+            top, colour = np.maximum(least[number], below[number]), colours[shown.phases[number]]
+            axis.stairs(top, shown.edges_s, baseline=below[number], fill=True, facecolor=colour, edgecolor="none")
+    mean = _smooth((shown.working + shown.waiting)[:, component].sum(axis=0))
+    axis.plot((shown.edges_s[1:] + shown.edges_s[:-1]) / 2, mean, color=plot_style.DARK, linewidth=0.9)
+
+
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means with weights that fall to both sides, of so many neighbours as there are."""
+    weights = np.hanning(min(_SMOOTH, 2 * (len(values) // 2) + 1) + 2)[1:-1]
+    return np.asarray(np.convolve(values, weights, "same") / np.convolve(np.ones(len(values)), weights, "same"))

@@ -72,7 +72,7 @@ def _panel(mpl: Any, axis: Any, results: Sequence[Isoefficiency], colours: dict[
             elif curve.reading == SIMULATION:
                 axis.plot(*_known(curve), marker, color=colour, markersize=5, label=label)
     ranks = sorted({point.ranks for result in results for curve in result.curves for point in curve.points})
-    axis.set(xscale="log", yscale="log", xlabel="P", ylabel=_work(results))
+    axis.set(xscale="log", yscale="log", xlabel="P (ranks)", ylabel=_work(results))
     axis.set_xticks(ranks, [f"{count:,}" for count in ranks])
     axis.xaxis.set_minor_locator(mpl.ticker.NullLocator())
     axis.legend(loc="upper left")

@@ -50,7 +50,12 @@ def label_axis(mpl: Any, panel: Any, which: str, axis: SweepAxis) -> None:
     if axis.log and axis.numeric:
         getattr(panel, f"set_{which}scale")("log")
     set_ticks(mpl, getattr(panel, f"{which}axis"), axis)
-    getattr(panel, f"set_{which}label")(plot_style.plain(axis.name))
+    getattr(panel, f"set_{which}label")(plot_style.plain(axis_title(axis)))
+
+
+def axis_title(axis: SweepAxis) -> str:
+    """The name of an axis; its ticks have units, and its title says what is counted where they cannot."""
+    return f"{axis.name} (ranks)" if axis.name == "P" else axis.name
 
 
 def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
@@ -105,8 +110,8 @@ def _log_levels(low: float, high: float) -> list[float]:
 
 
 def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
-    """So many significant digits and a unit; whole counts below a million in full."""
-    if dimension == "count" and abs(value) < 1e6 and float(value).is_integer():
+    """So many significant digits and a unit; whole counts up to a million in full."""
+    if dimension == "count" and abs(value) <= 1e6 and float(value).is_integer():
         return f"{value:,.0f}"
     rounded = float(f"{value:.{digits}g}")
     if dimension == "count":

@@ -128,13 +128,8 @@ def _map(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[Sw
         axes.scatter(x, y, c=colours, s=22, edgecolors=plot_style.DARK, linewidths=0.4)
     else:
         _cells(mpl, axes, drawn, (x, y), colours, values, panel)
-    label_axis(mpl, axes, "x", _with_unit(first))
-    label_axis(mpl, axes, "y", _with_unit(second))
-
-
-def _with_unit(axis: SweepAxis) -> SweepAxis:
-    """The axis; its ticks have units, its name says it where they cannot."""
-    return replace(axis, name=f"{axis.name} (ranks)") if axis.name == "P" else axis
+    label_axis(mpl, axes, "x", first)
+    label_axis(mpl, axes, "y", second)
 
 
 def _cells(
@@ -226,7 +221,7 @@ def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[
         best = trust.best[panel.rows][order] == at
         axes.plot(x[order][best], errors[best], color=colour, marker="o", markersize=6, linestyle="")
     axes.set_ylabel("error (%)")
-    label_axis(mpl, axes, "x", _with_unit(axis))
+    label_axis(mpl, axes, "x", axis)
 
 
 def _palette(mpl: Any, trust: TrustMap) -> list[Any]:

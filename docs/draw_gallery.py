@@ -1,0 +1,278 @@
+"""Draw every kind of plot at three sizes of its data, and one page that shows them all, to be looked at.
+
+    python docs/draw_gallery.py FOLDER               # pictures and FOLDER/gallery.html
+    python docs/draw_gallery.py FOLDER heat power    # only the kinds whose names have one of these words
+
+Little data show whether a plot is empty or lopsided, much whether its words run into each other. Most plots are made by
+the command that users give; its words stand below the picture. An error is shown in place of its picture, and makes the
+exit status 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from simcodesign import cli
+from simcodesign.core.errors import SimcodesignError
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.scaling.isoefficiency_plot import isoefficiency_plot
+from simcodesign.report.validation.plots import case_svg
+from simcodesign.studies.scaling.isoefficiency import isoefficiency
+from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.verdict import points_of
+
+#: Words of a command, without the option that names the picture; or a function of the file.
+Recipe = str | Callable[[Path], object]
+
+#: Of each kind a recipe for little, usual and much data. FOLDER stands for where the pictures are.
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "times by phase": (
+        "forecast broadcast mesh-256 -P 4",
+        "forecast seismic power-challenge -P 16 --preset test",
+        "forecast collective-costs hypercube-256 -P 64",
+    ),
+    "activity": (
+        "simulate burst mesh-256 -P 2",
+        "simulate seismic power-challenge -P 16 --preset test",
+        "simulate jacobi torus-cluster -P 64 --set sweeps=200",
+    ),
+    "power": (
+        "simulate comd-eam keeneland -P 360 --set machine.core_clock=2GHz",
+        "simulate fft3d keeneland --set n=1000 --set machine.core_clock=2GHz",
+        "simulate fft3d keeneland --set n=4000 --set machine.core_clock=1GHz",
+    ),
+    "comparison": (
+        "compare jacobi torus-cluster -P 4",
+        "compare seismic power-challenge-tree --preset test --phase stacking",
+        "compare seismic power-challenge -P 16 --preset test",
+    ),
+    "sweep, lines": (
+        "sweep jacobi torus-cluster --over P=2,4,8 --reading both -j 1",
+        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form lines",
+        "sweep jacobi torus-cluster --over P=1:256:+1 --over network.startup=1:100us:n=20:log --form lines",
+    ),
+    "sweep, heat map": (
+        "sweep jacobi torus-cluster --over P=2,4 --over n=1e4,1e5 --form heat",
+        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form heat",
+        "sweep jacobi torus-cluster --over P=1:256:+1 --over n=1e4:1e6:n=80:log --form heat",
+    ),
+    "sweep, contours": (
+        "sweep jacobi torus-cluster --over P=2,4 --over n=1e4,1e5 --form contour",
+        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form contour",
+        "sweep jacobi torus-cluster --over P=1:256 --over n=1e4:1e6:log --sample 64 sobol --form contour",
+    ),
+    "trust map": (
+        "sweep broadcast mesh-256 --set order=near --over P=2:64:x2 --reading both --within 10% -j 1",
+        "sweep broadcast mesh-256 --set order=near --over P=2:64:x2 --over m=64B:64KiB:x4 --reading both --within 10% "
+        "-j 1",
+        "sweep broadcast mesh-256 --over order=near,far --over P=2:64:+3 --over m=64B:64KiB:x2 --reading both "
+        "--within 10% -j 1",
+    ),
+    "feasibility": (
+        "codesign feasibility cg exascale-cg --target '1 EFLOP/s' --over ts,tw",
+        "codesign feasibility cg exascale-cg --set nodes=64 --target 6.1e13 --set train=104 --each eta=1 --simulate",
+        "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1 "
+        "--each 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
+    ),
+    "upgrades": (
+        "codesign upgrade milc",
+        "codesign upgrade milc lulesh",
+        "codesign upgrade milc lulesh kripke icofoam relearn",
+    ),
+    "upgrades, simulated": (
+        "codesign upgrade milc --simulate -P 16",
+        "codesign upgrade milc lulesh --simulate -P 16",
+        "codesign upgrade milc lulesh kripke relearn --simulate -P 16",
+    ),
+    "straw men": (
+        "codesign strawman --workload lulesh",
+        "codesign strawman --workload lulesh --workload relearn",
+        "codesign strawman",
+    ),
+    "locality": (
+        "locality --kernel matmul --size n=8",
+        "locality --kernel matmul --size n=60 --groups --caches 32KiB:8,256KiB:8",
+        "locality --kernel matmul --size n=60 --reuse --caches 4KiB:4,32KiB:8,256KiB:8,2MiB:16",
+    ),
+    "fits": (
+        "fit FOLDER/one.csv --target p=65536",
+        "fit FOLDER/two.csv --target p=4096,n=1000",
+        "fit FOLDER/many.csv --target p=65536",
+    ),
+    "hardware counters": (
+        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16",
+        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16 --target P=64 --target P=1024",
+        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv FOLDER/ep16.csv --target P=32 --target P=64 "
+        "--target P=128 --target P=256 --target P=512 --target P=1024 --target P=4096",
+    ),
+    "extrapolation": (
+        "extrapolate npb-ep xeon-cluster --on 2,4,8 --target P=16 --seeds 2",
+        "extrapolate npb-ep xeon-cluster --on 2,4,8 --target P=16 --target P=32 --seeds 3",
+        "extrapolate npb-cg xeon-cluster --on 2,4,8 --target P=16 --target P=32 --target P=64 --seeds 2 --ladder",
+    ),
+    "replications": (
+        "simulate random-steps torus-cluster -P 4 --set steps=5 --replications 2",
+        "simulate jacobi torus-cluster -P 16 --against fat-tree-cluster --replications 10",
+        "simulate random-steps torus-cluster -P 16 --set steps=5 --replications 200",
+    ),
+    "optimum": (
+        "explore tune jacobi torus-cluster --vary P=4,8,16,32,64,128,256 --set n=4096",
+        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
+        "--vary 'machine.memory_clock=100 MHz:4 GHz' --subject-to 'time <= 1 s'",
+        "explore size fft3d keeneland -P 360 --vary n=1000:10000:whole --subject-to 'time <= 10 s' "
+        "--subject-to 'energy <= 5 MJ'",
+    ),
+    "Pareto front": (
+        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' --minimise time "
+        "--minimise peak_power --pareto",
+        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
+        "--vary 'machine.memory_clock=100 MHz:4 GHz' --minimise time --minimise energy --pareto",
+        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
+        "--vary 'machine.memory_clock=100 MHz:4 GHz' --minimise time --minimise energy --minimise peak_power --pareto",
+    ),
+}
+#: Options of commands that do not name their picture ``--plot``.
+OPTIONS = {"power": "--power"}
+
+
+def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:
+    """The work that ranks need, on some machines."""
+    return lambda path: isoefficiency_plot([isoefficiency(workload, one, [*ranks]) for one in machines], path)
+
+
+def maps(count: int, columns: int, rows: int) -> Recipe:
+    """Maps of times over processors and data sets, with no time and nothing simulated here and there."""
+    names = ("test", "small", "medium", "large", "xlarge", "ultra")[:rows]
+    ranks = np.unique(np.geomspace(1, 2048, columns).round().astype(int))
+    shown = []
+    for number in range(count):
+        times_s = np.outer(10.0 ** np.arange(len(names)), 1e3 * 0.3**number / ranks**0.8)
+        if number % 2:
+            times_s[-1, : len(ranks) // 2], times_s[0, 0] = np.nan, 0.0
+        title = f"phase {number // 2 + 1}, {('forecast', 'simulated')[number % 2]}"
+        shown.append(TimeMap(title, ranks, names, times_s))
+    return lambda path: time_maps(shown, path, "Seconds of a processor")
+
+
+def case(points: int, relative: float, words: bool = False, measured: bool = False) -> Recipe:
+    """A case of validation over an axis, or with a strip for each of several values in words."""
+    labels = [f"a collective on {2**k} ranks" if words else 2**k for k in range(points)]
+    expected = {label: 1e-5 * 1.7**k for k, label in enumerate(labels)}
+    readings = Readings(
+        {label: value * (1 + 0.02 * k) for k, (label, value) in enumerate(expected.items())},
+        {label: value * (1 - 0.01 * k) for k, (label, value) in enumerate(expected.items())},
+    )
+    seen = {label: MeasuredValue(value, 0.9 * value, 1.2 * value) for label, value in expected.items()}
+    tolerance, axis = Tolerance("why", relative), "" if words else "ranks"
+    made = Case(
+        "a/b",
+        "claim",
+        "source",
+        "s",
+        expected,
+        tolerance,
+        "both",
+        lambda: readings,
+        axis=axis,
+        measured=seen if measured else {},
+    )
+    return lambda path: path.write_text(case_svg(made, points_of(made, readings), readings), encoding="utf-8")
+
+
+FUNCTIONS: Mapping[str, tuple[Recipe, ...]] = {
+    "isoefficiency": (
+        works("cannon", ["mesh-256"], [4, 16]),
+        works("cannon", ["mesh-256", "hypercube-256"], [4, 16, 64]),
+        works("cannon", ["mesh-256", "hypercube-256", "fat-tree-cluster", "torus-cluster"], [4, 16, 36, 64]),
+    ),
+    "maps of times": (maps(1, 3, 2), maps(4, 12, 6), maps(6, 300, 6)),
+    "cases of validation": (case(1, 0.0, True), case(8, 0.1, measured=True), case(30, 0.3, True)),
+}
+
+
+def prepare(folder: Path) -> None:
+    """The files that recipes read."""
+    ranks = 2 ** np.arange(3, 9)
+    one = [f"{p},solve,time,{5 + 2 * p**0.5:.6g}" for p in ranks]
+    (folder / "one.csv").write_text("\n".join(["p,region,metric,value", *one]), encoding="utf-8")
+    two = [f"{p},{n},solve,time,{5 + 2 * n * p**0.5:.6g}" for p in ranks for n in (10, 20, 40, 80, 160)]
+    (folder / "two.csv").write_text("\n".join(["p,n,region,metric,value", *two]), encoding="utf-8")
+    draw = np.random.default_rng(1)
+    many = [
+        f"{p},region {k} with a long name,{metric},{(5 + 2 * p ** (k / 4)) * draw.lognormal(0, 0.05):.6g}"
+        for k in range(4)
+        for metric in ("time", "bytes_sent", "flops")
+        for p in ranks
+        for _ in range(3)
+    ]
+    (folder / "many.csv").write_text("\n".join(["p,region,metric,value", *many]), encoding="utf-8")
+    for ranks_of_run in (2, 4, 8, 16):
+        words = ["simulate", "npb-ep", "xeon-cluster", "-P", str(ranks_of_run), "--counters"]
+        run([*words, str(folder / f"ep{ranks_of_run}.csv")])
+
+
+def run(words: Sequence[str]) -> str:
+    """Run a command and return nothing, or what it complained of."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main([*words])
+    return "" if status in (0, 1) else err.getvalue() or out.getvalue()
+
+
+def draw(recipe: Recipe, option: str, path: Path) -> tuple[str, str]:
+    """Draw a picture; how it is made, in words, and what went wrong."""
+    if not isinstance(recipe, str):
+        try:
+            recipe(path)
+        except SimcodesignError as error:
+            return "", str(error)
+        return "", ""
+    words = shlex.split(recipe.replace("FOLDER", str(path.parent)))
+    store = ["--store", str(path.with_suffix(".sqlite"))] if words[0] == "sweep" and "both" in words else []
+    path.with_suffix(".sqlite").unlink(missing_ok=True)
+    return f"simcodesign {recipe}", run([*words, option, str(path), *store])
+
+
+def main(folder: Path, wanted: Sequence[str]) -> int:
+    """Draw what is wanted, or everything; the exit status."""
+    folder.mkdir(parents=True, exist_ok=True)
+    prepare(folder)
+    parts, bad = [], 0
+    for kind, recipes in {**COMMANDS, **FUNCTIONS}.items():
+        if wanted and not any(word in kind for word in wanted):
+            continue
+        parts.append(f"<h2>{kind}</h2>")
+        for size, recipe in zip(("little", "usual", "much"), recipes, strict=True):
+            suffix = ".svg" if kind == "cases of validation" else ".png"
+            path = folder / f"{kind.replace(', ', '-').replace(' ', '-')}-{size}{suffix}"
+            words, error = draw(recipe, OPTIONS.get(kind, "--plot"), path)
+            bad += bool(error)
+            shown = f"<pre>{html.escape(error)}</pre>" if error else f'<img src="{path.name}" alt="{kind}, {size}">'
+            parts.append(f"<figure>{shown}<figcaption>{size}: {html.escape(words)}</figcaption></figure>")
+            print(f"{kind}, {size}{': ' if error else ''}{error.strip()}", flush=True)
+    (folder / "gallery.html").write_text(PAGE.format("\n".join(parts)), encoding="utf-8")
+    return int(bad > 0)
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>All kinds of plots</title>
+<style>body {{ font: 15px sans-serif; margin: 1rem; }} img {{ max-width: 100%; border: 1px solid #ccc; }}
+figure {{ margin: 0 0 2rem; }} figcaption {{ color: #555; }}</style></head>
+<body><h1>All kinds of plots, of little, usual and much data</h1>
+{}
+</body></html>
+"""
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
