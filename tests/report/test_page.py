@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import math
@@ -9,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -29,13 +31,17 @@ from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.progress import case_progress
 from simcodesign.report.validation import page as pages
+from simcodesign.report.validation.cards import WIDTH, cards, dots, place
 from simcodesign.report.validation.measured import measured_summary
-from simcodesign.report.validation.page import slim
+from simcodesign.report.validation.pictures import SEPARATOR, inline, slim
 from simcodesign.report.validation.plots import drawer
+from simcodesign.report.validation.story import checked_text, worst_cases
 from simcodesign.report.validation.tables import outcome_tables, shown_point
-from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
+from simcodesign.studies.validation.case import Case, Collection, Derived, Readings, Tolerance
 from simcodesign.studies.validation.outcome import CaseOutcome, outcome_of
+from simcodesign.studies.validation.registry import load_cases
 from simcodesign.studies.validation.run import measured
+from simcodesign.studies.validation.verdict import Verdict
 
 pytest.importorskip("jinja2")
 
@@ -134,13 +140,14 @@ def text(outcomes: list[CaseOutcome]) -> str:
 
 
 class Elements(HTMLParser):
-    """Start tags with their attributes, and all text outside style."""
+    """Start tags with their attributes, and all text outside styles and scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
         self.style = ""
+        self.scripts: list[str] = []
         self.inside: list[str] = []
         self.feed(text.replace("<wbr>", ""))
 
@@ -155,12 +162,20 @@ class Elements(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.inside and self.inside[-1] == "style":
             self.style += data
+        elif self.inside and self.inside[-1] == "script":
+            self.scripts.append(data)
         else:
             self.words.append(data)
 
     @property
     def visible(self) -> str:
         return " ".join(" ".join(self.words).split())
+
+
+def cases_of(text: str) -> list[dict[str, str | None]]:
+    """The attributes of every case."""
+    every = [attributes for tag, attributes in Elements(text).tags if tag == "details"]
+    return [attributes for attributes in every if (attributes.get("class") or "").startswith("case ")]
 
 
 # --- What it says --------------------------------------------------------------------------------------------
@@ -182,9 +197,61 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutc
     assert "T = t_s + n*B = 2e-06 + 1024*1e-09 = 3.024e-06 s" in visible
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
-    assert (
-        "7 of 11 cases reproduced; source inconsistent: 1, not recoverable: 1, not reproduced: 0, differs: 2" in visible
-    )
+    assert "7 of 11 cases are reproduced." in visible
+    assert "Of the others, 1 source inconsistent, 1 not recoverable, 2 differs." in visible
+
+
+def test_the_story_names_the_worst(outcomes: list[CaseOutcome]) -> None:
+    """Of those that differ the one without an answer, then by how far they are off; then what is nearest to failing."""
+    worst = worst_cases(outcomes, 3)
+    assert [one.outcome.name for one in worst] == ["paper/raises", "paper/words", "paper/measured"]
+    assert worst[1].values == "expected 2, forecast 3 s (+50 %)"
+    assert worst[2].why == "within its tolerance, of which it uses 89%"  # 4/9 of 0.5
+    assert checked_text(outcomes).startswith("11 cases with 63 numbers: other cases (11).")
+    papers = [replace(one, collection=Collection("papers", one.name)) for one in outcomes[:3]]
+    assert checked_text(papers).startswith("3 cases with 50 numbers: 3 papers (3).")
+
+
+def test_a_card_for_each_collection_or_group(outcomes: list[CaseOutcome]) -> None:
+    paper = Collection("papers", "A paper")
+    mixed = [replace(one, collection=paper) if one.group == "theory" else one for one in outcomes]
+    assert [(card.title, len(card.outcomes)) for card in cards(mixed)] == [("A paper", 2), ("paper", 9)]
+    assert [card.title for card in cards(outcomes)] == ["theory", "paper"]
+    with pytest.raises(InputError, match="kind of a collection"):
+        Collection("songs", "A song")
+
+
+def test_shipped_cases_are_of_collections() -> None:
+    """Five papers, and no case without a title."""
+    collections = {case.collection for case in load_cases()}
+    assert sum(one.kind == "papers" for one in collections) == 5
+    assert all(one.title for one in collections)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
+def test_dots_are_in_the_order_of_deviations(one: float, other: float) -> None:
+    assert 0 < place(one) < WIDTH
+    assert place(-one) == pytest.approx(WIDTH - place(one))
+    assert one >= other or place(one) <= place(other)
+
+
+def test_a_dot_for_each_case_with_a_deviation(outcomes: list[CaseOutcome]) -> None:
+    _, paths = dots(outcomes)
+    number_of = {verdict: path.count("M") for verdict, path in paths}
+    known = [one for one in outcomes if one.name not in ("paper/raises", "paper/lost", "paper/bound")]
+    assert number_of == {
+        verdict: count for verdict in Verdict if (count := sum(one.verdict is verdict for one in known))
+    }
+
+
+def test_packed_pictures_are_those_of_the_cases(text: str, outcomes: list[CaseOutcome]) -> None:
+    packs = [b64decode(pack) for pack in re.findall(r'<script type="text/plain" id="pack-[^>]*>([^<]*)<', text)]
+    pictures = [one for pack in packs for one in gzip.decompress(pack).decode().split(SEPARATOR)]
+    drawn = [outcome.plot for card in cards(outcomes) for outcome in card.outcomes if outcome.plot]
+    assert pictures == [inline(plot) for plot in drawn]
+    assert not any("<style" in one for one in pictures)
+    places = [int(value) for value in re.findall(r'data-picture="(\d+)"', text)]
+    assert sorted(places) == sorted(number for card in cards(outcomes) for number in range(len(card.pictured)))
 
 
 def test_bounds_have_their_sign_and_the_point_closest_to_failing_stands_for_them(
@@ -249,7 +316,7 @@ def test_measured_values_stand_with_their_spread_and_all_errors(text: str, outco
     visible = Elements(text).visible
     minus = "\N{MINUS SIGN}"
     assert (
-        "64 2 (1.8 to 2.5) 1 2 2 \N{MINUS SIGN}50 % 0 0 0 0 reproduced "
+        "64 2 (1.8 to 2.5) 1 2 2 \N{MINUS SIGN}50 % 0 0 0 0 "
         f"128 4 (3 to 5) \N{EN DASH} 3 5 \N{EN DASH} {minus}25 % +25 % {minus}1"
     ) in visible
     assert f"256 9 3 5 8 {minus}67 % {minus}44 % {minus}11 % 1" in visible
@@ -277,8 +344,8 @@ def test_a_ladder_goes_on_to_what_was_measured() -> None:
 
 
 def test_many_points_are_folded_up(text: str) -> None:
-    assert text.count("<details>") == 1
-    assert "<summary>41 points</summary>" in text
+    assert "<details><summary>41 values</summary>" in text
+    assert text.count(" values</summary>") == 1
 
 
 @pytest.mark.thorough
@@ -326,7 +393,9 @@ def references(text: str) -> list[str]:
 
 def test_nothing_is_fetched(text: str, outcomes: list[CaseOutcome]) -> None:
     assert references(text) == []
-    assert "<script" not in text
+    scripts = [attributes for tag, attributes in Elements(text).tags if tag == "script"]
+    assert all(attributes.get("type") == "text/plain" for attributes in scripts[:-1])  # pictures
+    assert scripts[-1] == {}
     for outcome in outcomes:  # xmlns and the like are names, not addresses
         assert not re.findall(r"(?:href|src)=\"(?!#)|url\((?!#)|@import", outcome.plot)
 
@@ -408,45 +477,70 @@ def test_a_browser_shows_every_case_without_complaint(tmp_path: Path, text: str,
     file.write_text(text, encoding="utf-8")
     shown, console, result = browse(file)
     assert (console, result) == ([], [])
-    ids = {attributes.get("id") for tag, attributes in Elements(shown).tags if tag == "article"}
+    ids = {attributes.get("id") for attributes in cases_of(shown)}
     assert ids == {outcome.name for outcome in outcomes}
 
 
 SCRIPT = """<script>
-addEventListener("load", () => {
-  const images = [...document.images].every(image => image.complete && image.naturalWidth > 0);
+addEventListener("load", async () => {
+  const all = query => [...document.querySelectorAll(query)];
+  const wait = time => new Promise(done => setTimeout(done, time));
+  all("details").forEach(one => { one.open = true; });
+  while (!document.body.dataset.ready) await wait(20);
+  await wait(100);
+  const pictures = all(".picture").every(one => one.querySelector("svg").getBoundingClientRect().width > 100);
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-  document.getElementById("only-differs").checked = true;
-  const shown = [...document.querySelectorAll("article")].filter(article => article.offsetHeight).map(a => a.id);
-  const cut = [...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth).length;
-  document.body.dataset.result = JSON.stringify({images, wide, shown, cut});
+  const table = document.getElementById("cases");
+  const cut = Math.max(table.scrollWidth - table.parentElement.clientWidth, 0);
+  const shown = () => all("#cases tbody tr").filter(row => row.offsetHeight).map(row => row.querySelector("a").hash);
+  document.getElementById("only-differs").click();
+  const differs = shown();
+  document.getElementById("only-all").click();
+  document.getElementById("search").value = "LOGBOOK measured";
+  document.getElementById("search").dispatchEvent(new Event("input"));
+  await wait(300);
+  const found = shown(), words = document.getElementById("found").textContent;
+  const open = all(".card").filter(card => card.offsetHeight).length;
+  document.getElementById("search").value = "";
+  document.getElementById("search").dispatchEvent(new Event("input"));
+  await wait(300);
+  document.querySelector("#cases th[data-sort=deviation] button").click();
+  const first = shown()[0];
+  document.body.dataset.result = JSON.stringify({pictures, wide, cut, differs, found, words, open, first});
 });
 </script></body>"""
 
 
 @needs_browser
 @pytest.mark.thorough
-@pytest.mark.parametrize("width", [360, 1300])
-def test_pictures_width_and_filter(tmp_path: Path, outcomes: list[CaseOutcome], width: int) -> None:
-    """In a frame, for a window of the browser may not be as narrow as 360 pixels. From 1300 on no table is cut."""
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_pictures_width_search_filter_and_order(tmp_path: Path, outcomes: list[CaseOutcome], width: int) -> None:
+    """In a frame, for a window of the browser may not be as narrow as 390 pixels."""
     named = [replace(outcome, name=f"{'section/' * 16}{outcome.name}") for outcome in outcomes]
-    eager = pages.page(named).replace(' loading="lazy"', "").replace("</body>", SCRIPT)
-    (tmp_path / "page.html").write_text(eager, encoding="utf-8")
+    (tmp_path / "page.html").write_text(pages.page(named).replace("</body>", SCRIPT), encoding="utf-8")
     (tmp_path / "frame.html").write_text(
         f'<iframe src="page.html" style="width:{width}px;height:700px;border:0"></iframe><p id="result"></p><script>'
-        'const frame = document.querySelector("iframe"); frame.addEventListener("load", () => setTimeout(() => {'
-        'document.getElementById("result").textContent = frame.contentDocument.body.dataset.result; }, 50));</script>',
+        'const frame = document.querySelector("iframe"); setInterval(() => {'
+        'document.getElementById("result").textContent = frame.contentDocument.body?.dataset.result ?? ""; }, 50);</script>',
         encoding="utf-8",
     )
-    shown, console, _ = browse(tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    shown, console, _ = browse(tmp_path / "frame.html", "--allow-file-access-from-files", "--virtual-time-budget=9000")
     assert console == []
     match = re.search(r'<p id="result">(.*?)</p>', shown)
     assert match
     result = json.loads(match[1].replace("&quot;", '"'))
-    cut = result.pop("cut")
-    differing = [outcome.name for outcome in named if outcome.verdict == "differs"]
-    assert result == {"images": True, "wide": 0, "shown": differing}
-    assert width == 360 or not cut
+    differing = [f"#{outcome.name}" for outcome in named if outcome.verdict == "differs"]
+    measured_one = f"#{'section/' * 16}paper/measured"
+    assert result == {
+        "pictures": True,
+        "wide": 0,
+        "cut": 0,
+        "differs": differing,
+        "found": [measured_one],
+        "words": "1 of 11 cases",
+        "open": 1,
+        "first": f"#{'section/' * 16}paper/own",
+    }
 
 
 @needs_browser

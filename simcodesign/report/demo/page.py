@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.report.validation.page import image_address
+from simcodesign.report.validation.pictures import image_address
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en">

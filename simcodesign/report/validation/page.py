@@ -1,9 +1,8 @@
-"""Outcomes of validation cases as one HTML file that needs nothing else: no script, no font, no request."""
+"""Outcomes of validation cases as one HTML file that needs nothing else: no font, no request, no script but its own."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common.numbers import Seconds, quantity
 from simcodesign.report.results.ladder_rows import not_here_text
+from simcodesign.report.validation.cards import FOOT, WIDTH, cards, ticks
 from simcodesign.report.validation.measured import (
     Column,
     expects_measured,
@@ -23,8 +23,8 @@ from simcodesign.report.validation.measured import (
     measured_text,
     spread_words,
 )
+from simcodesign.report.validation.story import checked_text, holds_text, others_text, worst_cases
 from simcodesign.report.validation.tables import (
-    counts_line,
     deviation_text,
     expected_text,
     label_text,
@@ -36,7 +36,15 @@ from simcodesign.report.validation.tables import (
 from simcodesign.studies.validation.outcome import CaseLadder, CaseOutcome, counts
 from simcodesign.studies.validation.verdict import SERIES, CaseValue, Verdict
 
-TEMPLATE = Path(__file__).with_name("page.html.j2")
+TEMPLATE, STYLE, SCRIPT = (Path(__file__).with_name(f"page.{suffix}") for suffix in ("html.j2", "css", "js"))
+#: What stands before each verdict, beside its colour.
+SIGNS = {
+    Verdict.REPRODUCED: "\\2713",
+    Verdict.INCONSISTENT: "\\2260",
+    Verdict.NOT_RECOVERABLE: "?",
+    Verdict.NOT_REPRODUCED: "\\2212",
+    Verdict.DIFFERS: "\\2717",
+}
 #: More rows are folded up.
 MOST_ROWS = 30
 READING_WORDS = {
@@ -73,15 +81,22 @@ def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
         "number": number,
         "label": label_text,
         "slug": slug,
-        "image": image_address,
         "ladder": ladder_rows,
     }
     text: str = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         outcomes=outcomes,
         counts=counts(outcomes),
-        summary=counts_line(outcomes),
-        verdicts=[*reversed(Verdict)],
-        groups=_groups(outcomes),
+        others=others_text(outcomes),
+        checked=checked_text(outcomes),
+        holds=holds_text(outcomes),
+        worst=worst_cases(outcomes),
+        cards=cards(outcomes),
+        width=WIDTH,
+        foot=FOOT,
+        ticks=ticks,
+        signs=SIGNS.items(),
+        style=STYLE.read_text(encoding="utf-8"),
+        script=SCRIPT.read_text(encoding="utf-8"),
         readings=READING_WORDS,
         version=__version__,
         most_rows=MOST_ROWS,
@@ -94,20 +109,10 @@ def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
         spread_words=spread_words,
         shown_point=shown_point,
         row_unit=row_unit,
-        counted=_counted,
         tolerance_text=tolerance_text,
         parameter_text=parameter_text,
-        picture_text=picture_text,
     )
     return text
-
-
-def _groups(outcomes: Sequence[CaseOutcome]) -> list[tuple[str, list[CaseOutcome]]]:
-    """Outcomes by the first part of their names, both in the order given."""
-    groups: dict[str, list[CaseOutcome]] = {}
-    for outcome in outcomes:
-        groups.setdefault(outcome.group, []).append(outcome)
-    return list(groups.items())
 
 
 def _columns(outcome: CaseOutcome) -> list[Column]:
@@ -132,11 +137,6 @@ def slug(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def _counted(outcomes: Sequence[CaseOutcome]) -> list[tuple[Verdict, int]]:
-    """Verdicts that occur, and how often."""
-    return [(verdict, count) for verdict, count in counts(outcomes).items() if count]
-
-
 def parameter_text(name: str, value: str) -> str:
     """A value as a reader expects it: constants of a machine with their units, whole numbers without a point."""
     try:
@@ -148,53 +148,15 @@ def parameter_text(name: str, value: str) -> str:
     return number(number_)
 
 
-def picture_text(outcome: CaseOutcome) -> str:
-    """What a plot shows, for those who do not see it."""
-    points, tested = outcome.points, " and ".join(outcome.tested) or "the source's own equations"
-    scale, unit = row_unit(outcome, *points)
-    targets = [outcome.target(point) for point in points]
-    low, high = (number(extreme(targets), scale) for extreme in (min, max))
-    span = f"{low} {unit}".rstrip() if low == high else f"{low} to {high} {unit}".rstrip()
-    over = f" over {outcome.axis}" if outcome.axis else ""
-    worst = deviation_text(outcome, shown_point(outcome))
-    many = f"{len(points)} values" if len(points) > 1 else "one value"
-    verdict = f"{tested}: {outcome.verdict}, deviation at the closest {worst}"
-    return f"Plot of {outcome.name}: {many}{over}, expected {span}; {verdict}."
-
-
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
-    """Rows of effect, simulated, change and share as texts, the unit of the times, and what has nothing to act on."""
+    """Rows of effect, simulated, change and share as texts, the unit of the times, and which effects change nothing or have
+    nothing to act on."""
     show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
     rows = [(ladder.start, show(ladder.start_s), "", "")]
+    idle = [step.effect for step in ladder.steps if not step.change_s]
     for step in ladder.steps:
+        if not step.change_s:
+            continue
         share = f"{step.share:z.1%}" if math.isfinite(step.share) else "\N{EN DASH}"
         rows.append((step.effect, show(step.simulated_s), show(step.change_s, "+"), share))
-    return {"unit": show.unit, "rows": rows, "absent": not_here_text(ladder.absent)}
-
-
-def image_address(svg: str) -> str:
-    """As an address that holds the picture: identifiers of several SVGs in one page would collide. Safe within double
-    quotes; as text, which takes a third less than base64."""
-    text = slim(svg)
-    text = text if "'" in text else text.replace('"', "'")
-    for character in '%"#&':  # the first of them first
-        text = text.replace(character, f"%{ord(character):02X}")
-    return f"data:image/svg+xml;charset=utf-8,{text}"
-
-
-def slim(svg: str) -> str:
-    """The same picture without what a browser does not need: comments, metadata, names of groups, lists of fonts, line
-    ends, thousandths of a point. Numbers below 1 stay: they may be scales of letters."""
-    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    text = re.sub(r"(?<![\d.])(\d*[1-9]\d*\.\d{2})\d+", r"\1", text)
-    text = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", text)
-    text = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 sans-serif", text)
-    text = re.sub(r"<g id=\"[^\"]*\">", "<g>", text)
-    text = re.sub(r" transform=\"rotate\(-0 [^)]*\)\"", "", text)
-    text = re.sub(r"style=\"[^\"]*\"", lambda style: style[0].replace("; ", ";").replace(": ", ":"), text)
-    text = re.sub(r">\s+<", "><", text)
-    text = text.replace("#000000", "black").replace("#ffffff", "white")
-    single = r"<g>(<(?:use|path)[^>]*/>|<text[^>]*>[^<]*</text>)</g>"
-    for _ in range(3):  # groups of one element, in each other
-        text = re.sub(single, r"\1", text)
-    return re.sub(r"\s+", " ", text).strip()
+    return {"unit": show.unit, "rows": rows, "idle": idle, "absent": not_here_text(ladder.absent)}

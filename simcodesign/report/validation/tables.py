@@ -130,10 +130,10 @@ def _cells(outcome: CaseOutcome) -> dict[str, RenderableType]:
 def shown_point(outcome: CaseOutcome) -> CaseValue:
     """The point that shows the case: of those with its verdict, the one that is closest to failing, or fails most."""
     bad = [point for point in outcome.points if point.verdict is outcome.verdict] or list(outcome.points)
-    return max(bad, key=lambda point: _closeness(outcome, point))
+    return max(bad, key=lambda point: closeness(outcome, point))
 
 
-def _closeness(outcome: CaseOutcome, point: CaseValue) -> float:
+def closeness(outcome: CaseOutcome, point: CaseValue) -> float:
     """How much of its tolerance a point uses up, 1 where it begins to fail; what is left to a bound, negative."""
     target, tolerance = outcome.target(point), outcome.tolerance
     values: list[float] = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
@@ -176,7 +176,9 @@ def deviation_text(outcome: CaseOutcome, point: CaseValue) -> str:
     if not math.isnan(deviation) or target != 0:
         return percent(deviation)
     values = [value for name in outcome.tested if (value := getattr(point, name)) is not None]
-    return f"{max(values, key=abs):+z.2g} {outcome.unit}".rstrip() if values else percent(deviation)
+    if not values:
+        return percent(deviation)
+    return f"{max(values, key=abs):+z.2g} {outcome.unit}".rstrip().replace("-", "\N{MINUS SIGN}", 1)
 
 
 def tolerance_text(outcome: CaseOutcome) -> str:
@@ -282,8 +284,11 @@ def percent(error: float) -> str:
         return "\N{EN DASH}"
     if 0 < abs(error) < DUST:
         return "< 1e-9 %"
-    text = f"{100 * error:+z.3g} %" if abs(error) >= 0.995 else f"{100 * error:+z.2g} %"
-    return "0" if error == 0 else text.replace("-", "\N{MINUS SIGN}")
+    if 9.995 <= abs(error) < 1e4:
+        text = f"{100 * error:+,.0f} %"
+    else:
+        text = f"{100 * error:+.3g} %" if abs(error) >= 0.995 else f"{100 * error:+.2g} %"
+    return "0" if error == 0 else text.replace("-", "\N{MINUS SIGN}", 1) if error < 0 else text
 
 
 def label_text(label: object) -> str:

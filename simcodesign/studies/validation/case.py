@@ -25,6 +25,23 @@ Values = Mapping[Any, float]
 NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
 
 
+#: What the collections of cases are of, in the order of the report.
+KINDS = ("papers", "theory", "measurements", "other simulators", "")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Cases of one card of the report, as ``COLLECTION`` in the ``__init__.py`` of their folder says: what the
+    collection is of, one of ``KINDS``, and its title. InputError for another kind."""
+
+    kind: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError("kind of a collection of cases", value=self.kind, allowed=", ".join(KINDS[:-1]))
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far a value may be from what is expected, and why: by ``relative`` of that or by ``absolute`` in the unit of
@@ -138,8 +155,8 @@ class Case:
     reproduced after all differs then, since the reason is none. ``quick`` cases run in the tests, ``full`` ones only
     on demand. ``measured``: what was measured on a real machine, with its spread, by label, in the unit of the case;
     mostly what is expected is the value of each. The report then shows formula, forecast, simulation and measured
-    value, the error of each, and what the simulation does not explain. InputError for a case that cannot be judged, or
-    that checks nothing.
+    value, the error of each, and what the simulation does not explain. ``collection``:
+    set as cases are loaded. InputError for a case that cannot be judged, or that checks nothing.
     """
 
     name: str
@@ -161,6 +178,7 @@ class Case:
     quick: bool = False
     full: bool = False
     measured: Mapping[Any, MeasuredValue] = field(default_factory=dict)
+    collection: Collection = field(default_factory=Collection)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

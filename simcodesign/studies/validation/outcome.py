@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.to_json import PlainResult, fields_of
-from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.studies.validation.case import Case, Collection, Readings, Tolerance
 from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of, verdict_of
 
 
@@ -63,6 +63,7 @@ class CaseOutcome(PlainResult):
     because: str = ""
     error: str = ""
     plot: str = ""
+    collection: Collection = field(default_factory=Collection)
 
     @property
     def group(self) -> str:
@@ -170,6 +171,7 @@ def _outcome(case: Case, points: tuple[CaseValue, ...], **rest: object) -> CaseO
         axis=case.axis,
         missing=case.missing,
         because=case.because,
+        collection=case.collection,
         **rest,  # type: ignore[arg-type] # as the two callers above give them
     )
 

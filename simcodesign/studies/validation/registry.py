@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,7 +18,7 @@ from types import ModuleType
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.yaml.files import shipped_path
-from simcodesign.studies.validation.case import Case
+from simcodesign.studies.validation.case import Case, Collection
 
 #: The name under which the shipped cases are loaded.
 PACKAGE = "simcodesign.validation"
@@ -54,7 +55,19 @@ def _cases_by_module(folder: Path | None) -> Iterator[tuple[str, Case]]:
         for case in listed:
             if not isinstance(case, Case):
                 raise InputError(f"{name}.CASES holds what is no case", value=case)
-            yield name, case
+            yield name, replace(case, collection=_collection(prefix + name, case.collection))
+
+
+def _collection(module: str, given: Collection) -> Collection:
+    """What the nearest of the packages around a module says."""
+    if given.title:
+        return given
+    package = module.rpartition(".")[0]
+    while package:
+        if isinstance(known := getattr(sys.modules.get(package), "COLLECTION", None), Collection):
+            return known
+        package = package.rpartition(".")[0]
+    return given
 
 
 def _module(name: str) -> ModuleType:
