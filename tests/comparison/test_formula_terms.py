@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import formula
+from simcodesign.comparison.compare import compare
 from simcodesign.comparison.formulas.terms import BEYOND_SYMBOLS, LeftOut, left_out
 from simcodesign.comparison.formulas.values import FormulaValues, formula_values, given_formulas
 from simcodesign.core.expressions.expression import parse
@@ -196,3 +197,26 @@ def test_a_phase_without_a_formula_is_a_term_of_its_own() -> None:
     terms = terms_of("log2(P)*(t_s + m*t_w)", mixed, P=8)
     assert [*terms.values()] == [pytest.approx(7e-6)]
     assert next(iter(terms)).startswith("phase ranks")
+
+
+PHASES = workload(
+    """- {phase: spread, do: [broadcast: {bytes: m}]}
+- {phase: shift, do: [all_to_all: {bytes: m, algorithm: pairwise}]}
+""",
+    "parameters: {m: {default: 1000, unit: B}}\n"
+    "formulas: {short: {phases: {spread: log2(P)*m*t_w, shift: (P - 1)*t_s}}, whole: {total: P*t_s, phases: {spread: t_s}}}\n",
+)
+
+
+@pytest.mark.parametrize("phase", ["spread", "shift"])
+def test_terms_are_those_of_the_phases_that_run(phase: str) -> None:
+    """By hand: a broadcast among 16 has four messages, a pairwise exchange fifteen; the total of ``whole``, which is of
+    both phases, is no formula of one."""
+    short, whole = compare(PHASES, MACHINE, {"P": 16}, phases=[phase], effects=()).formulas
+    terms = {term.text: term.time_s for term in short.left_out.terms}
+    if phase == "spread":
+        assert terms == {"t_s*log2(P)": pytest.approx(4 * T_S)}
+        assert {term.text for term in whole.left_out.terms} == {"t_s*(log2(P) - 1)", "m*t_B*log2(P)"}
+    else:
+        assert terms == {"m*t_w*(P - 1)": pytest.approx(15 * 1000 * T_W)}
+        assert whole.left_out.terms == ()

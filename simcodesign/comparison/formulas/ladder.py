@@ -84,21 +84,22 @@ def compared_formulas(
     compared = []
     for formula in (*given.formulas, *own):
         is_given = formula.name in names
+        whole = total_counts(formula, is_given, whole_program)
         try:
-            whole = total_counts(formula, is_given, whole_program)
             values = formula_values(formula, point, whole_program=whole)
         except InputError as error:
             if is_given:
                 raise
             values = FormulaValues(formula, None, reason=str(error))
-        compared.append(_compared(values, is_given, point, forecast, rungs, measured))
+        terms = left_out(values, point, forecast, whole)
+        compared.append(_compared(values, is_given, terms, forecast, rungs, measured))
     return tuple(compared)
 
 
 def _compared(
     values: FormulaValues,
     is_given: bool,
-    point: DesignPoint,
+    terms: LeftOut,
     forecast: Result,
     rungs: Sequence[Rung],
     measured: MeasuredTimes | None,
@@ -108,7 +109,7 @@ def _compared(
     if values.total_s is not None and np.isfinite(values.total_s):
         steps = _steps(float(values.total_s), forecast, rungs, measured_s)
     simulated_s = float(rungs[-1].simulation.headline_s)
-    return FormulaComparison(values, is_given, left_out(values, point, forecast), steps, simulated_s, measured_s)
+    return FormulaComparison(values, is_given, terms, steps, simulated_s, measured_s)
 
 
 def _steps(total_s: float, forecast: Result, rungs: Sequence[Rung], measured_s: float | None) -> tuple[LadderStep, ...]:

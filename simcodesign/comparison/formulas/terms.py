@@ -76,15 +76,16 @@ class LeftOut:
     why: str = ""
 
 
-def left_out(values: FormulaValues, point: DesignPoint, forecast: Result) -> LeftOut:
-    """What the total of a formula, at a single design point, leaves out against our forecast there."""
+def left_out(values: FormulaValues, point: DesignPoint, forecast: Result, whole_program: bool = True) -> LeftOut:
+    """What the total of a formula, at a single design point, leaves out against our forecast there. ``whole_program``
+    as for ``formula_values``: without it, only what the formula says of the phases that run is compared."""
     formula = values.formula
     if isinstance(formula, PythonFormula):
         return LeftOut(why="a function in Python has no terms")
     if values.total_s is None or not np.isfinite(values.total_s):
         return LeftOut(why=values.reason or "the formula gives no total")
     try:
-        return _Difference(formula, point, forecast).left_out(float(values.total_s))
+        return _Difference(formula, point, forecast, whole_program).left_out(float(values.total_s))
     except InputError as error:
         return LeftOut(why=str(error))
 
@@ -92,10 +93,11 @@ def left_out(values: FormulaValues, point: DesignPoint, forecast: Result) -> Lef
 class _Difference:
     """Of a derived model and a formula."""
 
-    def __init__(self, formula: Formula, point: DesignPoint, forecast: Result) -> None:
+    def __init__(self, formula: Formula, point: DesignPoint, forecast: Result, whole_program: bool) -> None:
         to_sympy(next(expression for _, expression in formula.times()))  # InputError without SymPy
         import sympy  # optional dependency
 
+        self.total = formula.total if whole_program else None
         self.sympy, self.formula, self.point, self.forecast = sympy, formula, point, forecast
         self.names = FormulaNames(point)  # symbols of the formula's own are put in before
         used = {name for _, expression in formula.times() for name in expression.names}
@@ -154,12 +156,15 @@ class _Difference:
         return float(sum(np.asarray(time_s).item() for time_s in self.forecast.phases.get(phase, {}).values()))
 
     def _given(self) -> Iterator[Any]:
-        """The formula of the user, or those of its phases, with all that stands for something else put in."""
-        formula = self.formula
-        if formula.total is None and phases_with_constants(self.point.workload, ""):
-            raise InputError("phases have constants of their own, and the formula gives no total")
-        for expression in [formula.total] if formula.total is not None else formula.phases.values():
-            yield self._put_in(expression)
+        """The formula of the user, or those of its phases that run, with all that stands for something else put in."""
+        workload = self.point.workload
+        if self.total is not None:
+            yield self._put_in(self.total)
+            return
+        if phases_with_constants(workload, ""):
+            raise InputError("phases have constants of their own, and the formula gives no total of what runs")
+        for phase in workload.phases():
+            yield self._put_in(self.formula.phases[phase])
 
     def _put_in(self, expression: Expression) -> Any:
         """In SymPy, symbols of the formula and equations replaced."""
