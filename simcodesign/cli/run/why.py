@@ -31,7 +31,7 @@ def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Resul
 
     def say_cost(simulations: int) -> None:
         each, whole = (format_quantity(time_s, "time") for time_s in (took_s, simulations * took_s))
-        complain(f"note: --why simulates {simulations} changes; the first simulation took {each}, so some {whole}")
+        complain(f"note: --why takes {simulations} more simulations, some {whole} in all; the first one took {each}")
 
     experiment = Experiment.of(scenario, **run_keywords(options))
     with simulation_progress() as on_progress:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
+from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.common.terminal import print_all, write
@@ -74,17 +75,28 @@ def tables(runs: Runs) -> list[RenderableType]:
 
 def broadcast_table(runs: Runs) -> Table:
     """Broadcasts by shape and order: forecast, simulated, and measured where they were."""
-    title = "A broadcast of 64 MiB by a binomial tree on Fugaku, in ms; errors against what was measured"
-    table = new_table(title, "nodes", "first child", "measured", "forecast", "error", "simulated", "error")
+    title = (
+        "A broadcast of 64 MiB by a binomial tree on Fugaku, in ms; measured: the median of all runs, and quartiles "
+        "where they differ from it; errors against the median"
+    )
+    table = new_table(title, "nodes", "first child", "measured", "runs", "forecast", "error", "simulated", "error")
     for (shape, order), run in runs.broadcasts.items():
         one = run.comparison
         known = one.measured.total if one.measured else None
-        ends = known.ends if known else None
-        measured = f"{known.value * 1e3:.2f} ({ends[0] * 1e3:.2f} to {ends[1] * 1e3:.2f})" if known and ends else "-"
-        table.add_row(shape, order, measured, *_readings(one, known.value if known else None))
+        runs_here = str(known.n) if known and known.n else "-"
+        table.add_row(shape, order, _with_spread(known), runs_here, *_readings(one, known.value if known else None))
         if order == ORDERS[-1] and shape != [*SIDES][-1]:
             table.add_section()
     return table
+
+
+def _with_spread(known: MeasuredValue | None) -> str:
+    """A measured time in ms, and its spread where two digits show one."""
+    if known is None:
+        return "-"
+    value, *ends = (f"{time_s * 1e3:.2f}" for time_s in (known.value, *(known.ends or ())))
+    spread = f" ({' to '.join(ends)})" if {*ends} - {value} else ""
+    return f"{value}{spread}"
 
 
 def _readings(one: Comparison, measured_s: float | None) -> list[str]:
@@ -104,13 +116,19 @@ def ladder_table(runs: dict[str, Run]) -> Table:
     table = new_table("The ladder on 8x8x8 nodes, in ms", "tree", *columns)
     for name, run in runs.items():
         one = run.comparison
-        added = [f"{run.change_s(effect) * 1e3:+z.2f}" for effect in shown]
+        added = [_added_ms(run.change_s(effect)) for effect in shown]
         last = one.not_explained
         beyond = ["-", "-"] if last is None else [f"{last.change_s * 1e3:+z.2f}", f"{last.time_s * 1e3:.2f}"]
         table.add_row(
             name, f"{one.forecast.makespan_s * 1e3:.2f}", *added, f"{one.simulation.makespan_s * 1e3:.2f}", *beyond
         )
     return table
+
+
+def _added_ms(change_s: float) -> str:
+    """What an effect adds, in ms; 0 for what two digits do not show."""
+    text = f"{change_s * 1e3:+.2f}"
+    return text if float(text) else "0"
 
 
 def exchange_table(runs: Runs) -> Table:

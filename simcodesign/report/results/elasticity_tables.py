@@ -15,13 +15,21 @@ def elasticity_tables(found: Elasticities) -> list[RenderableType]:
     changes = [one for one in found.improvements if _is_shown(one)]
     better = [one for one in changes if not one.is_algorithm]
     algorithms = [one for one in changes if one.is_algorithm]
-    title = f"Change of the time with one thing {found.improvement:.0%} better"
+    title = f"Change of the time when one thing gets {found.improvement:.0%} better, and all else stays"
     return [
         dashed_list(found.bottleneck, "What the simulated time is spent on:"),
-        *([_table(title, "better", better)] if better else []),
-        *([_table("Change of the time with another algorithm", "instead", algorithms)] if algorithms else []),
-        dashed_list(_without_change(found), "No change in the simulation:"),
-        dashed_list((f"{what}: {why}" for what, why in found.impossible), "Cannot be tried:"),
+        *([_table(title, "what gets better", better)] if better else []),
+        *(
+            [
+                _table(
+                    "Change of the time with another algorithm on the same machine", "operation (algorithm)", algorithms
+                )
+            ]
+            if algorithms
+            else []
+        ),
+        dashed_list(_without_change(found), "These change nothing in the simulation:"),
+        dashed_list((f"{what}: {why}" for what, why in found.impossible), "These cannot be tried:"),
     ]
 
 
@@ -42,10 +50,10 @@ def _share(share: float) -> str:
 
 
 def _without_change(found: Elasticities) -> list[str]:
-    """For each reason, the names of all that it holds for, with what the forecast says where it says something."""
+    """For each reason, all that it holds for, with what the forecast says where it says something, and the reason."""
     by_reason: dict[str, list[str]] = {}
     for one in found.improvements:
         if not _is_shown(one):
             forecast = f" (forecast {signed_percent(one.forecast)})" if one.forecast else ""
             by_reason.setdefault(one.reason, []).append(f"{one.what}{forecast}")
-    return [f"{reason}: {', '.join(names)}" for reason, names in by_reason.items()]
+    return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]

@@ -57,7 +57,9 @@ def _with_spread(one: MeasuredValue) -> str:
     """A time with all that is known of its spread."""
     parts = [time_text(float(one))]
     if one.ends is not None:
-        parts.append(f"{' to '.join(map(time_text, one.ends))}: {one.interval or 'what its spread is, is not said'}")
+        ends = [*map(time_text, one.ends)]
+        spread = " to ".join(ends) if {*ends} - {*parts} else "the same in all digits shown"
+        parts.append(f"{spread}: {one.interval or 'what its spread is, is not said'}")
     if one.n is not None:
         parts.append(f"n = {one.n:,}")
     return "; ".join(parts)

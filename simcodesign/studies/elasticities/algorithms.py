@@ -24,7 +24,7 @@ def algorithm_changes(scenario: Scenario) -> Iterator[Change]:
         assert isinstance(first, Collective)
         for operation, algorithm in every_algorithm():
             if operation == first.name and algorithm != first.algorithm:
-                what = f"{phase}: {label} by {algorithm.replace('_', ' ')}"
+                what = f"{phase}: {label}, instead by {algorithm.replace('_', ' ')}"
                 yield Change(what, "algorithm", partial(_with_algorithm, demands, algorithm))
 
 

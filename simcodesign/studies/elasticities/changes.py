@@ -110,7 +110,7 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
         differs = path == _LINK_BYTES and network.has_own_links
         if path not in constants and not differs and np.any(np.asarray(network.least_s_per_byte) > 0):
             faster = partial(_with_constants, {path: network.least_s_per_byte / factor})
-            yield Change(f"{words} alone, bandwidth", "network", faster, path, _EFFECTS_OF[path])
+            yield Change(f"bandwidth of {words} alone", "network", faster, path, _EFFECTS_OF[path])
 
 
 def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
@@ -125,7 +125,7 @@ def _groups_of_links(machine: Machine, factor: float) -> Iterator[Change]:
             if np.any(np.asarray(values[place]) > 0):
                 faster = partial(_with_faster_group, place, what, factor)
                 effects = ("links",) if what == "bandwidth" else ("hops",)
-                yield Change(f"links: {name}, {what}", "network", partial(_on_machine, faster), effects=effects)
+                yield Change(f"{what} of links of {name}", "network", partial(_on_machine, faster), effects=effects)
 
 
 def _with_faster_group(place: int, what: str, factor: float, machine: Machine) -> Machine:

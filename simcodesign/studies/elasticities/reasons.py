@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.result import Result
+from simcodesign.core.units import format_quantity
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.scenario import Scenario
 from simcodesign.studies.elasticities.changes import Change
@@ -19,17 +20,17 @@ _STATIONS_OF = {"links": "link", "interfaces": "interface"}
 def reason_for_nothing(change: Change, scenario: Scenario, result: Result, changed: Result | None) -> str:
     """Why a simulation takes as long when it is ``changed`` (None: it was not looked at) as without the change."""
     if change.effects and not set(change.effects) & set(result.effects):
-        return f"only the effect {change.effects[0]} looks at it, which is off"
-    if change.path and _stated_everywhere(change.path, scenario):
-        return "every phase states its own"
+        return f"matters with the effect {change.effects[0]} only, which is off"
     component = _COMPONENT_OF.get(change.part)
+    if change.path and _stated_everywhere(change.path, scenario, result, component):
+        return "every phase that could use it has a value of its own"
     if component is not None and result.ranks is not None:
         spent_s = sum(times[component] for times in result.phases.values())
         place = [*result.components].index(component)
         if not result.ranks.busy_s[:, :, place].any():
             return f"no rank spends time on {component}"
         if not spent_s:
-            return f"no {component} on the critical path"
+            return f"{component} is not on the critical path"
     waited_s = waits_by_kind(result)
     for effect in change.effects:
         if not waited_s.get(_STATIONS_OF.get(effect, ""), 1.0):
@@ -37,8 +38,8 @@ def reason_for_nothing(change: Change, scenario: Scenario, result: Result, chang
     if changed is None or changed.ranks is None or result.ranks is None:
         return "nothing on the critical path depends on it"
     if _same_operations(result, changed):
-        return "nothing in this run takes another time with it"
-    return "it changes times, but none on the critical path"
+        return "every operation of this run takes the same time with it"
+    return "some operations take another time, but none on the critical path"
 
 
 def _same_operations(result: Result, changed: Result) -> bool:
@@ -56,8 +57,13 @@ def _same_operations(result: Result, changed: Result) -> bool:
     return all(np.array_equal(before, after) for before, after in pairs)
 
 
-def _stated_everywhere(path: str, scenario: Scenario) -> bool:
-    return all(path in placed.constants for placed in placed_demands(scenario.workload.program))
+def _stated_everywhere(path: str, scenario: Scenario, result: Result, component: str | None) -> bool:
+    """Whether all phases that spend time on the component replace the constant; all phases, if it is of none."""
+    spending = {
+        phase for phase, times in result.phases.items() if component is None or np.any(np.asarray(times[component]) > 0)
+    }
+    here = [placed for placed in placed_demands(scenario.workload.program) if placed.phase in spending]
+    return bool(here) and all(path in placed.constants for placed in here)
 
 
 def waits_by_kind(result: Result) -> dict[str, float]:
@@ -70,6 +76,11 @@ def waits_by_kind(result: Result) -> dict[str, float]:
     }
 
 
+def _percent(share: float) -> str:
+    """A share that is not 0, in whole per cent."""
+    return f"{share:.0%}" if share >= 0.005 else "less than 1%"
+
+
 def bottleneck_lines(result: Result) -> list[str]:
     """What the critical path consists of, and where most was waited for: a sentence each."""
     lines = []
@@ -78,7 +89,7 @@ def bottleneck_lines(result: Result) -> list[str]:
         ((float(spent_s) / total_s, name) for name, spent_s in result.components.items() if spent_s), reverse=True
     )
     if parts:
-        lines.append("critical path: " + ", ".join(f"{share:.0%} {name}" for share, name in parts))
+        lines.append(f"The critical path is {', '.join(f'{_percent(share)} {name}' for share, name in parts)}.")
     waited_s = waits_by_kind(result)
     if any(waited_s.values()):
         kind = max(waited_s, key=lambda one: waited_s[one])
@@ -88,9 +99,10 @@ def bottleneck_lines(result: Result) -> list[str]:
             key=lambda one: one.utilisation,
         )
         lines.append(
-            f"waits: {share:.0%} of all waiting at stations is at {kind} stations; the busiest, {busiest.name}, "
-            f"is busy {busiest.utilisation:.0%} of the time"
+            f"{'All' if share == 1 else _percent(share).capitalize() + ' of all'} waiting is for stations of the kind "
+            f"{kind}, {format_quantity(waited_s[kind], 'time')} of all requests together. The busiest of them, "
+            f"{busiest.name}, is in use {_percent(busiest.utilisation)} of the time."
         )
     elif len(result.stations):
-        lines.append("waits: nothing waits at any station")
+        lines.append("Nothing waits for any station.")
     return lines

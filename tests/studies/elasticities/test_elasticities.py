@@ -51,7 +51,7 @@ def test_changes_of_a_sum_of_costs_add_up_as_eulers_theorem_says(
 def test_a_latency_helps_by_its_share_of_the_route_and_not_at_all_without_its_effect() -> None:
     """3 us, 1000 bytes at 1 GB/s and 7 hops of 1 us are 11 us, of which latency is 7."""
     program, machine = workload(ACROSS), read_machine(LINE)
-    latency, bandwidth = "links: dimension 0, latency", "links: dimension 0, bandwidth"
+    latency, bandwidth = "latency of links of dimension 0", "bandwidth of links of dimension 0"
     with_hops = by_name(elasticities(program, machine, {"P": 8}, effects="hops", improvement=0.25))
     assert with_hops[latency].simulated == pytest.approx(-(7 - 7 / 1.25) / 11, rel=1e-9)
     assert with_hops["network.startup"].simulated == pytest.approx(-(3 - 3 / 1.25) / 11, rel=1e-9)
@@ -107,8 +107,11 @@ def test_a_disk_as_a_whole_gives_what_its_constants_give_together() -> None:
 @pytest.mark.parametrize(
     ("beside", "reason"),
     [
-        ("write: {bytes: 1000, when: rank == 1}", "it changes times, but none on the critical path"),  # 2 ms of 11
-        ("read: {bytes: 1000, when: rank == 1}", "nothing in this run takes another time with it"),
+        (
+            "write: {bytes: 1000, when: rank == 1}",
+            "some operations take another time, but none on the critical path",
+        ),  # 2 ms of 11
+        ("read: {bytes: 1000, when: rank == 1}", "every operation of this run takes the same time with it"),
     ],
 )
 def test_what_acts_off_the_critical_path_is_told_from_what_does_not_act(beside: str, reason: str) -> None:
@@ -147,7 +150,7 @@ def test_nothing_is_without_a_reason_and_the_cost_is_said_before() -> None:
     found = elasticities(workload(steps), read_machine(LINE), {"P": 8}, effects="none", on_cost=announced.append)
     assert all(bool(one.simulated) != bool(one.reason) for one in found.improvements if not one.is_algorithm)
     assert "disk" in by_name(found)["disk.per_byte"].reason
-    looked_at = [one for one in found.improvements if not one.what.startswith(("links", "interfaces"))]
+    looked_at = [one for one in found.improvements if not one.what.startswith(("bandwidth of", "latency of"))]
     assert announced == [len(looked_at) + len(found.impossible)]
 
 
