@@ -22,12 +22,14 @@ from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import modelled_hops, price
 from simcodesign.analytic.messages.route_links import without_links, worst_links
 from simcodesign.core.forecast_parts import Bounds
-from simcodesign.core.units import FloatOrArray
+from simcodesign.core.result import Result
+from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.network import TOGETHER
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
 
@@ -36,6 +38,9 @@ Floats = NDArray[np.float64]
 
 #: Larger operations are not written out message by message: there are no bounds then.
 MOST_MESSAGES = 20_000_000
+MOST_LOADED_INTERFACE = "most loaded interface"
+#: Of a time: less is no difference.
+ROUNDING = 1e-9
 
 
 def bounds_of(design_point: DesignPoint) -> Bounds | None:
@@ -55,7 +60,7 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     load = _Loads(ranks, node, place, injected, ejected, {name: _Station.of(*it) for name, it in stations.items()})
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
-        "most loaded interface": float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
+        MOST_LOADED_INTERFACE: float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
         "most loaded link": max(load.links.values(), default=0.0) / machine.network.rails,
     }
     busiest_s = {name: float(station.busy_s.max()) for name, station in load.stations.items()}
@@ -69,6 +74,25 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     lower = {"ranks' own work": path.length_s} | {name: bound for name, bound in shared.items() if bound}
     needs_effect = {effect.lower_bound: effect.name for effect in ladder() if effect.lower_bound in lower}
     return Bounds(lower, load.serial_s, needs_effect)
+
+
+def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoint) -> tuple[str, ...]:
+    """A sentence where messages that are sent together take less time in the forecast than their bytes need at the
+    busiest interface: in closed forms all flow at full speed, however many a rank sends or receives at once."""
+    network = design_point.machine.network
+    if network.sends != TOGETHER or network.model != "hockney":
+        return ()
+    overlapped = design_point.workload.has_overlap  # with other work, which is then in the time as well
+    spent_s = float(forecast.makespan_s if overlapped else forecast.components["communication"])
+    needed_s = bounds.lower_s.get(MOST_LOADED_INTERFACE, 0.0)
+    if spent_s * (1 + ROUNDING) >= needed_s:
+        return ()
+    spent, needed = (format_quantity(time_s, "time") for time_s in (spent_s, needed_s))
+    return (
+        f"the forecast takes {spent} {'in all' if overlapped else 'for communication'}, but the busiest network "
+        f"interface needs {needed} for its bytes: with sends: together, messages that are on their way at once are "
+        "each as fast in a closed form as one alone; only the effect interfaces of the simulation lets them share one",
+    )
 
 
 def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

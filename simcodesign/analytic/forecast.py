@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.bounds import bounds_of
+from simcodesign.analytic.bounds import beyond_interfaces, bounds_of
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
@@ -57,7 +57,8 @@ def forecast(
     ended the one before; of what is started, only what is left of it when it is waited for (``analytic/side_parts``).
     ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.
     ``bounds`` adds bounds of the simulated time: for one design point, and unless an operation has more messages
-    than could be looked at one by one (``bounds.MOST_MESSAGES``).
+    than could be looked at one by one (``bounds.MOST_MESSAGES``). With them, ``Result.notes`` says where messages that
+    are sent together are faster than the interfaces allow.
     ``longest_path`` adds, for one design point, that of the sends and receives that stand in the program by themselves.
     ``queueing``: loops without messages whose ranks share disks or memory, and whose demands vary, take what
     queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
@@ -90,7 +91,10 @@ def forecast(
         if longest_path:
             result = replace(result, longest_path=longest_path_of(design_point))
         bounded = bounds_of(design_point) if bounds else None
-        return result if bounded is None else replace(result, bounds=with_checkpoints(bounded, design_point))
+        if bounded is None:
+            return result
+        notes = beyond_interfaces(result, bounded, design_point)
+        return replace(result, bounds=with_checkpoints(bounded, design_point), notes=notes)
 
 
 @dataclass

@@ -80,7 +80,8 @@ class Result(PlainResult):
     ``checkpoints``: how many are written; None where the workload has none. ``failures``: in a forecast, what they
     would add to its makespan; in a simulation with this effect, what they did add. The phases have their times, under
     ``CHECKPOINTS`` and ``FAILURES``. ``algorithms``: those that collective operations with ``algorithm: auto`` take.
-    ``use``: the part of the machine that has ranks; None for several numbers of ranks.
+    ``use``: the part of the machine that has ranks; None for several numbers of ranks. ``notes``: what a reader of a
+    forecast should know of it.
     """
 
     reading: str
@@ -132,6 +133,7 @@ class Result(PlainResult):
     failures: Failures | FailureForecast | None = None
     algorithms: tuple[ChosenAlgorithm, ...] = ()
     use: MachineUse | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def headline_s(self) -> FloatOrArray:
@@ -214,6 +216,8 @@ class Result(PlainResult):
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
         if self.bounds is not None:
             shown["bounds_s"] = self.bounds
+        if self.notes:
+            shown["notes"] = self.notes
         if self.ranks is not None:
             shown |= attributes_of(self, "effects", "seed", "engine", "events", rank_end_s="ranks.end_s")
             if self.steady is not None:

@@ -449,3 +449,29 @@ def test_paths_do_not_get_shorter(a: list[list[int] | int], b: list[list[int] | 
 @given(WORK, st.floats(0, 4))
 def test_part_of_a_repetition_counts_where_nothing_is_cut(work: list[int], times: float) -> None:
     assert math.isclose(path_of([work]).repeated(times).length_s, times * max(work), rel_tol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("sends", "interfaces", "is_said"),
+    [("together", 1, True), ("together", 2, True), ("together", 4, False), ("one_by_one", 1, False)],
+)
+def test_messages_sent_together_that_outrun_the_interfaces_are_noted(
+    sends: str, interfaces: int, is_said: bool
+) -> None:
+    """Three messages of 1 MB at 1 GB/s: 3 startups of 1 us and 1 ms side by side, 3 ms and these one after another; an
+    interface needs 3 ms, and several share that."""
+    machine = builders.read_machine(f"""
+simcodesign: 1
+name: four
+nodes: 4
+processor: {{rate: 1 GFLOP/s}}
+network: {{topology: {{kind: crossbar}}, startup: 1 us, bandwidth: 1 GB/s, sends: {sends}, interfaces: {{count: {interfaces}}}}}
+""")
+    work = builders.workload("- all_to_all: {bytes: 1e6, algorithm: linear}\n")
+    seen = forecast(work, machine, {"P": 4}, bounds=True)
+    assert float(seen.makespan_s) == pytest.approx(1.003e-3 if sends == "together" else 3.003e-3)
+    assert bool(seen.notes) == is_said == ("notes" in seen.to_dict())
+    if is_said:
+        assert "1.003 ms" in seen.notes[0]
+        assert f"{3 / interfaces:g} ms" in seen.notes[0]
+    assert compare(work, machine, {"P": 4}, effects="none").forecast.notes == seen.notes

@@ -39,6 +39,11 @@ def basis_line(forecast: Result) -> list[RenderableType]:
     return [paragraph(f"The forecast is the {'; '.join(forecast.basis)}.")] if forecast.basis else []
 
 
+def notes_lines(forecast: Result) -> list[RenderableType]:
+    """What a reader of a forecast should know."""
+    return [paragraph(f"Note: {'; '.join(forecast.notes)}.")] if forecast.notes else []
+
+
 def forecast_tables(result: Result) -> list[RenderableType]:
     """A forecast of one design point."""
     volumes = facts(_volumes(result))
@@ -52,7 +57,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
     parts += [*shared_links_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
-    return [*parts, bounds_table(result.bounds)]
+    return [*parts, bounds_table(result.bounds), *notes_lines(result)]
 
 
 def algorithm_table(result: Result) -> list[RenderableType]:
