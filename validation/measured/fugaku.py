@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 from ..later import Later
-from .fugaku_runs import MIB, PHASES, SIDES, Row, error, evidence, forecast_s, formula_s, simulation_s
+from .fugaku_runs import MIB, PHASES, SIDES, Row, error, evidence, forecast_s, formula_s, is_simulated, simulation_s
 
 SOURCE = "HLC-Lab/pico, commit 413bc5d0 (MIT), results of Fugaku, medians; the papers PICO and Bine Trees, SC25"
 GOAL = Tolerance(
@@ -74,8 +74,6 @@ MEDIAN_MISS = (
     "It is 12 % with, and 8 % without, the rows of nonoverlapping and rdbc, for which the library has algorithms of its own; "
     "above 1 MiB and without these it is 4 %."
 )
-#: Not simulated: 261,632 messages at once, whose shares change with every end, take tens of minutes.
-TOO_SLOW = ("linear", "8x8x8", True)
 #: Simulations of seconds to minutes.
 SLOW = {("pairwise", "8x8x8"), ("linear", "8x8x8"), ("ring", "8x8x8")}
 
@@ -95,7 +93,7 @@ def _case(key: tuple[str, str], shape: str, is_large: bool) -> Case | None:
     rows = [
         each for each in evidence() if each.key == key and each.shape == shape and (each.size_bytes > MIB) == is_large
     ]
-    if not rows or (algorithm, shape, is_large) == TOO_SLOW:
+    if not all(map(is_simulated, rows)) or not rows:
         return None
     which = "above 1 MiB" if is_large else "of at most 1 MiB"
     name = f"{operation.replace('_', '-')}-{algorithm.replace('_', '-')}"
@@ -120,8 +118,7 @@ def _case(key: tuple[str, str], shape: str, is_large: bool) -> Case | None:
 
 def median_error(rows: Iterable[Row]) -> float:
     """The median of the absolute relative errors of the simulation, as far as it is simulated."""
-    every = [each for each in rows if (each.algorithm, each.shape, each.size_bytes > MIB) != TOO_SLOW]
-    return float(np.median([abs(error(simulation_s(each), each)) for each in every]))
+    return float(np.median([abs(error(simulation_s(each), each)) for each in rows if is_simulated(each)]))
 
 
 def _medians() -> Readings:

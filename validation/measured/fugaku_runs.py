@@ -93,6 +93,11 @@ class Row:
         return MeasuredValue(self.median_s, self.lower_s, self.upper_s, self.n, "quartiles")
 
     @property
+    def role(self) -> str:
+        """What it is used for: ``calibration`` or ``evidence``."""
+        return "calibration" if self.is_calibration else "evidence"
+
+    @property
     def falls_back(self) -> bool:
         """Whether the library runs another algorithm: a ring of fewer elements than ranks is recursive doubling."""
         return self.algorithm == "ring" and self.size_bytes < 4 * self.ranks
@@ -127,6 +132,11 @@ def rows() -> tuple[Row, ...]:
         for each in table(TABLE).itertuples()
     )
     return tuple(row for row in every if not row.falls_back)
+
+
+def is_simulated(each: Row) -> bool:
+    """Whether it is simulated: not 261,632 messages at once above 1 MiB, whose shares change with every end."""
+    return (each.algorithm, each.shape) != ("linear", "8x8x8") or each.size_bytes <= MIB
 
 
 def row(operation: str, algorithm: str, shape: str, size_bytes: int) -> Row:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from pathlib import Path
 from statistics import median
 
 import pytest
 
+from simcodesign.comparison.attribution import UNEXPLAINED
 from simcodesign.core.units import parse_quantity
 from tests import ROOT
+from validation.measured import fugaku_table
 from validation.measured.fugaku_runs import (
     GEOMETRIES,
     GEOMETRY_ROWS,
@@ -24,6 +28,7 @@ from validation.measured.fugaku_runs import (
     simulation_s,
 )
 
+NO_GAP = fugaku_table.NO_GAP
 TEXT = (ROOT / "docs" / "fugaku.md").read_text(encoding="utf-8")
 #: Percent with one digit behind the point.
 ROUNDING = 0.051
@@ -48,8 +53,8 @@ def cells(first: str) -> list[list[str]]:
 
 
 def shown_rows() -> dict[Row, list[str]]:
-    """The errors and the role of every row."""
-    table = [line for line in cells("broadcast|allreduce|all_to_all") if len(line) == 9]
+    """What was measured, the errors, the ladder and the role of every row."""
+    table = [line for line in cells("broadcast|allreduce|all_to_all") if len(line) == 10]
     return {row(line[0], line[1], line[2], int(parse_quantity(line[3], "size"))): line[4:] for line in table}
 
 
@@ -62,7 +67,7 @@ def test_every_measured_row_is_shown_with_its_spread_and_its_role() -> None:
     for each, line in SHOWN.items():
         in_us = [f"{time_s * 1e6:.6g}" for time_s in (each.median_s, each.lower_s, each.upper_s)]
         assert line[0] == "{} ({} to {})".format(*in_us)
-        assert line[4] == ("calibration" if each.is_calibration else "evidence")
+        assert line[5] == ("calibration" if each.is_calibration else "evidence")
 
 
 @pytest.mark.thorough
@@ -74,12 +79,80 @@ def test_errors(job: tuple[str, str, str]) -> None:
                 assert 100 * error(value_s, each) == pytest.approx(float(shown), abs=ROUNDING), (each, shown)
 
 
+def shares(ladder: str) -> dict[str, int]:
+    """Per cent of the gap of each step."""
+    return {name: int(share) for name, share in re.findall(r"(?:^|, )([a-z ]+) (-?\d+) %", ladder)}
+
+
+def test_ladders_divide_the_gaps_that_are_shown() -> None:
+    """What is not explained is the error of the simulation, as a share of that of the forecast; a gap of less than 1 %, or
+    within the quartiles, is not divided."""
+    for each, (_, _, forecast, simulation, ladder, _) in SHOWN.items():
+        if not forecast:
+            assert ladder == ""
+            continue
+        errors = float(forecast), float(simulation)
+        forecasted_s = each.median_s * (1 + errors[0] / 100)
+        slack_s = each.median_s * ROUNDING / 100
+        within = each.lower_s - slack_s <= forecasted_s <= each.upper_s + slack_s
+        if ladder == NO_GAP:
+            assert abs(errors[0]) < 1 + ROUNDING or within, each
+            continue
+        steps = shares(ladder)
+        assert abs(errors[0]) > 1 - ROUNDING, each
+        assert list(steps)[-1] == UNEXPLAINED
+        assert sum(steps.values()) == pytest.approx(100, abs=1.5), each
+        slack = 0.51 + 100 * ROUNDING * (1 + abs(errors[1] / errors[0])) / abs(errors[0])
+        assert steps[UNEXPLAINED] == pytest.approx(100 * errors[1] / errors[0], abs=slack), each
+
+
+#: What a ladder says, by what it leaves unexplained, in per cent of the gap.
+VERDICTS = {
+    "at least 80 % explained": lambda left: -20 <= left <= 20,
+    "partly explained": lambda left: 20 < left < 100,
+    "effects add more than the gap": lambda left: left < -20,
+    "effects widen the gap": lambda left: left > 100,
+    "no effect acts": lambda left: left == 100,
+}
+
+
+@pytest.mark.parametrize("verdict", [NO_GAP, *VERDICTS])
+def test_verdicts_are_counted(verdict: str) -> None:
+    large = GROUPS["of these, above 1 MiB"]
+    here = [
+        (each, line[5])
+        for each, line in SHOWN.items()
+        if line[4] and (line[4] == verdict if verdict not in VERDICTS else VERDICTS[verdict](_left(line[4])))
+    ]
+    roles = [role for _, role in here]
+    counts = [roles.count("calibration"), roles.count("evidence")]
+    counts.append(sum(large(each) for each, role in here if role == "evidence"))
+    (line,) = [line for line in cells(verdict) if len(line) == 4]
+    assert [int(cell) for cell in line[1:]] == counts
+
+
+def _left(ladder: str) -> float:
+    return shares(ladder).get(UNEXPLAINED, float("nan"))
+
+
+@pytest.mark.parametrize("word", ["linear/2x2x2/67108864", "binomial/8x8x8/67108864"])
+def test_the_command_writes_the_ladders_that_are_shown(word: str, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    assert fugaku_table.main(str(tmp_path / "rows.csv"), word) == 0
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    shown = SHOWN[row(line["operation"], line["algorithm"], line["nodes"], int(line["bytes"]))]
+    assert (line["ladder"], line["role"]) == (shown[4], shown[5])
+    steps_us = [float(line[f"{step}_us"]) for step in fugaku_table.STEPS]
+    assert float(line["forecast_us"]) + sum(steps_us) == pytest.approx(float(line["measured_us"]), rel=1e-4)
+
+
 @pytest.mark.parametrize("name", GROUPS)
 def test_the_summary_is_of_the_rows_that_are_shown(name: str) -> None:
     every = [
         [abs(float(shown)) for shown in line[1:4]]
         for each, line in SHOWN.items()
-        if line[1] and line[4] == "evidence" and GROUPS[name](each)
+        if line[1] and line[5] == "evidence" and GROUPS[name](each)
     ]
     (line,) = [line for line in cells(name) if len(line) == 6]
     columns = list(zip(*every, strict=True))
