@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +11,9 @@ from types import ModuleType
 import pytest
 from rich.padding import Padding
 
-from simcodesign.report.demo import flagship, seismic
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.engine.simulate import simulate
+from simcodesign.report.demo import flagship, seismic, seismic_maps
 from tests import ROOT
 
 #: Of the machine fugaku: calibrated startup and bandwidth.
@@ -89,10 +92,39 @@ def check_calibration_has_no_error_but_its_rounding(printed: list[str]) -> None:
 def test_specseis96_in_full(tmp_path: Path) -> None:
     """One test, so that of several processes only one runs the job: it takes a while."""
     pytest.importorskip("matplotlib")
-    lines = printed(seismic, lambda: seismic.main(tmp_path))
+    lines = printed(seismic, lambda: seismic.main(tmp_path, (1, 8)))
     check_every_measured_time_of_the_test_set_is_printed(lines)
     check_calibration_has_no_error_but_its_rounding(lines)
     names = ["activity-small-4-8-16.png", "activity-test-16.png", "comparison.png", "maps.png"]
     pictures = sorted(tmp_path.iterdir())
     assert [path.name for path in pictures] == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+@pytest.mark.parametrize("phase", seismic_maps.REPEATS)
+def test_a_cell_of_a_map_is_what_all_iterations_take(phase: str) -> None:
+    """To the tolerance within which its iterations have settled."""
+    whole = simulate("seismic", "power-challenge", {"P": 8, "samples": 40}, preset="test", phases=[phase])
+    scale = 256 / 40 if phase == "depth-migration" else 1.0  # steps; the samples of a trace are those of the preset
+    cell_s = seismic_maps.simulated_s("test", 8, phase)
+    if phase == "stacking":
+        whole = simulate("seismic", "power-challenge", {"P": 8}, preset="test", phases=[phase])
+    expected = [scale * float(whole.phases[phase][part]) for part in seismic_maps.SHOWN]
+    assert cell_s.sum() == pytest.approx(sum(expected), rel=seismic_maps.TOLERANCE)
+    assert cell_s.tolist() == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.thorough
+def test_half_an_iteration_takes_half_of_one() -> None:
+    """512 processors have 256 iterations of the test set."""
+    pytest.importorskip("numba")
+    machine = load_machine("power-challenge", {"nodes": 512})
+    one = simulate("seismic", machine, {"P": 512, "lines": 16}, preset="test", phases=["stacking"])
+    cell_s = seismic_maps.simulated_s("test", 512, "stacking")
+    assert cell_s.sum() == pytest.approx(float(one.makespan_s) / 2)
+
+
+def test_what_has_not_settled_stays_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seismic_maps, "MOST_MESSAGES", 1)
+    (*_, simulated) = seismic_maps.maps((4,), ("test",))
+    assert math.isnan(simulated.seconds[0, 0])

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from rich.table import Table
 
-from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison, compare
-from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import load_machine, shipped_path
-from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.numbers import signed_percent
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.tables import new_table
 from simcodesign.report.common.terminal import print_all, write
-from simcodesign.report.results.heat_maps import TimeMap, time_maps
+from simcodesign.report.demo.seismic_maps import MACHINE, WORKLOAD, maps
+from simcodesign.report.demo.seismic_maps import RANKS as RANKS_OF_MAPS
+from simcodesign.report.results.heat_maps import time_maps
 from simcodesign.report.results.ladder_rows import effects_shown, not_here
 from simcodesign.report.results.plots import activity_profile, comparison_bars
 
-WORKLOAD, MACHINE = "seismic", "power-challenge"
 PRESETS, RANKS = ("test", "small"), (4, 8, 16)
 #: What else the processors could be joined by: a name to show, the machine, and what is changed in it.
 DESIGNS: dict[str, tuple[str, dict[str, object]]] = {
@@ -36,20 +31,17 @@ DESIGNS: dict[str, tuple[str, dict[str, object]]] = {
     "4 spindles": (MACHINE, {"disk.spindles": 4}),
     "1 spindle": (MACHINE, {"disk.spindles": 1}),
 }
-DATASETS = ("test", "small", "medium", "large", "xlarge", "ultra")
-MAP_RANKS = tuple(2**k for k in range(12))
 NOTE = (
     "Rows marked calibration went into the workload file (computation on 16 processors, two write counts) and are "
     "no evidence. Data-set sizes and message structure are reconstructed, not published: phase 2 of the small set "
     "shows it.\n"
 )
 
-Times = Mapping[str, Mapping[str, FloatOrArray]]
 Comparisons = dict[tuple[str, int], Comparison]
 
 
-def main(output: Path) -> int:
-    """Compare, print, and write plots to ``output``."""
+def main(output: Path, map_ranks: Sequence[int] = RANKS_OF_MAPS) -> int:
+    """Compare, print, and write plots to ``output``, with maps over so many processors."""
     output.mkdir(parents=True, exist_ok=True)
     with simulation_progress() as on_progress:
         comparisons: Comparisons = {
@@ -65,7 +57,7 @@ def main(output: Path) -> int:
         }
     measured = measured_times()
     print_all([measured_table(measured, comparisons), ladder_table(comparisons), design_table(designs), NOTE])
-    for path in _plots(comparisons, designs["binary tree"], measured, output):
+    for path in _plots(comparisons, designs["binary tree"], measured, output, map_ranks):
         write(f"{path}\n")
     return 0
 
@@ -170,7 +162,9 @@ def _signed(change_s: float) -> str:
     return f"{change_s:+.3g}" if change_s else "0"
 
 
-def _plots(comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, output: Path) -> Iterator[Path]:
+def _plots(
+    comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, output: Path, map_ranks: Sequence[int]
+) -> Iterator[Path]:
     path = output / "activity-test-16.png"
     activity_profile(comparisons["test", 16].simulation, path)
     yield path
@@ -183,55 +177,11 @@ def _plots(comparisons: Comparisons, other: Comparison, measured: pd.DataFrame, 
     activity_profile([comparisons["small", ranks].simulation for ranks in RANKS], path)
     yield path
     path = output / "maps.png"
-    time_maps(
-        _maps(comparisons),
-        path,
-        f"seismic on power-challenge, enlarged to {MAP_RANKS[-1]} processors: seconds of a processor",
-    )
+    title = f"seismic on power-challenge, enlarged to {map_ranks[-1]} processors: seconds of a processor"
+    time_maps(maps(map_ranks), path, title)
     yield path
 
 
 def _measured_components(measured: pd.DataFrame, preset: str, ranks: int) -> dict[str, float]:
     rows = measured[(measured.preset == preset) & (ranks == measured.P)]
     return {str(name): float(value) for name, value in rows.groupby("component").seconds.sum().items()}
-
-
-def _maps(comparisons: Comparisons) -> list[TimeMap]:
-    """Figure 4 of the paper: seconds over P and data set, forecast and simulated, of phases 2 and 4."""
-    forecast_of = {name: _forecast_times(name) for name in DATASETS}
-    simulations = {(name, ranks): _simulated_times(comparisons, name, ranks) for name in PRESETS for ranks in MAP_RANKS}
-    maps = []
-    for phase in ("stacking", "depth-migration"):
-        for part in COMPONENTS[:3]:
-            forecasts = np.array([forecast_of[name][phase][part] * np.ones(len(MAP_RANKS)) for name in DATASETS])
-            simulated = np.array(
-                [[_cell(simulations.get((name, ranks)), phase, part) for ranks in MAP_RANKS] for name in DATASETS]
-            )
-            maps += [
-                TimeMap(f"{phase}: {part}, forecast", MAP_RANKS, DATASETS, forecasts),
-                TimeMap(f"{phase}: {part}, simulated", MAP_RANKS, DATASETS, simulated),
-            ]
-    return maps
-
-
-def _forecast_times(preset: str) -> dict[str, dict[str, NDArray[np.float64]]]:
-    machine = load_machine(MACHINE, {"nodes": MAP_RANKS[-1]})
-    result = forecast(WORKLOAD, machine, {"P": np.array(MAP_RANKS)}, preset=preset)
-    return {name: {part: np.asarray(time) for part, time in times.items()} for name, times in result.phases.items()}
-
-
-def _simulated_times(comparisons: Comparisons, preset: str, ranks: int) -> Times | None:
-    """Seconds by phase and component, or None for what is too large here or has no whole number of iterations."""
-    if (preset, ranks) in comparisons:
-        return comparisons[preset, ranks].simulation.phases
-    if ranks > 32:
-        return None
-    machine = load_machine(MACHINE, {"nodes": max(ranks, 16)})
-    try:
-        return simulate(WORKLOAD, machine, {"P": ranks}, preset=preset).phases
-    except InputError:
-        return None
-
-
-def _cell(times: Times | None, phase: str, part: str) -> float:
-    return float("nan") if times is None else float(times[phase][part])

@@ -6,6 +6,9 @@ import statistics
 
 import pytest
 
+from simcodesign.analytic.forecast import forecast
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.report.demo import seismic_maps
 from tests import ROOT
 from validation.measured import hpl, lulesh, ping_pongs
 
@@ -81,3 +84,27 @@ def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
             for size, us in seen.items()
         ]
         assert statistics.median(errors) == pytest.approx(percent(cell), abs=0.006)
+
+
+MAPS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in LINES
+    if line.startswith(("| large, stacking |", "| large, depth migration |"))
+]
+
+
+@pytest.mark.parametrize("row", MAPS, ids=lambda row: f"{row[0]} {row[1]}")
+def test_cells_of_maps_forecast(row: list[str]) -> None:
+    phase = row[0].removeprefix("large, ").replace(" ", "-")
+    result = forecast("seismic", load_machine("power-challenge", {"nodes": 512}), {"P": int(row[1])}, preset="large")
+    forecasted_s = sum(float(time_s) for time_s in result.phases[phase].values())
+    assert forecasted_s == pytest.approx(seconds(row[2]), abs=half_a_digit(row[2]))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("row", [row for row in MAPS if row[1] == "64"], ids=lambda row: f"{row[0]} {row[1]}")
+def test_cells_of_maps_simulated(row: list[str]) -> None:
+    pytest.importorskip("numba")
+    phase = row[0].removeprefix("large, ").replace(" ", "-")
+    simulated_s = float(seismic_maps.simulated_s("large", int(row[1]), phase).sum())
+    assert simulated_s == pytest.approx(seconds(row[3]), abs=half_a_digit(row[3]))
