@@ -135,7 +135,8 @@ def rows() -> tuple[Row, ...]:
 
 
 def is_simulated(each: Row) -> bool:
-    """Whether it is simulated: not 261,632 messages at once above 1 MiB, whose shares change with every end."""
+    """Whether it is simulated: not 261,632 messages at once above 1 MiB, whose shares change with every end, which takes
+    more than two CPU minutes (docs/fugaku.md)."""
     return (each.algorithm, each.shape) != ("linear", "8x8x8") or each.size_bytes <= MIB
 
 
