@@ -149,8 +149,8 @@ def parameter_text(name: str, value: str) -> str:
 
 
 def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
-    """Rows of effect, simulated, change and share as texts, the unit of the times, and which effects change nothing or have
-    nothing to act on."""
+    """Rows of effect, simulated, change and share as texts, the unit of the times, and which effects change nothing or
+    have nothing to act on."""
     show = Seconds([ladder.start_s, *(step.simulated_s for step in ladder.steps)])
     rows = [(ladder.start, show(ladder.start_s), "", "")]
     idle = [step.effect for step in ladder.steps if not step.change_s]
