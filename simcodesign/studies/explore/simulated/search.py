@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.studies.explore.evaluator import Evaluator, Scored, select_rows, trace_frame
+from simcodesign.studies.explore.evaluator import Evaluator, Scored, point_of, select_rows, trace_frame
 from simcodesign.studies.explore.problem import Evaluated
 from simcodesign.studies.explore.simulated.confirmation import best_points
 from simcodesign.studies.explore.simulated.parallel import Outcome, simulated_in_order
@@ -112,6 +112,8 @@ class _Search:
         self.finite = space.count <= MOST_CANDIDATES
         self.limit = int(min(simulations, space.count))
         self.candidates = self._forecast(space.all_points() if self.finite else self._drawn())
+        self.place = {tuple(point): at for at, point in enumerate(self.candidates.evaluated.points)}
+        self.forecasts: list[Evaluated] = []
         self.points: list[FloatArray] = []
         self.outcomes: list[Outcome] = []
         self.stages: list[str] = []
@@ -149,12 +151,22 @@ class _Search:
         evaluated = evaluator(points, "forecast").evaluated
         return evaluator.score(select_rows(evaluated, np.flatnonzero(evaluated.usable)))
 
+    def _forecast_of(self, point: FloatArray) -> Evaluated:
+        """Of one point; that of a candidate is known."""
+        at = self.place.get(tuple(point))
+        return (
+            self.problem.evaluate(point[None, :])
+            if at is None
+            else select_rows(self.candidates.evaluated, np.array([at]))
+        )
+
     def _score(self, evaluated: Evaluated) -> Scored:
         return Evaluator(self.problem, self.solution.scales).score(evaluated)
 
     def _take(self, points: FloatArray, stage: str) -> None:
         if self.on_progress is not None:
             self.on_progress(self.simulator.workload, self.simulator.model.machine.name, len(self.points), self.limit)
+        self.forecasts += [self._forecast_of(point) for point in points]
         self.outcomes += self.simulate(points)
         self.points += list(points)
         self.stages += [stage] * len(points)
@@ -190,7 +202,7 @@ class _Search:
         metrics = [outcome for outcome in self.outcomes if isinstance(outcome, dict)]
         columns = {name: np.array([one[name] for one in metrics]) for name in self.problem.model.dimensions}
         simulated = self.problem.assess(points, columns, np.ones(len(good), dtype=np.bool_))
-        return self._score(self.problem.evaluate(points)), self._score(simulated)
+        return self._score(_joined([self.forecasts[at] for at in good])), self._score(simulated)
 
     def _round(self, surrogate: Surrogate, count: int) -> FloatArray:
         """The points of the next round, (up to count, variables)."""
@@ -253,7 +265,7 @@ class _Search:
 
     def _confirmed(self, at: int) -> Confirmed:
         point, outcome = self.points[at], self.outcomes[at]
-        forecast = self.solution.evaluator.point(point)
+        forecast = point_of(self.problem, self.forecasts[at], 0)
         total = self.simulator.total(forecast)
         if not isinstance(outcome, dict):
             return Confirmed(at + 1, False, forecast, None, total, np.inf, outcome)
