@@ -17,6 +17,7 @@ from pathlib import Path
 
 import simcodesign as sc
 from simcodesign.comparison.attribution import UNEXPLAINED, LadderStep
+from simcodesign.comparison.effects import WAITING
 from simcodesign.describe.measured.times import MeasuredTimes
 
 from .fugaku_runs import PHASES, Row, chosen, error, formula_s, is_simulated, rows, scenario
@@ -26,8 +27,8 @@ EFFECTS = ("links", "interfaces")
 #: Of what was measured: what is less is no gap of which to speak of shares.
 LEAST_GAP = 0.01
 NO_GAP = "no gap"
-#: Of the ladder: the order of operations first, and the hops that links imply.
-STEPS = ("dependencies", "hops", *EFFECTS, "not_explained")
+#: Of the ladder, by the names of columns: the order of operations first, and the hops that links imply.
+STEPS = {"dependencies": WAITING, "hops": "hops", **{name: name for name in EFFECTS}, "not_explained": UNEXPLAINED}
 COLUMNS = (
     *("operation", "algorithm", "nodes", "bytes", "role", "n", "measured_us", "low_us", "high_us"),
     *("formula_us", "forecast_us", "simulation_us", "formula_error", "forecast_error", "simulation_error"),
@@ -59,7 +60,8 @@ class Explained:
         spread = (row.median_s, row.lower_s, row.upper_s)
         times = ["" if time_s is None else f"{time_s * 1e6:.6g}" for time_s in (*spread, *readings)]
         errors = ["" if time_s is None else f"{error(time_s, row):+.4f}" for time_s in readings]
-        changes = [f"{step.change_s * 1e6:+.6g}" for step in self.steps] or [""] * len(STEPS)
+        changes_s = {step.step: step.change_s for step in self.steps}
+        changes = [f"{changes_s.get(step, 0.0) * 1e6:+.6g}" if changes_s else "" for step in STEPS.values()]
         key = (row.operation, row.algorithm, row.shape, row.size_bytes, row.role, row.n)
         return [*key, *times, *errors, *changes, self.ladder]
 
