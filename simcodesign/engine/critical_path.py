@@ -30,7 +30,7 @@ def steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
     """The operations of the critical path, the last first, and what each adds to the makespan."""
     if not len(plan):
         return
-    waited_for = _Dependencies(plan, log)
+    waited_for = Dependencies(plan, log)
     op = int(np.argmax(log.finish_s))
     until = float(log.finish_s[op])
     while op != NONE:
@@ -42,7 +42,7 @@ def steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
         op, until = before, ready
 
 
-class _Dependencies:
+class Dependencies:
     """What operations wait for besides messages."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
