@@ -14,6 +14,7 @@ class Section(Enum):
     MODEL = "Model (describe, forecast, simulate, compare)"
     MEASURE = "Measure (models and constants from measurements and traces)"
     DESIGN = "Design (many points, requirements, searches)"
+    TEACH = "Teach (lessons that open in any browser)"
     CHECK = "Check (the models and this installation)"
     OTHER = "Other (of other packages)"
 

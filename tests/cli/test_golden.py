@@ -21,6 +21,7 @@ from simcodesign import cli
 from simcodesign.analytic.forecast import forecast
 from simcodesign.calibration.calibrate import timings_of
 from tests import ROOT
+from tests.lessons.small import small_lesson
 
 FOLDER = Path(__file__).with_name("golden")
 JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
@@ -44,6 +45,10 @@ LINES = [
     "extrapolate jacobi torus-cluster --set sweeps=2 --on 2,4,8 --target P=16 --seeds 2",
     "fit runs.csv --target p=65536",
     f"forecast {JACOBI}",
+    "lesson build small -o small.html",
+    "lesson check small",
+    "lesson list",
+    "lesson new mine",
     "list",
     "locality --kernel blocked_matmul --size n=16 --size b=4 --caches 1KiB:2,4KiB:8 --groups",
     "show jacobi",
@@ -69,7 +74,7 @@ def commands(group: Any) -> Iterator[str]:
 def name_of(line: str) -> str:
     """The command that a line calls: its one or two first words."""
     words = line.split()
-    return " ".join(words[: 2 if words[0] in ("codesign", "explore", "sweep-store") else 1])
+    return " ".join(words[: 2 if words[0] in ("codesign", "explore", "lesson", "sweep-store") else 1])
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +88,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     times = pd.concat([timings_of(result, {"P": ranks}, "test") for ranks, result in results])
     times.to_csv(folder / "times.csv", index=False)
     rows = [f"{p},time,{3 + 0.5 * p}\n" for p in (4, 8, 16, 32, 64)]
+    small_lesson(folder / "small")
     (folder / "runs.csv").write_text("p,metric,value\n" + "".join(rows))
     return folder
 
@@ -121,6 +127,7 @@ def test_output(
 ) -> None:
     monkeypatch.chdir(inputs)
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inputs / "cache"))
     if name_of(line).startswith("sweep-store") and not (inputs / "store.sqlite").exists():
         assert cli.main(shlex.split(STORED)) == 0
     text, golden = printed(line, capfd), FOLDER / f"{name_of(line).replace(' ', '-')}.txt"

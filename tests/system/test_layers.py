@@ -34,6 +34,7 @@ LAYERS: list[list[set[str]]] = [
     [{"comparison"}, {"calibration"}, {"counters"}],
     [{"aspen"}],
     [{"studies"}],
+    [{"lessons"}],
     [{"report"}],
     [{"cli"}],
 ]

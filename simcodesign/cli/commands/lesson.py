@@ -1,0 +1,108 @@
+"""``simcodesign lesson list | new | check | build``: lessons as pages that need nothing but a browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
+from simcodesign.cli.options import AsJson, Jobs, check_folder, usable_cpus
+from simcodesign.cli.sections import Section, put_in
+
+lesson = click.Group(
+    "lesson",
+    help="Lessons: draw the formula, see the simulation, find out who explains the gap. A lesson is a folder of text "
+    "and questions, and becomes one page that opens in any browser, without network.",
+)
+app.add_command(lesson)
+put_in(Section.TEACH, lesson.name or "")
+
+LessonName = Annotated[str, Argument(metavar="LESSON", help="A shipped lesson, or a folder with a file lesson.yaml.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListLessonsOptions:
+    """How the list is printed."""
+
+    as_json: AsJson = False
+
+
+@command(lesson, "list")
+def run_list(options: ListLessonsOptions) -> None:
+    """List the lessons that are shipped."""
+    from simcodesign.lessons.library import available, lesson_folder
+    from simcodesign.lessons.yaml.lesson import read_lesson
+    from simcodesign.report.common.terminal import print_all, write_json
+    from simcodesign.report.lessons.tables import lesson_rows, lesson_table
+
+    lessons = [read_lesson(lesson_folder(name)) for name in available()]
+    if options.as_json:
+        write_json(lesson_rows(lessons))
+    else:
+        print_all([lesson_table(lessons)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLessonOptions:
+    """Where the new lesson is made."""
+
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder to make; its name is that of the lesson.")]
+
+
+@command(lesson, "new")
+def run_new(options: NewLessonOptions) -> None:
+    """Make a folder with a small lesson that works, to be changed."""
+    from simcodesign.lessons.library import new_lesson
+    from simcodesign.report.common.terminal import write
+
+    new_lesson(options.folder)
+    write(f"{options.folder}\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckLessonOptions:
+    """Which lesson is checked, and how."""
+
+    lesson: LessonName
+    jobs: Jobs = None
+
+
+@command(lesson, "check")
+def run_check(options: CheckLessonOptions) -> None:
+    """Compute all that a lesson shows, and print its named values and the answers to its questions."""
+    from simcodesign.lessons.checking import check_lesson
+    from simcodesign.lessons.library import lesson_folder
+    from simcodesign.report.common.terminal import print_all
+    from simcodesign.report.lessons.tables import check_tables
+
+    print_all(check_tables(check_lesson(lesson_folder(options.lesson), options.jobs or usable_cpus())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildLessonOptions:
+    """Which lesson is built, and where to."""
+
+    lesson: LessonName
+    output: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The page that is written (.html).")]
+    fresh: Annotated[bool, Option(help="Compute everything anew, also what has not changed.")] = False
+    jobs: Jobs = None
+
+
+@command(lesson, "build")
+def run_build(options: BuildLessonOptions) -> None:
+    """Write a lesson as one HTML file, which opens without installation, server or network.
+
+    Simulations are kept in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until something that they depend on
+    changes.
+    """
+    from simcodesign.lessons.library import lesson_folder
+    from simcodesign.lessons.page import build_lesson
+    from simcodesign.report.common.terminal import write
+
+    check_folder("--output", options.output, (".html",))
+    build_lesson(lesson_folder(options.lesson), options.output, options.jobs or usable_cpus(), options.fresh)
+    write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")

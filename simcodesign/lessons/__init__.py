@@ -1,0 +1,1 @@
+"""Lessons: folders of text and questions, computed by both readings and written as one page."""

@@ -1,0 +1,43 @@
+"""What a lesson says, computed: its named values, the answers to its questions, and how large its page is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import Place
+from simcodesign.lessons.compute import numbers_of
+from simcodesign.lessons.contents import contents
+from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.page import page
+from simcodesign.lessons.values import Values
+from simcodesign.lessons.yaml.lesson import read_lesson
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A lesson without errors. ``answers``: of each question its name, and a number with its unit or a text."""
+
+    lesson: Lesson
+    values: dict[str, float]
+    answers: dict[str, str]
+    page_bytes: int
+
+
+def check_lesson(folder: Path, workers: int) -> Checked:
+    """Compute all that the page shows. InputError for the first thing that is wrong."""
+    lesson = read_lesson(folder)
+    numbers = numbers_of(lesson, workers)
+    values = Values(lesson, numbers.lattices, numbers.traces)
+    named = {name: values.named(name, Place(str(folder))) for name in lesson.values}
+    header, _ = contents(lesson, numbers)
+    questions = [one for step in header["steps"] for one in step["questions"]]
+    size = len(page(lesson, numbers).encode())
+    return Checked(lesson, named, {one["name"]: _answer(one) for one in questions}, size)
+
+
+def _answer(question: dict[str, Any]) -> str:
+    if "choices" in question:
+        return next(str(one["html"]) for one in question["choices"] if one["right"])
+    return f"{question['answer']:.4g} {question['unit']}, within {question['tolerance']:.2g}"

@@ -1,0 +1,149 @@
+"""All numbers of a lesson: lattices and traces, by several processes, kept from one build to the next."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.input_files import is_file, read_text
+from simcodesign.core.processes.ordered_map import map_in_order
+from simcodesign.describe.yaml.files import shipped_path
+from simcodesign.lessons.description import Lesson, Run
+from simcodesign.lessons.lattice import Lattice, assembled, formula_times, ladder_at
+from simcodesign.lessons.packing import pack, unpack
+from simcodesign.lessons.scenarios import simulated_stops
+from simcodesign.lessons.traces import traces_at
+
+#: A trace by its run and the numbers of its stops.
+TraceKey = tuple[str, tuple[int, ...]]
+Trace = Mapping[str, NDArray[np.generic]]
+#: Packages that a number depends on.
+_SOURCES = ("core", "describe", "analytic", "generate", "engine", "locality", "lessons")
+_MOST_BYTES = 256 * 1024 * 1024
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The lattice of every run, and all traces."""
+
+    lattices: Mapping[str, Lattice]
+    traces: Mapping[TraceKey, Trace]
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What is to be simulated, numbered; picklable. Task n gives the arrays of a point or of a trace."""
+
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def _all(self) -> list[tuple[Run, dict[str, int], bool]]:
+        points = [(run, stops, False) for run in self.runs for stops in simulated_stops(run)]
+        return points + [(run, dict(one.at), True) for run in self.runs for one in run.traces]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __call__(self, number: int) -> dict[str, NDArray[np.generic]]:
+        run, stops, is_trace = self._all[number]
+        return traces_at(run, stops) if is_trace else {"ladder": ladder_at(run, stops)}
+
+
+def compute(lesson: Lesson, workers: int, on_progress: OnProgress | None = None) -> Numbers:
+    """All numbers of a lesson. InputError for a run that cannot be."""
+    formula_s = {name: formula_times(run) for name, run in lesson.runs.items()}  # first: what is wrong shows at once
+    tasks = Tasks(tuple(lesson.runs.values()))
+    results: list[dict[str, NDArray[np.generic]]] = []
+    for result in _in_order(tasks, workers):
+        results.append(result)
+        if on_progress is not None:
+            on_progress(len(results), len(tasks))
+    rest = iter(results)
+    lattices = {
+        name: assembled(
+            run, formula_s[name], [np.asarray(next(rest)["ladder"], np.float64) for _ in simulated_stops(run)]
+        )
+        for name, run in lesson.runs.items()
+    }
+    return Numbers(lattices, {trace_key(run, one.at): next(rest) for run in tasks.runs for one in run.traces})
+
+
+def _in_order(tasks: Tasks, workers: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+    if not len(tasks):
+        return
+    began = time.monotonic()
+    yield tasks(0)
+    yield from map_in_order(tasks, len(tasks), workers, time.monotonic() - began)
+
+
+def trace_key(run: Run, at: Mapping[str, int]) -> TraceKey:
+    """The run and the numbers of its stops, in the order of its sliders."""
+    return run.name, tuple(at[slider.name] for slider in run.sliders)
+
+
+def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: OnProgress | None = None) -> Numbers:
+    """All numbers of a lesson, from the last build if nothing that they depend on has changed; ``fresh``: anew.
+
+    Those that are kept are float32 but for the ladder and the forecasts, as the page has them."""
+    kept = cache_folder() / f"{lesson.name[:40]}-{content_hash(lesson)}.txt"
+    if not fresh and is_file(kept):
+        return _unpacked(lesson, read_text(kept, _MOST_BYTES))
+    numbers = compute(lesson, workers, on_progress)
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for name, lattice in numbers.lattices.items():
+        # As pairs of float32, whose sum has 48 bits: named values are computed of these.
+        high = lattice.simulated_s.astype(np.float32)
+        arrays |= {f"{name}/high": high, f"{name}/low": lattice.simulated_s - high}
+    for (name, stops), trace in numbers.traces.items():
+        arrays |= {f"{name}/trace/{'-'.join(map(str, stops))}/{key}": one for key, one in trace.items()}
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with replacing_text(kept) as file:
+        file.write(pack({}, arrays))
+    return _unpacked(lesson, read_text(kept, _MOST_BYTES))
+
+
+def _unpacked(lesson: Lesson, block: str) -> Numbers:
+    _, arrays = unpack(block)
+    lattices = {
+        name: Lattice(formula_times(run), arrays[f"{name}/high"].astype(np.float64) + arrays[f"{name}/low"])
+        for name, run in lesson.runs.items()
+    }
+    traces = {}
+    for run in lesson.runs.values():
+        for one in run.traces:
+            key = trace_key(run, one.at)
+            start = f"{run.name}/trace/{'-'.join(map(str, key[1]))}/"
+            traces[key] = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+    return Numbers(lattices, traces)
+
+
+def cache_folder() -> Path:
+    """Where numbers are kept: ``$XDG_CACHE_HOME/simcodesign/lessons``, by default in ``~/.cache``."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "simcodesign" / "lessons"
+
+
+def content_hash(lesson: Lesson) -> str:
+    """Of all that the numbers depend on: runs, their files, shipped descriptions, and the code of both readings."""
+    digest = hashlib.sha256(repr((lesson.sliders, lesson.runs)).encode())
+    package = Path(__file__).resolve().parent.parent
+    files = [*lesson.folder.glob("*.y*ml")]
+    for name in _SOURCES:
+        files += (package / name).rglob("*.py")
+    for folder in ("topologies", "workloads"):
+        files += shipped_path(folder, "").rglob("*.yaml")
+    for path in sorted(files):
+        if path.parent == lesson.folder and path.name == "lesson.yaml":
+            continue  # what counts of it is in the runs
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:24]

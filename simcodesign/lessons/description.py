@@ -1,0 +1,189 @@
+"""What a lesson is made of, as it stands in its folder: sliders, runs, named values, and steps with all they show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simcodesign.core.errors import Place
+from simcodesign.core.expressions.expression import Expression
+
+#: Values of sliders by name: the number of a stop of each.
+Stops = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place of a slider. ``value``: where it stands on an axis, in SI units; ``parameters`` and ``machine``: what is
+    set there, of the workload and of the machine file."""
+
+    value: float
+    text: str
+    parameters: Mapping[str, float | str]
+    machine: Mapping[str, object]
+    note: str = ""  # under the number on an axis: 8x8
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A slider with its stops; ``start``: the number of the one that a lesson begins with. ``simple``: what its stops
+    set, if that is one number of the same name each, so that a forecast takes all of them as an array."""
+
+    name: str
+    about: str
+    dimension: str
+    stops: tuple[Stop, ...]
+    start: int
+    simple: str | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """A run of which everything is kept, at these stops."""
+
+    at: Stops
+    place: Place
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """A measured time at a stop, with the ends of an interval if they are known."""
+
+    at: Stops
+    value_s: float
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A workload on a machine over the stops of some sliders.
+
+    ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
+    ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
+    how many where they are random.
+    """
+
+    name: str
+    about: str
+    workload: str | Path
+    machine: str | Path
+    changes: Mapping[str, object]
+    parameters: Mapping[str, float | str]
+    phases: tuple[str, ...] | None
+    formula: str | None
+    sliders: tuple[Slider, ...]
+    effects: tuple[str, ...]
+    simulated: Mapping[str, tuple[int, ...]]
+    seeds: int
+    traces: tuple[TraceRequest, ...]
+    measured: tuple[MeasuredPoint, ...]
+    measured_about: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class ReadValue:
+    """A named value that is read of ``run`` at these stops, with its effects up to this one (``values.READINGS``)."""
+
+    run: str
+    reading: str
+    at: Stops
+    effect: str | None  # the last effect that is on; None: all of the run
+    by: Expression | None  # a time, of what counts until then
+    place: Place
+
+
+#: A named value is read from a run, or computed of others.
+Value = ReadValue | Expression
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer that has an explanation of its own."""
+
+    answer: Expression
+    text: str
+
+
+@dataclass(frozen=True)
+class NumberQuestion:
+    """A question for a number: ``answer`` in SI units, shown and asked for in ``unit``, right within ``tolerance``
+    (relative)."""
+
+    name: str
+    text: str
+    answer: Expression
+    unit: str
+    tolerance: float
+    right: str
+    wrong: str
+    hint: str
+    mistakes: tuple[Mistake, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice; ``value`` says how right it is: the largest is."""
+
+    text: str
+    value: Expression
+    feedback: str
+
+
+@dataclass(frozen=True)
+class ChoiceQuestion:
+    """A question of which the choice with the largest value is the right one."""
+
+    name: str
+    text: str
+    choices: tuple[Choice, ...]
+    hint: str
+    place: Place
+
+
+Question = NumberQuestion | ChoiceQuestion
+
+
+@dataclass(frozen=True)
+class View:
+    """A figure: its kind, the runs that it shows, and options of that kind."""
+
+    kind: str
+    runs: tuple[str, ...]
+    title: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of a lesson: text in Markdown, views beside it, questions below the text."""
+
+    name: str
+    text: str
+    text_place: Place
+    views: tuple[View, ...]
+    questions: tuple[Question, ...]
+    after_prediction: bool = False  # hidden until the prediction of an earlier step is drawn
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson as it was read from ``folder``."""
+
+    folder: Path
+    name: str
+    title: str
+    language: str
+    about: str
+    minutes: int
+    objectives: tuple[str, ...]
+    sliders: Mapping[str, Slider]
+    runs: Mapping[str, Run]
+    values: Mapping[str, Value]
+    steps: tuple[Step, ...]
+    sources: tuple[str, ...]
+    teacher: str = ""  # notes for teachers, in Markdown

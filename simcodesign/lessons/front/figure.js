@@ -1,0 +1,81 @@
+// What all figures have in common: the store, a title, drawing only when on screen and when something has changed.
+import { escaped } from "./numbers.js";
+
+let context = null;
+
+/** Lesson, store and clock, for all elements of the page. */
+export function provide(lesson, store, clock) {
+  context = { lesson, store, clock };
+}
+
+export class Figure extends HTMLElement {
+  /** Keys of the state that it draws. */
+  static uses = ["stops", "rung"];
+  #isVisible = false;
+  #isStale = true;
+
+  connectedCallback() {
+    Object.assign(this, context);
+    if (this.dataset.view !== undefined) this.options = this.lesson.view(this);
+    this.runs = (this.options?.runs ?? []).map((name) => this.lesson.run(name));
+    this.build();
+    this.store.subscribe((changed) => {
+      if (!this.constructor.uses.some((key) => changed.has(key))) return;
+      this.#isStale = true;
+      this.#drawIfSeen();
+    });
+    new ResizeObserver(() => this.redraw()).observe(this);
+    new IntersectionObserver((entries) => {
+      this.#isVisible = entries.at(-1).isIntersecting;
+      this.#drawIfSeen();
+    }, { rootMargin: "200px" }).observe(this);
+    addEventListener("themechange", () => this.redraw());
+    addEventListener("beforeprint", () => this.draw());
+  }
+
+  redraw() {
+    this.#isStale = true;
+    this.#drawIfSeen();
+  }
+
+  #drawIfSeen() {
+    if (!this.#isVisible || !this.#isStale || !this.clientWidth) return;
+    this.#isStale = false;
+    this.draw();
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  /** The rung that a run is shown at: that of the page, as far as the run has one. */
+  rungOf(run, rung = this.state.rung) {
+    return Math.min(rung ?? run.effects.length, run.effects.length);
+  }
+
+  heading(title, note = "") {
+    return title || note ? `<h3>${escaped(title)} <small>${note}</small></h3>` : "";
+  }
+
+  colour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  }
+
+  build() {}
+  draw() {}
+}
+
+/** A canvas as wide as its element, in device pixels. */
+export function sized(canvas, width, height) {
+  const ratio = Math.min(devicePixelRatio || 1, 2);
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}

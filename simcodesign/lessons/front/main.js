@@ -1,0 +1,98 @@
+// Begins a lesson: unpack the numbers, make store and clock, define the elements.
+import { unpack } from "./data.js";
+import { provide } from "./figure.js";
+import { Lesson } from "./lesson.js";
+import { Clock, Store } from "./store.js";
+import { fillTexts, text, useLanguage } from "./texts.js";
+import { ClockBar } from "./views/clock.js";
+import { Curve } from "./views/curve.js";
+import { Gantt } from "./views/gantt.js";
+import { Ladder } from "./views/ladder.js";
+import { Network } from "./views/network.js";
+import { Question } from "./views/question.js";
+import { Sliders } from "./views/sliders.js";
+import { Table } from "./views/table.js";
+import { Export, Theme } from "./views/tools.js";
+
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, question: Question, theme: Theme, export: Export };
+
+async function begin() {
+  const lesson = new Lesson(await unpack(document.getElementById("lesson-data").textContent));
+  useLanguage(lesson.language);
+  fillTexts(document);
+  lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
+  const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
+  const store = new Store({
+    stops, rung: firstRung(lesson), time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
+    predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {},
+  });
+  const clock = new Clock(store, () => store.state.end);
+  provide(lesson, store, clock);
+  store.subscribe((changed) => {
+    if (changed.has("stops") || changed.has("rung")) measureEnd(lesson, store);
+    if (changed.has("predicted") || changed.has("opened")) openSteps(store);
+  });
+  measureEnd(lesson, store);
+  store.flush();
+  for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(`lesson-${name}`, element);
+  lockSteps(store);
+  document.addEventListener("click", (event) => {
+    const jump = event.target.closest?.("[data-clock]");
+    if (jump) store.set({ time: Number(jump.dataset.clock), playing: false });
+  });
+  markSteps();
+  document.body.classList.add("is-ready");
+}
+
+/** The rung that a page begins with: all effects up to the first that is random, since texts and clock are of one run. */
+function firstRung(lesson) {
+  const counts = Object.values(lesson.runs).map((run) => {
+    const first = run.effects.findIndex((effect) => effect.random);
+    return first < 0 ? run.effects.length : first;
+  });
+  return Math.max(0, ...counts);
+}
+
+/** When the last of the runs that are shown ends: the end of the clock, which stands at the beginning of a new run. */
+function measureEnd(lesson, store) {
+  const { stops, rung, end, time } = store.state;
+  const traces = Object.keys(lesson.runs).map((name) => lesson.run(name))
+    .map((run) => lesson.trace(run, stops, Math.min(rung ?? run.effects.length, run.effects.length))).filter(Boolean);
+  const longest = Math.max(0, ...traces.map((trace) => trace.end));
+  store.set({ end: longest, time: end && longest !== end ? Math.min(time, longest) : time });
+}
+
+/** A line in place of steps that wait for a prediction, with a way around it for teachers. */
+function lockSteps(store) {
+  for (const step of document.querySelectorAll("[data-after-prediction]")) {
+    const note = document.createElement("p");
+    note.className = "locked";
+    note.innerHTML = `<span>${text("locked")}</span> <button type="button">${text("openAnyway")}</button>`;
+    note.querySelector("button").addEventListener("click", () => store.set({ opened: true }));
+    step.append(note);
+  }
+  openSteps(store);
+}
+
+function openSteps(store) {
+  const isOpen = store.state.predicted || store.state.opened;
+  if (isOpen) store.set({ opened: true });
+  document.body.classList.toggle("is-open", isOpen);
+}
+
+/** The step that is read now, in the list of steps. */
+function markSteps() {
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const [id, link] of links) {
+        if (id === entry.target.id) link.setAttribute("aria-current", "step");
+        else link.removeAttribute("aria-current");
+      }
+    }
+  }, { rootMargin: "-30% 0px -60% 0px" });
+  for (const step of document.querySelectorAll(".step")) seen.observe(step);
+}
+
+begin();

@@ -1,0 +1,33 @@
+// Numbers as they are shown.
+
+const UNITS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+
+/** The unit in which times up to `most` seconds read well: [seconds, name]. */
+export function unitOf(most) {
+  return UNITS.find(([seconds]) => most >= 0.9995 * seconds) ?? UNITS.at(-1);
+}
+
+/** A number to three digits or, when larger, to whole ones. */
+export function digits(value, count = 3) {
+  if (!Number.isFinite(value)) return "–";
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toPrecision(2);
+  const places = Math.max(0, Math.min(count, count - 1 - Math.floor(Math.log10(Math.abs(value) || 1))));
+  const shown = value.toFixed(places);
+  return Math.abs(value) >= 1e4 ? Number(shown).toLocaleString("en") : shown;
+}
+
+/** A round number of an axis. */
+export const tickText = (value) => Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 });
+
+/** A time in s as text with its unit. */
+export function duration(seconds, count = 3) {
+  if (seconds === 0) return "0";
+  const [size, name] = unitOf(Math.abs(seconds));
+  return `${digits(seconds / size, count)}\u00a0${name}`;
+}
+
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+export function escaped(value) {
+  return String(value).replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
+}

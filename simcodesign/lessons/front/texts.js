@@ -1,0 +1,51 @@
+// The texts of the interface. {0}, {1} ... are filled in.
+
+const TEXTS = {
+  en: {
+    skip: "Skip to the lesson", lesson: "lessons", minutes: "{0} minutes", step: "Step {0}", steps: "Steps of the lesson",
+    objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers stay in this page until you export them.",
+    formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
+    waiting_rung: "Order and waiting", off: "off", plus: "+{0}", drawPoint: "Your prediction at {0}", compare: "Compare", redraw: "Draw again",
+    drawFirst: "Drag across the figure, or use the arrow keys.", locked: "Draw your prediction in an earlier step first.", openAnyway: "Open all steps",
+    offBy: "off by ×{0}", closerYou: "Your pencil was closer to the simulation than the formula.", closerFormula: "The formula was closer to the simulation than your pencil.",
+    play: "Play", pause: "Pause", next: "Next event", time: "Time", speed: "Speed", haveIt: "{0} of {1} messages have arrived", waitingNow: "{0} waiting",
+    carried: "Link {0} → {1}", noWait: "{0} → {1} did not wait, on it {2} to {3}", waited: "{0} → {1} waited {2}, on it {3} to {4}",
+    links: "Links with queues", choose: "choose a link", noQueue: "No message waits for a link in this run.", shown: "shown: {0}", hollow: "Hollow: simulated at {0}, the nearest stop",
+    sends: "sends", receives: "receives", waits: "waits for a link", path: "critical path", formulaEnd: "formula", rank: "node {0}",
+    check: "Check", answer: "Your answer", hint: "Hint", right: "Right.", notYet: "Not yet.", number: "Please enter a number.", low: "Too small.", high: "Too large.",
+    ladderNote: "From the formula to the simulation, effect by effect; click a row", gap: "measured ÷ formula", gapSimulation: "measured ÷ simulation", each: "each step doubles",
+    quartiles: "quartiles", interval: "Bars: 95 % intervals of the simulation, which has random noise", done: "done at {0}", mode: "Show", up: "Up to here: {0}", network: "network", nodeRows: "one row per node",
+  },
+  de: {
+    skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
+    objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten bleiben auf dieser Seite, bis Sie sie exportieren.",
+    formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",
+    waiting_rung: "Reihenfolge und Warten", off: "aus", plus: "+{0}", drawPoint: "Ihre Vorhersage bei {0}", compare: "Vergleichen", redraw: "Neu zeichnen",
+    drawFirst: "Ziehen Sie über das Bild, oder nehmen Sie die Pfeiltasten.", locked: "Zeichnen Sie zuerst Ihre Vorhersage in einem früheren Schritt.", openAnyway: "Alle Schritte öffnen",
+    offBy: "um ×{0} daneben", closerYou: "Ihr Stift war näher an der Simulation als die Formel.", closerFormula: "Die Formel war näher an der Simulation als Ihr Stift.",
+    play: "Abspielen", pause: "Anhalten", next: "Nächstes Ereignis", time: "Zeit", speed: "Tempo", haveIt: "{0} von {1} Nachrichten sind angekommen", waitingNow: "{0} warten",
+    carried: "Verbindung {0} → {1}", noWait: "{0} → {1} wartete nicht, darauf von {2} bis {3}", waited: "{0} → {1} wartete {2}, darauf von {3} bis {4}",
+    links: "Verbindungen mit Warteschlangen", choose: "Verbindung wählen", noQueue: "In diesem Lauf wartet keine Nachricht auf eine Verbindung.", shown: "gezeigt: {0}", hollow: "Hohl: simuliert bei {0}, dem nächsten Halt",
+    sends: "sendet", receives: "empfängt", waits: "wartet auf eine Verbindung", path: "kritischer Pfad", formulaEnd: "Formel", rank: "Knoten {0}",
+    check: "Prüfen", answer: "Ihre Antwort", hint: "Hinweis", right: "Richtig.", notYet: "Noch nicht.", number: "Bitte geben Sie eine Zahl ein.", low: "Zu klein.", high: "Zu groß.",
+    ladderNote: "Von der Formel zur Simulation, Effekt für Effekt; klicken Sie auf eine Zeile", gap: "gemessen ÷ Formel", gapSimulation: "gemessen ÷ Simulation", each: "jeder Schritt verdoppelt",
+    quartiles: "Quartile", interval: "Balken: 95-%-Intervalle der Simulation, die zufälliges Rauschen hat", done: "fertig nach {0}", mode: "Zeigen", up: "Bis hierher: {0}", network: "Netz", nodeRows: "eine Zeile je Knoten",
+  },
+};
+
+let table = TEXTS.en;
+
+export function useLanguage(language) {
+  table = TEXTS[language] ?? TEXTS.en;
+}
+
+/** A text of the interface, with its blanks filled in. */
+export function text(name, ...values) {
+  return (table[name] ?? name).replace(/\{(\d)\}/g, (_, place) => values[place]);
+}
+
+/** Fills all elements that name a text in data-text or data-text-label. */
+export function fillTexts(root) {
+  for (const one of root.querySelectorAll("[data-text]")) one.textContent = text(one.dataset.text, one.dataset.count ?? "");
+  for (const one of root.querySelectorAll("[data-text-label]")) one.setAttribute("aria-label", text(one.dataset.textLabel));
+}

@@ -1,0 +1,280 @@
+// Time over one slider: the formula as a line, simulations as points with intervals, what was measured as diamonds; and,
+// where a prediction is asked for, the pencil of the student, who draws before anything else is shown.
+import { scaleLinear, scaleLog } from "d3-scale";
+import { area, line } from "d3-shape";
+import { Figure } from "../figure.js";
+import { clamp, duration, escaped, tickText, unitOf } from "../numbers.js";
+import { text } from "../texts.js";
+
+const MARGIN = { top: 16, right: 92, bottom: 44, left: 50 };
+
+export class Curve extends Figure {
+  static uses = ["stops", "rung", "predicted"];
+
+  build() {
+    const { options } = this;
+    this.run = this.runs[0];
+    this.axis = this.lesson.slider(options.over);
+    this.pencil = new Map(); // stop number: seconds
+    this.innerHTML = `<figure>${this.heading(options.title)}<svg class="chart"></svg>
+      <p class="note" aria-live="polite"></p>${options.predict ? '<div class="actions"></div><div class="score" aria-live="polite"></div>' : ""}</figure>`;
+    this.svg = this.querySelector("svg");
+    if (!options.predict) return;
+    this.svg.addEventListener("pointerdown", (event) => this.startDrawing(event));
+    this.svg.addEventListener("pointermove", (event) => this.isDrawing && this.drawTo(event));
+    addEventListener("pointerup", () => (this.isDrawing = false));
+    this.svg.addEventListener("keydown", (event) => this.key(event));
+    this.setting = { ...this.state.stops };
+    this.actions();
+  }
+
+  get asks() {
+    return this.options.predict && !this.state.predicted;
+  }
+
+  /** What is drawn: of every stop the forecast, and of those simulated the simulation. */
+  rows() {
+    const rung = this.options.predict ? this.run.effects.length : this.rungOf(this.run);
+    const simulated = new Set(this.run.simulated[this.options.over]);
+    return this.axis.stops.map((stop, number) => {
+      const stops = { ...this.state.stops, [this.options.over]: number };
+      const row = { number, value: stop.value, stop, forecast: this.lesson.forecast(this.run, stops) };
+      if (simulated.has(number)) row.simulated = this.lesson.simulated(this.run, stops, rung);
+      return row;
+    });
+  }
+
+  measured() {
+    if (!this.options.measured) return [];
+    const others = this.run.sliders.filter((name) => name !== this.options.over);
+    return this.run.measured
+      .filter((one) => others.every((name) => one.at[name] === this.state.stops[name]))
+      .map((one) => ({ ...one, number: one.at[this.options.over] }));
+  }
+
+  scales(rows, measured) {
+    const width = this.clientWidth, height = this.options.height ?? clamp(width * 0.5, 260, 400);
+    const values = rows.map((row) => row.value);
+    const x = (values[0] > 0 && values.at(-1) / values[0] > 20 ? scaleLog().base(2) : scaleLinear())
+      .domain([values[0], values.at(-1)]).range([MARGIN.left + 12, width - MARGIN.right]);
+    const most = Math.max(...rows.map((row) => row.forecast));
+    const highest = this.asks ? 6 * most : Math.max(
+      most, ...rows.map((row) => row.simulated?.high ?? 0), ...measured.map((one) => one.high),
+      ...(this.showsPencil() ? this.pencil.values() : []));
+    const y = scaleLinear().domain([0, highest * 1.06]).range([height - MARGIN.bottom, MARGIN.top]);
+    return { width, height, x, y, unit: unitOf(highest) };
+  }
+
+  /** The pencil belongs to the setting in which it was drawn. */
+  showsPencil() {
+    const others = this.run.sliders.filter((name) => name !== this.options.over);
+    return this.pencil.size > 0 && others.every((name) => this.state.stops[name] === this.setting[name]);
+  }
+
+  draw() {
+    const rows = this.rows(), measured = this.measured();
+    const view = (this.scale = this.scales(rows, measured));
+    const { width, height } = view;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.style.height = `${height}px`;
+    this.svg.classList.toggle("asks", Boolean(this.asks));
+    const points = rows.filter((row) => row.simulated);
+    const focused = this.querySelector("circle:focus")?.dataset.stop;
+    this.svg.innerHTML =
+      this.axes(view, rows) +
+      (this.asks ? this.given(view, points) : this.readings(view, rows, points)) +
+      (this.options.predict ? this.pencilMarks(view, points) : "") +
+      measured.map((one) => this.diamond(view, one, rows)).join("");
+    if (focused !== undefined) this.svg.querySelector(`circle[data-stop="${focused}"]`)?.focus();
+    if (!this.options.predict) this.svg.setAttribute("role", "img");
+    this.svg.setAttribute("aria-label", this.summary(rows, measured));
+    this.note(points);
+    if (this.options.predict) this.score(points, rows);
+  }
+
+  axes({ x, y, width, height, unit }, rows) {
+    const ticks = y.ticks(5).map((tick) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(tick)}" y2="${y(tick)}"/>
+      <text x="${MARGIN.left - 8}" y="${y(tick) + 4}" text-anchor="end">${tickText(tick / unit[0])}</text></g>`);
+    const room = (width - MARGIN.left - MARGIN.right) / rows.length;
+    const every = Math.ceil(46 / room);
+    const labels = rows.map((row, k) => {
+      if ((rows.length - 1 - k) % every) return "";
+      const note = row.stop.note && room * every > 40 ? `<tspan x="${x(row.value)}" dy="13" class="faint">${escaped(row.stop.note)}</tspan>` : "";
+      return `<text x="${x(row.value)}" y="${height - MARGIN.bottom + 17}" text-anchor="middle">${escaped(row.stop.text)}${note}</text>`;
+    });
+    return `<g class="axes">${ticks.join("")}<text x="${MARGIN.left - 8}" y="${MARGIN.top - 4}" text-anchor="end">${unit[1]}</text>
+      ${labels.join("")}<text x="${width - 2}" y="${height - MARGIN.bottom + 17}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
+  }
+
+  readings({ x, y, width }, rows, points) {
+    const chosen = this.state.stops[this.options.over];
+    const path = line().x((row) => x(row.value));
+    const formula = path.y((row) => y(row.forecast))(rows);
+    const simulation = path.y((row) => y(row.simulated.mean))(points);
+    const between = area().x((row) => x(row.value)).y0((row) => y(row.forecast)).y1((row) => y(row.simulated.mean))(points);
+    const marks = points.map((row) => {
+      const { mean, low, high, exact } = row.simulated;
+      const bar = high > low ? `<line class="interval" x1="${x(row.value)}" x2="${x(row.value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
+      const title = `<title>${escaped(row.stop.text)}: ${duration(mean, 4)}</title>`;
+      return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="3.6">${title}</circle>`;
+    });
+    const last = rows.at(-1), end = points.at(-1);
+    const close = Math.abs(y(last.forecast) - y(end.simulated.mean)) < 30;
+    const labels = this.label(x(last.value), y(last.forecast) + (close ? 22 : 0), "formula", last.forecast) +
+      this.label(x(end.value), y(end.simulated.mean) - (close ? 12 : 0), "simulation", end.simulated.mean);
+    return `<path class="between" d="${between}"/><path class="formula" d="${formula}"/><path class="simulation" d="${simulation}"/>
+      ${marks.join("")}${this.ring(rows[chosen], x, y)}${labels}`;
+  }
+
+  /** A ring around the chosen stop, with how many times the formula the simulation takes there. */
+  ring(row, x, y) {
+    if (!row?.simulated?.exact || this.options.measured) return "";
+    const { mean } = row.simulated;
+    return `<circle class="ring" cx="${x(row.value)}" cy="${y(mean)}" r="8.5"/>
+      <text class="ratio" x="${x(row.value) - 8}" y="${y(mean) - 13}" text-anchor="end">×${(mean / row.forecast).toFixed(2)}</text>`;
+  }
+
+  label(x, y, role, value) {
+    return `<text class="end ${role}" x="${x + 12}" y="${y - 2}">${text(role)}<tspan x="${x + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
+  }
+
+  diamond({ x, y }, one, rows) {
+    const at = x(rows[one.number].value), high = y(one.value);
+    return `<path class="measured" d="M${at} ${high - 6}L${at + 6} ${high}L${at} ${high + 6}L${at - 6} ${high}Z"/>
+      <text class="measured-label" x="${at - 10}" y="${high - 8}" text-anchor="${at < MARGIN.left + 70 ? "start" : "end"}">${duration(one.value, 4)}</text>`;
+  }
+
+  given({ x, y }, points) {
+    return points.slice(0, this.options.given ?? 2)
+      .map((row) => `<circle class="given" cx="${x(row.value)}" cy="${y(row.simulated.mean)}" r="4"/>`).join("");
+  }
+
+  // --- The pencil
+
+  open(points) {
+    return points.slice(this.options.given ?? 2);
+  }
+
+  pencilMarks({ x, y }, points) {
+    if (!this.asks && !this.showsPencil()) return "";
+    const first = points.slice(0, this.options.given ?? 2).map((row) => [row, row.simulated.mean]);
+    const drawn = this.open(points).filter((row) => this.pencil.has(row.number)).map((row) => [row, this.pencil.get(row.number)]);
+    const path = line().x(([row]) => x(row.value)).y(([, value]) => y(value))([...first.slice(-1), ...drawn]);
+    if (!this.asks) {
+      const [row, value] = drawn.at(-1);
+      const taken = [row.forecast, row.simulated.mean].some((other) => Math.abs(y(other) - y(value)) < 28);
+      return `<path class="pencil" d="${path}"/>${taken ? "" : this.label(x(row.value), y(value), "you", value)}`;
+    }
+    const handles = this.open(points).map((row) => {
+      const value = this.pencil.get(row.number);
+      return `<circle class="handle${value === undefined ? " empty" : ""}" data-stop="${row.number}" tabindex="0" role="slider" r="9"
+        cx="${x(row.value)}" cy="${y(value ?? this.before(points, row))}" aria-label="${escaped(text("drawPoint", row.stop.text))}"
+        aria-valuemin="0" aria-valuemax="${y.domain()[1]}" aria-valuenow="${value ?? 0}" aria-valuetext="${value === undefined ? "–" : duration(value)}"/>`;
+    });
+    return `<path class="pencil" d="${path}"/>${handles.join("")}`;
+  }
+
+  /** Where a point that is not drawn yet begins: as high as the last one before it. */
+  before(points, row) {
+    const earlier = points.filter((one) => one.number < row.number);
+    const known = earlier.findLast((one) => this.pencil.has(one.number));
+    return known ? this.pencil.get(known.number) : points[(this.options.given ?? 2) - 1].simulated.mean;
+  }
+
+  startDrawing(event) {
+    if (!this.asks) return;
+    this.isDrawing = true;
+    this.lastStop = null;
+    event.preventDefault();
+    this.svg.setPointerCapture?.(event.pointerId);
+    this.drawTo(event);
+  }
+
+  drawTo(event) {
+    const box = this.svg.getBoundingClientRect(), { x, y } = this.scale;
+    const points = this.open(this.rows().filter((row) => row.simulated));
+    const value = clamp(y.invert(event.clientY - box.top), 0, y.domain()[1]);
+    const nearest = points.reduce((best, row) =>
+      Math.abs(x(row.value) - (event.clientX - box.left)) < Math.abs(x(best.value) - (event.clientX - box.left)) ? row : best);
+    if (event.clientX - box.left < x(points[0].value) - 24) return;
+    const from = points.findIndex((row) => row.number === this.lastStop), to = points.indexOf(nearest);
+    // A quick stroke passes points between two events.
+    if (from >= 0 && Math.abs(to - from) > 1) {
+      const begin = this.pencil.get(this.lastStop), step = Math.sign(to - from);
+      for (let k = from + step; k !== to; k += step)
+        this.pencil.set(points[k].number, begin + ((value - begin) * (k - from)) / (to - from));
+    }
+    this.pencil.set(nearest.number, value);
+    this.lastStop = nearest.number;
+    this.drawn(points);
+  }
+
+  key(event) {
+    const stop = event.target.dataset?.stop;
+    if (stop === undefined || !this.asks) return;
+    const points = this.rows().filter((row) => row.simulated), open = this.open(points);
+    const row = open.find((one) => one.number === Number(stop));
+    const step = this.scale.y.domain()[1] / 60;
+    const moves = { ArrowUp: step, ArrowDown: -step, PageUp: 5 * step, PageDown: -5 * step, Enter: 0, " ": 0 };
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      const next = open[open.indexOf(row) + (event.key === "ArrowRight" ? 1 : -1)];
+      this.svg.querySelector(`circle[data-stop="${next?.number}"]`)?.focus();
+    } else if (event.key in moves) {
+      const value = (this.pencil.get(row.number) ?? this.before(points, row)) + moves[event.key];
+      this.pencil.set(row.number, clamp(value, 0, this.scale.y.domain()[1]));
+      this.drawn(open);
+    } else return;
+    event.preventDefault();
+  }
+
+  drawn(points) {
+    this.draw();
+    this.querySelector(".compare")?.toggleAttribute("disabled", !points.every((row) => this.pencil.has(row.number)));
+  }
+
+  actions() {
+    this.querySelector(".actions").innerHTML = this.asks
+      ? `<button type="button" class="primary compare" disabled>${text("compare")}</button><span class="note">${text("drawFirst")}</span>`
+      : `<button type="button" class="again">${text("redraw")}</button>`;
+    this.querySelector(".compare")?.addEventListener("click", () => this.finish());
+    this.querySelector(".again")?.addEventListener("click", () => {
+      this.pencil.clear();
+      this.setting = { ...this.state.stops };
+      this.store.set({ predicted: false });
+      this.actions();
+    });
+  }
+
+  finish() {
+    const points = this.rows().filter((row) => row.simulated);
+    const drawn = this.open(points).map((row) => [row.stop.text, this.pencil.get(row.number)]);
+    this.store.set({ predicted: true, predictions: { ...this.state.predictions, [this.dataset.step]: Object.fromEntries(drawn) } });
+    this.actions();
+  }
+
+  /** By what factor pencil and formula miss the simulation, in the geometric mean over the points that were drawn. */
+  score(points, rows) {
+    const shown = this.querySelector(".score");
+    if (this.asks || !this.showsPencil()) return void (shown.innerHTML = "");
+    const open = this.open(points);
+    const off = (value) => Math.exp(open.reduce((sum, row) => sum + Math.abs(Math.log(Math.max(value(row), 1e-12) / row.simulated.mean)), 0) / open.length);
+    const you = off((row) => this.pencil.get(row.number)), formula = off((row) => row.forecast);
+    const bar = (role, value) => `<div class="bar-row"><span>${text(role)}</span><i class="${role}" style="width:${Math.min(100, (100 * Math.log(value)) / Math.log(Math.max(you, formula, 1.05)))}%"></i><b>${text("offBy", value.toFixed(2))}</b></div>`;
+    shown.innerHTML = `<div>${bar("you", you)}${bar("formula", formula)}</div><p>${text(you < formula ? "closerYou" : "closerFormula")}</p>`;
+  }
+
+  note(points) {
+    const hollow = !this.asks && points.find((row) => !row.simulated.exact);
+    const parts = hollow ? [text("hollow", escaped(this.lesson.words(this.run, hollow.simulated.at, this.options.over)))] : [];
+    if (!this.asks && points.some((row) => row.simulated.high > row.simulated.low)) parts.push(text("interval"));
+    if (this.options.measured) parts.push(escaped(this.run.measured_about));
+    this.querySelector("figure > .note").innerHTML = parts.join("; ");
+  }
+
+  summary(rows, measured) {
+    if (this.asks) return `${this.options.title}. ${text("drawFirst")}`;
+    const parts = rows.filter((row) => row.simulated).map((row) =>
+      `${row.stop.text}: ${text("formula")} ${duration(row.forecast)}, ${text("simulation")} ${duration(row.simulated.mean)}`);
+    return `${this.options.title}. ${parts.join("; ")}${measured.map((one) => `; ${text("measured")} ${duration(one.value)}`).join("")}`;
+  }
+}

@@ -1,0 +1,65 @@
+// Questions with feedback: numbers with a tolerance and known mistakes, and choices.
+import { Figure } from "../figure.js";
+import { escaped } from "../numbers.js";
+import { text } from "../texts.js";
+
+export class Question extends Figure {
+  static uses = [];
+
+  build() {
+    this.question = this.lesson.steps[this.dataset.step].questions[this.dataset.question];
+    const { question } = this, id = `q-${this.dataset.step}-${this.dataset.question}`;
+    const hint = question.hint ? `<details><summary>${text("hint")}</summary><p>${question.hint}</p></details>` : "";
+    this.innerHTML = `<form class="question" id="${id}"><div class="asked" id="${id}-text">${question.html}</div>
+      ${question.choices ? this.choices(id) : this.field(id)}<p class="feedback" aria-live="polite"></p>${hint}</form>`;
+    this.form = this.querySelector("form");
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!question.choices) this.judge(this.querySelector("input").value);
+    });
+    for (const one of this.querySelectorAll("[data-choice]")) one.addEventListener("click", () => this.choose(Number(one.dataset.choice)));
+  }
+
+  choices(id) {
+    const chips = this.question.choices.map((choice, k) => `<button type="button" class="chip" aria-pressed="false" data-choice="${k}">${choice.html}</button>`);
+    return `<div class="chips" role="group" aria-labelledby="${id}-text">${chips.join("")}</div>`;
+  }
+
+  field(id) {
+    const unit = this.question.unit ? `<span class="unit">${escaped(this.question.unit)}</span>` : "";
+    return `<div class="field"><input type="text" inputmode="decimal" autocomplete="off" aria-label="${text("answer")}${this.question.unit ? `, ${escaped(this.question.unit)}` : ""}" aria-describedby="${id}-text">${unit}<button type="submit" class="primary">${text("check")}</button></div>`;
+  }
+
+  choose(number) {
+    const choice = this.question.choices[number];
+    this.querySelectorAll("[data-choice]").forEach((one, k) => one.setAttribute("aria-pressed", String(k === number)));
+    this.feedback(choice.right, choice.feedback);
+    this.keep(number, choice.right);
+  }
+
+  /** Right within the tolerance; else the nearest of the known mistakes, or whether it is too small or too large. */
+  judge(given) {
+    const value = Number(given.trim().replace(",", "."));
+    if (given.trim() === "" || !Number.isFinite(value)) return this.feedback(false, text("number"));
+    const { answer, tolerance, right, wrong, mistakes } = this.question;
+    const near = (other) => Math.abs(value - other) <= Math.max(tolerance, 1e-9) * Math.abs(other) + 1e-12;
+    const isRight = near(answer);
+    const mistake = mistakes.find((one) => Math.abs(value - one.answer) <= Math.max(tolerance, 0.02) * Math.abs(one.answer));
+    this.feedback(isRight, isRight ? right : mistake ? mistake.html : `${text(value < answer ? "low" : "high")} ${wrong}`);
+    this.keep(value, isRight);
+  }
+
+  feedback(isRight, html) {
+    const shown = this.querySelector(".feedback");
+    shown.className = `feedback ${isRight ? "is-right" : "is-wrong"}`;
+    shown.innerHTML = `<b>${isRight ? "✓ " + text("right") : text("notYet")}</b> ${html}`;
+  }
+
+  keep(value, isRight) {
+    const { answers } = this.store.state, earlier = answers[this.question.name];
+    const tries = [...(earlier?.tries ?? []), value];
+    this.store.set({ answers: { ...answers, [this.question.name]: { tries, right: isRight || Boolean(earlier?.right) } } });
+  }
+}
+
+

@@ -1,0 +1,22 @@
+// What was measured beside both readings.
+import { Figure } from "../figure.js";
+import { duration, escaped } from "../numbers.js";
+import { text } from "../texts.js";
+
+export class Table extends Figure {
+  build() {
+    this.innerHTML = `<figure>${this.heading(this.options.title)}<div class="scroll" tabindex="0" role="region" aria-label="${text("measured")}"><table></table></div></figure>`;
+  }
+
+  draw() {
+    const [run] = this.runs, { over } = this.options, slider = this.lesson.slider(over);
+    const rows = run.measured.map((one) => {
+      const stops = { ...this.state.stops, ...one.at }, stop = slider.stops[one.at[over]];
+      const forecast = this.lesson.forecast(run, stops), { mean } = this.lesson.simulated(run, stops, this.rungOf(run));
+      const cells = [duration(forecast, 4), duration(mean, 4), `<b>${duration(one.value, 4)}</b>`, (one.value / forecast).toFixed(2), (one.value / mean).toFixed(2)];
+      return `<tr><th scope="row">${escaped(stop.note || stop.text)} <small>${escaped(stop.note ? `${stop.text} ${slider.about}` : "")}</small></th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+    });
+    const heads = ["formula", "simulation", "measured", "gap", "gapSimulation"].map((name) => `<th scope="col">${text(name)}</th>`).join("");
+    this.querySelector("table").innerHTML = `<thead><tr><th scope="col">${escaped(slider.about)}</th>${heads}</tr></thead><tbody>${rows.join("")}</tbody>`;
+  }
+}

@@ -1,0 +1,44 @@
+"""The lessons that are shipped, and a template for new ones."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.input_files import is_folder
+from simcodesign.lessons.yaml.lesson import FILE
+
+TEMPLATE = "template"
+
+
+def available() -> list[str]:
+    """Names of the shipped lessons."""
+    return sorted(path.parent.name for path in _folder().glob(f"*/{FILE}") if path.parent.name != TEMPLATE)
+
+
+def lesson_folder(name: str | Path) -> Path:
+    """The folder of a shipped lesson by its name, or a folder by its path. InputError for what is neither."""
+    text = str(name)
+    if isinstance(name, Path) or "/" in text or (text not in available() and is_folder(Path(text))):
+        return Path(name)
+    if text not in available():
+        raise InputError("no such lesson", value=text, allowed=f"{nearest(text, available(), every=True)}, or a folder")
+    return _folder() / text
+
+
+def new_lesson(folder: Path) -> None:
+    """Make a folder with a small lesson that works, to be changed. InputError if there is something of this name."""
+    if folder.exists():
+        raise InputError("exists already", Place(str(folder)), allowed="the name of a new folder")
+    shutil.copytree(_folder() / TEMPLATE, folder)
+    file = folder / FILE
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("name: template", f"name: {folder.name}"), encoding="utf-8"
+    )
+
+
+def _folder() -> Path:
+    """Inside the installed package, or at the top of a checkout."""
+    here = Path(__file__).resolve().parent
+    return here / "shipped" if is_folder(here / "shipped") else here.parent.parent / "lessons"

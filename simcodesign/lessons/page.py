@@ -1,0 +1,114 @@
+"""A lesson as one HTML file, which needs no other file, no server and no network."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.input_files import is_file
+from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
+from simcodesign.lessons.contents import contents
+from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.packing import pack
+from simcodesign.lessons.yaml.lesson import read_lesson
+
+BUNDLE = Path(__file__).with_name("bundle")
+#: The page asks for nothing: styles, scripts and data stand in it.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:"
+
+
+def build_lesson(
+    folder: Path, output: Path, workers: int, fresh: bool = False, on_progress: OnProgress | None = None
+) -> Lesson:
+    """Write the page of a lesson's folder. InputError for a lesson, or a path, that cannot be used."""
+    lesson = read_lesson(folder)
+    text = page(lesson, numbers_of(lesson, workers, fresh, on_progress))
+    with replacing_text(output) as file:
+        file.write(text)
+    return lesson
+
+
+def page(lesson: Lesson, numbers: Numbers) -> str:
+    """The HTML of a lesson."""
+    header, arrays = contents(lesson, numbers)
+    steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
+    # The texts are in the page already.
+    for one in header["steps"]:
+        del one["html"]
+    return f"""<!doctype html>
+<html lang="{lesson.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(lesson.title)}</title>
+<style>{_asset("lesson.css")}</style>
+</head>
+<body>
+<a class="skip" href="#step-1" data-text="skip"></a>
+<header class="bar"><div class="wrap">
+<span class="brand">simcodesign <i data-text="lesson"></i></span>
+<nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>
+<span class="tools"><lesson-theme></lesson-theme><lesson-export></lesson-export></span>
+</div></header>
+<main class="wrap">
+<section class="hero">
+<div><p class="kicker"><span data-text="minutes" data-count="{lesson.minutes}"></span></p>
+<h1>{escape(lesson.title)}</h1><p class="about">{escape(lesson.about)}</p></div>
+<div class="objectives"><h2 data-text="objectives"></h2><ul>{_items(lesson.objectives)}</ul></div>
+</section>
+<noscript><p>This lesson needs JavaScript.</p></noscript>
+{"".join(steps)}
+</main>
+<footer class="wrap"><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
+<script>{_asset("lesson.js")}</script>
+</body>
+</html>
+"""
+
+
+def _asset(name: str) -> str:
+    """A file of the bundle; InputError when the installation lacks it."""
+    path = BUNDLE / name
+    if not is_file(path):
+        raise InputError(
+            "the front end of lessons is missing", Place(str(path)), allowed="an installation with its data"
+        )
+    return path.read_text(encoding="utf-8")
+
+
+def _items(texts: tuple[str, ...]) -> str:
+    return "".join(f"<li>{escape(text)}</li>" for text in texts)
+
+
+def _links(steps: list[dict[str, Any]]) -> str:
+    return "".join(
+        f'<li><a href="#step-{number}"><b>{number}</b> <span>{escape(one["name"])}</span></a></li>'
+        for number, one in enumerate(steps, start=1)
+    )
+
+
+def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
+    """A step: text and questions beside rows of figures."""
+    rows: dict[int, list[str]] = {}
+    for place, view in enumerate(step["views"]):
+        element = f'<lesson-{view["kind"]} data-step="{number - 1}" data-view="{place}"></lesson-{view["kind"]}>'
+        rows.setdefault(view["row"], []).append(element)
+    stage = "".join(f'<div class="row of-{len(row)}">{"".join(row)}</div>' for row in rows.values())
+    questions = "".join(
+        f'<lesson-question data-step="{number - 1}" data-question="{place}"></lesson-question>'
+        for place, _ in enumerate(step["questions"])
+    )
+    later = ' data-after-prediction=""' if step["after_prediction"] else ""
+    return f"""<section class="step" id="step-{number}"{later} tabindex="-1" aria-labelledby="head-{number}">
+<div class="prose"><p class="number"><span data-text="step" data-count="{number}"></span></p>
+<h2 id="head-{number}">{escape(step["name"])}</h2>
+{step["html"]}</div>
+<div class="stage">{stage}</div>
+<div class="questions">{questions}</div>
+</section>
+"""

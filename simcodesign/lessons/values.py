@@ -1,0 +1,126 @@
+"""The named values of a lesson: read from lattices and traces, or computed of one another; and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.units import parse_quantity
+from simcodesign.lessons.description import Lesson, ReadValue, Run
+from simcodesign.lessons.lattice import Lattice
+
+#: What a value reads of a run. ``formula``: the forecast, or the formula that the run names; ``change``: what one
+#: effect adds; ``arrived``: how many messages have arrived ``by`` a time; ``first_wait``: when one first waits for a
+#: link.
+FORMULA, SIMULATION, CHANGE, ARRIVED, FIRST_WAIT = READINGS = (
+    "formula",
+    "simulation",
+    "change",
+    "arrived",
+    "first_wait",
+)
+OF_TRACES = (ARRIVED, FIRST_WAIT)
+MOST_NESTED = 50
+
+
+@dataclass
+class Values:
+    """Named values, each computed when it is first asked for. ``lattices`` by run, ``traces`` by run and stops."""
+
+    lesson: Lesson
+    lattices: Mapping[str, Lattice]
+    traces: Mapping[tuple[str, tuple[int, ...]], Mapping[str, NDArray[np.generic]]]
+    _known: dict[str, float] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+
+    def named(self, name: str, place: Place) -> float:
+        """The value of a name in SI units. InputError for one that is unknown or defined by itself."""
+        if name in self._known:
+            return self._known[name]
+        if name not in self.lesson.values:
+            raise InputError("no such value", place, value=name, allowed=nearest(name, self.lesson.values))
+        if name in self._open or len(self._open) > MOST_NESTED:
+            raise InputError(f"values are defined by each other: {' -> '.join([*self._open, name])}", place)
+        self._open.append(name)
+        one = self.lesson.values[name]
+        self._known[name] = self._read(one) if isinstance(one, ReadValue) else self.of(one, place)
+        self._open.pop()
+        return self._known[name]
+
+    def of(self, expression: Expression, place: Place) -> float:
+        """The value of an expression of named values."""
+        return float(expression.evaluate({name: self.named(name, place) for name in sorted(expression.names)}))
+
+    def evaluate(self, text: str, place: Place) -> float:
+        """The value of an expression in a text."""
+        return self.of(parse(text, place), place)
+
+    def _read(self, one: ReadValue) -> float:
+        run, lattice = self.lesson.runs[one.run], self.lattices[one.run]
+        index = tuple(one.at[slider.name] for slider in run.sliders)
+        if one.reading == FORMULA:
+            return float(lattice.formula_s[index])
+        rung = rung_of(run, one.effect, one.place)
+        if one.reading in OF_TRACES:
+            return self._of_trace(one, index, rung)
+        ladder = lattice.simulated_s[_simulated(run, one)][:, 0]
+        if one.reading == SIMULATION:
+            return float(ladder[rung])
+        return float(ladder[rung] - (ladder[rung - 1] if rung else lattice.formula_s[index]))
+
+    def _of_trace(self, one: ReadValue, index: tuple[int, ...], rung: int) -> float:
+        trace = self.traces.get((one.run, index))
+        if trace is None:
+            allowed = "stops of one of the traces of its run"
+            raise InputError("there is no trace at these stops", one.place, allowed=allowed)
+        if one.reading == ARRIVED:
+            by_s = self.of(one.by, one.place) if one.by is not None else np.inf
+            return float(np.count_nonzero(np.asarray(trace[f"{rung}/message_times"])[:, 1] <= by_s * (1 + 1e-9)))
+        visits = np.asarray(trace[f"{rung}/visits"])
+        waits = visits[visits[:, 1] > visits[:, 0]]
+        if not len(waits):
+            raise InputError("no message waits for a link in this run", one.place)
+        return float(waits[:, 0].min())
+
+
+def _simulated(run: Run, one: ReadValue) -> tuple[int, ...]:
+    """Where the stops of a value stand among those that are simulated."""
+    for slider in run.sliders:
+        if one.at[slider.name] not in run.simulated[slider.name]:
+            shown = ", ".join(slider.stops[number].text for number in run.simulated[slider.name])
+            given = slider.stops[one.at[slider.name]].text
+            raise InputError(f"not simulated at this stop of {slider.name}", one.place, value=given, allowed=shown)
+    return tuple(run.simulated[slider.name].index(one.at[slider.name]) for slider in run.sliders)
+
+
+def rung_of(run: Run, effect: str | None, place: Place) -> int:
+    """How many effects of the ladder are on; all, if none is named."""
+    if effect is None:
+        return len(run.effects)
+    if effect not in ("none", *run.effects):
+        raise InputError("not an effect of the run", place, value=effect, allowed=nearest(effect, run.effects))
+    return 0 if effect == "none" else run.effects.index(effect) + 1
+
+
+def unit_factor(unit: str, place: Place) -> float:
+    """What one of a unit is in SI units; 1 without a unit."""
+    if unit in ("", "%"):
+        return 0.01 if unit else 1.0
+    return parse_quantity(f"1 {unit}", "time", place)
+
+
+def shown(value: float, form: str, place: Place) -> str:
+    """A value in a unit (``ms``, ``%``), a format (``.2f``) or both (``ms .1f``); by itself to three digits."""
+    words = form.split()
+    digits = next((word for word in words if word.startswith(".")), ".3g")
+    unit = " ".join(word for word in words if not word.startswith("."))
+    try:
+        text = format(value / unit_factor(unit, place), digits)
+    except ValueError:
+        raise InputError("not a format", place, value=form, allowed="a unit of time or %, a format like .2f") from None
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text

@@ -1,0 +1,1 @@
+"""A lesson out of its YAML and Markdown files."""

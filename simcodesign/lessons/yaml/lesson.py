@@ -1,0 +1,165 @@
+"""Reading a lesson's folder: ``lesson.yaml`` and the texts that it names. Strict; errors name file, line and path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.files.input_files import check_confined, is_file, is_folder, read_text
+from simcodesign.describe.yaml.machine import check_format
+from simcodesign.describe.yaml.tree import Entry, read_yaml
+from simcodesign.lessons.description import Lesson, ReadValue, Run, Step, Value, View
+from simcodesign.lessons.values import OF_TRACES, READINGS, rung_of
+from simcodesign.lessons.yaml.questions import read_questions
+from simcodesign.lessons.yaml.runs import read_run, read_slider, read_stops
+
+FILE = "lesson.yaml"
+TEXT_BYTES = 1024 * 1024
+LANGUAGES = ("en", "de")
+KEYS = (
+    "simcodesign",
+    "name",
+    "title",
+    "about",
+    "language",
+    "minutes",
+    "objectives",
+    "sliders",
+    "runs",
+    "values",
+    "steps",
+    "sources",
+    "teacher",
+)
+#: Kinds of views: how many runs each shows at most, and its options.
+VIEWS: dict[str, tuple[int, frozenset[str]]] = {
+    "curve": (2, frozenset({"over", "predict", "given", "measured", "height"})),
+    "ladder": (1, frozenset()),
+    "network": (1, frozenset()),
+    "gantt": (1, frozenset()),
+    "clock": (2, frozenset()),
+    "sliders": (0, frozenset({"show"})),
+    "table": (1, frozenset({"over"})),
+}
+
+
+def read_lesson(folder: Path) -> Lesson:
+    """The lesson of a folder. InputError for anything that cannot be used."""
+    if not is_folder(folder):
+        raise InputError("not a folder", Place(str(folder)), allowed=f"a folder with a file {FILE}")
+    root = read_yaml(folder / FILE)
+    items = root.mapping(KEYS, required=("simcodesign", "name", "title", "sliders", "runs", "steps"))
+    check_format(items["simcodesign"])
+    sliders = {name: read_slider(name, entry) for name, entry in items["sliders"].mapping().items()}
+    runs = {name: read_run(name, entry, sliders, folder) for name, entry in items["runs"].mapping().items()}
+    values = (
+        {name: _value(entry, runs) for name, entry in items["values"].mapping().items()} if "values" in items else {}
+    )
+    steps = tuple(_step(entry, runs, folder) for entry in items["steps"].sequence())
+    teacher = _text(items["teacher"], folder)[0] if "teacher" in items else ""
+    return Lesson(
+        folder=folder,
+        name=items["name"].name(),
+        title=items["title"].text(),
+        language=items["language"].text(LANGUAGES) if "language" in items else "en",
+        about=items["about"].text() if "about" in items else "",
+        minutes=items["minutes"].whole(1, 600) if "minutes" in items else 30,
+        objectives=_texts(items, "objectives"),
+        sliders=sliders,
+        runs=runs,
+        values=values,
+        steps=steps,
+        sources=_texts(items, "sources"),
+        teacher=teacher,
+    )
+
+
+def _texts(items: dict[str, Entry], key: str) -> tuple[str, ...]:
+    return tuple(entry.text() for entry in items[key].sequence()) if key in items else ()
+
+
+def _value(entry: Entry, runs: dict[str, Run]) -> Value:
+    """An expression, or what is read of a run."""
+    if isinstance(entry.content, str):
+        return entry.expression()
+    items = entry.mapping(("run", "reading", "at", "effect", "by"), required=("run", "reading"))
+    run = runs[items["run"].text(runs)]
+    reading = items["reading"].text(READINGS)
+    at = {slider.name: slider.start for slider in run.sliders}
+    if "at" in items:
+        at |= read_stops(items["at"], run.sliders)
+    effect = items["effect"].text() if "effect" in items else None
+    by: Expression | None = items["by"].expression() if "by" in items else None
+    if reading in OF_TRACES and not run.traces:
+        raise items["reading"].error("is read of a trace, and the run has none", "a run with traces")
+    rung_of(run, effect, entry.place)
+    return ReadValue(run.name, reading, at, effect, by, entry.place)
+
+
+def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
+    """A step with its text, figures and questions."""
+    items = entry.mapping(("name", "text", "views", "questions", "after_prediction"), required=("name", "text"))
+    text, place = _text(items["text"], folder)
+    views: list[View] = []
+    for row, one in enumerate(items["views"].sequence() if "views" in items else ()):
+        members = one.sequence() if isinstance(one.content, list) else [one]
+        views += [_view(member, runs, row) for member in members]
+    return Step(
+        name=items["name"].name(),
+        text=text,
+        text_place=place,
+        views=tuple(views),
+        questions=read_questions(items["questions"]) if "questions" in items else (),
+        after_prediction=items["after_prediction"].flag() if "after_prediction" in items else False,
+    )
+
+
+def _text(entry: Entry, folder: Path) -> tuple[str, Place]:
+    """The text of a Markdown file beside the lesson, and where it begins."""
+    name = entry.name()
+    if not name.endswith(".md"):
+        raise entry.error("not the name of a text", "a file of this folder that ends in .md")
+    path = check_confined(folder / name, entry.place)
+    if not is_file(path) or Path(name).name != name:
+        raise entry.error(
+            "no such file in the folder of the lesson", nearest(name, [p.name for p in folder.glob("*.md")])
+        )
+    return read_text(path, TEXT_BYTES), Place(str(path), 1)
+
+
+def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
+    """A figure; ``row``: figures of one row stand side by side."""
+    items = entry.mapping(
+        ("kind", "run", "runs", "title", *sorted({key for _, keys in VIEWS.values() for key in keys}))
+    )
+    if "kind" not in items:
+        raise InputError("'kind' is missing", entry.place, allowed=", ".join(VIEWS))
+    kind = items["kind"].text(VIEWS)
+    most, allowed = VIEWS[kind]
+    entry.mapping(("kind", "run", "runs", "title", *sorted(allowed)))
+    named = items["runs"].sequence() if "runs" in items else [items["run"]] if "run" in items else []
+    if len(named) > most or (most and not named):
+        raise InputError(
+            f"shows {'1 run' if most == 1 else f'1 to {most} runs' if most else 'no run'}",
+            entry.place,
+            value=len(named),
+        )
+    chosen = tuple(one.text(runs) for one in named)
+    options: dict[str, object] = {"row": row}
+    first = runs[chosen[0]] if chosen else None
+    if "over" in allowed:
+        if "over" not in items:
+            raise InputError("'over' is missing", entry.place, allowed="the slider along the axis")
+        names = [slider.name for slider in first.sliders] if first else []
+        options["over"] = items["over"].text(names)
+    for key in ("predict", "measured"):
+        if key in items:
+            options[key] = items[key].flag()
+    if "given" in items:
+        options["given"] = items["given"].whole(1, 100)
+    if "height" in items:
+        options["height"] = items["height"].whole(100, 1000)
+    if "show" in items:
+        options["show"] = [one.text() for one in items["show"].sequence()]
+    return View(kind, chosen, items["title"].text() if "title" in items else "", options)

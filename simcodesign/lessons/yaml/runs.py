@@ -1,0 +1,180 @@
+"""Sliders and runs of a lesson, as they stand in ``lesson.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.units import DIMENSIONS
+from simcodesign.describe.effects import chosen_effects, effect_names
+from simcodesign.describe.yaml.tree import Entry
+from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, TraceRequest
+
+MOST_STOPS = 400
+MOST_SEEDS = 100
+RUN_KEYS = (
+    "about",
+    "workload",
+    "machine",
+    "set",
+    "parameters",
+    "phases",
+    "formula",
+    "sliders",
+    "effects",
+    "simulate",
+    "seeds",
+    "traces",
+    "measured",
+)
+
+
+def read_slider(name: str, entry: Entry) -> Slider:
+    """A slider with its stops in order."""
+    items = entry.mapping(("about", "dimension", "sets", "stops", "start"), required=("stops",))
+    dimension = items["dimension"].text(DIMENSIONS) if "dimension" in items else "count"
+    sets = items["sets"].name() if "sets" in items else None
+    stops = tuple(_stop(one, dimension, sets) for one in items["stops"].sequence())
+    values = [stop.value for stop in stops]
+    if not 1 <= len(stops) <= MOST_STOPS or sorted(set(values)) != values:
+        raise items["stops"].error("not the stops of a slider", f"1 to {MOST_STOPS} values in ascending order")
+    start = _stop_number(items["start"], dimension, stops) if "start" in items else 0
+    about = items["about"].text() if "about" in items else name
+    simple = sets if sets and not any(stop.machine for stop in stops) else None
+    return Slider(name, about, dimension, stops, start, simple, entry.place)
+
+
+def _stop(entry: Entry, dimension: str, sets: str | None) -> Stop:
+    """A value that the slider sets, or a mapping that says what is set."""
+    if isinstance(entry.content, str):
+        value = entry.quantity(dimension)
+        if sets is None:
+            raise entry.error(
+                "nothing is set at this stop", "a slider that 'sets' something, or {value: ..., parameters: ...}"
+            )
+        return Stop(value, entry.text(), {sets: value}, {})
+    items = entry.mapping(("value", "text", "note", "parameters", "machine"), required=("value",))
+    value = items["value"].quantity(dimension)
+    parameters = {sets: value} if sets else {}
+    return Stop(
+        value,
+        items["text"].text() if "text" in items else items["value"].text(),
+        {**parameters, **(_parameters(items["parameters"]) if "parameters" in items else {})},
+        {key: _plain(one) for key, one in items["machine"].mapping().items()} if "machine" in items else {},
+        items["note"].text() if "note" in items else "",
+    )
+
+
+def _parameters(entry: Entry) -> dict[str, float | str]:
+    """Values of parameters: numbers, quantities or names of choices, as the workload reads them."""
+    return {key: _scalar(one) for key, one in entry.mapping().items()}
+
+
+def _scalar(entry: Entry) -> float | str:
+    try:
+        return entry.number()
+    except InputError:
+        return entry.text()
+
+
+def _plain(entry: Entry) -> object:
+    """Numbers, texts, lists and mappings, as ``load_machine`` takes them."""
+    if isinstance(entry.content, list):
+        return [_plain(one) for one in entry.content]
+    if isinstance(entry.content, dict):
+        return {key: _plain(one) for key, one in entry.content.items()}
+    try:
+        value = entry.number()
+    except InputError:
+        return entry.text()
+    return int(value) if value == int(value) else value
+
+
+def _stop_number(entry: Entry, dimension: str, stops: Sequence[Stop]) -> int:
+    value = entry.quantity(dimension)
+    for number, stop in enumerate(stops):
+        if abs(stop.value - value) <= 1e-9 * abs(value):
+            return number
+    raise entry.error("not a stop of the slider", ", ".join(stop.text for stop in stops))
+
+
+def read_stops(entry: Entry, sliders: Sequence[Slider]) -> dict[str, int]:
+    """Numbers of stops by slider; sliders that are left out stand where they begin."""
+    by_name = {slider.name: slider for slider in sliders}
+    items = entry.mapping(by_name)
+    return {name: _stop_number(one, by_name[name].dimension, by_name[name].stops) for name, one in items.items()}
+
+
+def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Path) -> Run:
+    """A run with its ladder, what of it is simulated, and what was measured."""
+    items = entry.mapping(RUN_KEYS, required=("workload", "machine", "sliders"))
+    over = tuple(sliders[one.text(sliders)] for one in items["sliders"].sequence())
+    simulated = {slider.name: tuple(range(len(slider.stops))) for slider in over}
+    if "simulate" in items:
+        chosen = items["simulate"].mapping(simulated)
+        simulated |= {key: _chosen_stops(one, sliders[key]) for key, one in chosen.items()}
+    traces = items["traces"].sequence() if "traces" in items else []
+    measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
+    start = {slider.name: slider.start for slider in over}
+    return Run(
+        name=name,
+        about=items["about"].text() if "about" in items else name,
+        workload=_source(items["workload"], folder),
+        machine=_source(items["machine"], folder),
+        changes={key: _plain(one) for key, one in items["set"].mapping().items()} if "set" in items else {},
+        parameters=_parameters(items["parameters"]) if "parameters" in items else {},
+        phases=tuple(one.name() for one in items["phases"].sequence()) if "phases" in items else None,
+        formula=items["formula"].name() if "formula" in items else None,
+        sliders=over,
+        effects=_effects(items["effects"]) if "effects" in items else (),
+        simulated=simulated,
+        seeds=items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5,
+        traces=tuple(TraceRequest({**start, **read_stops(one, over)}, one.place) for one in traces),
+        measured=measured,
+        measured_about=about,
+        place=entry.place,
+    )
+
+
+def _chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
+    numbers = sorted({_stop_number(one, slider.dimension, slider.stops) for one in entry.sequence()})
+    if not numbers:
+        raise entry.error("no stop is simulated", "some stops of the slider")
+    return tuple(numbers)
+
+
+def _source(entry: Entry, folder: Path) -> str | Path:
+    """A shipped name, or the path of a file beside the lesson."""
+    text = entry.name()
+    if not text.endswith((".yaml", ".yml")):
+        return text
+    if "/" in text:
+        raise entry.error("not a file of the lesson", "a shipped name, or a file in the folder of the lesson")
+    return folder / text
+
+
+def _effects(entry: Entry) -> tuple[str, ...]:
+    """The effects of a ladder, in its order."""
+    names = [one.text() for one in entry.sequence()]
+    for name, one in zip(names, entry.sequence(), strict=True):
+        if name not in effect_names():
+            raise one.error("not an effect", nearest(name, effect_names()))
+    if sorted(set(names), key=names.index) != names or [name for name in effect_names() if name in names] != names:
+        raise entry.error("not in the order of the ladder", ", ".join(effect_names()))
+    return tuple(name for name in chosen_effects(names) if name in names)
+
+
+def _measured(entry: Entry, sliders: Sequence[Slider]) -> tuple[tuple[MeasuredPoint, ...], str]:
+    """Measured times at stops, and where they are from."""
+    items = entry.mapping(("about", "points"), required=("about", "points"))
+    points = []
+    for one in items["points"].sequence():
+        row = one.mapping(("at", "time", "low", "high"), required=("at", "time"))
+        at = {**{slider.name: slider.start for slider in sliders}, **read_stops(row["at"], sliders)}
+        value_s = row["time"].quantity("time")
+        ends = [row[key].quantity("time") if key in row else value_s for key in ("low", "high")]
+        if not ends[0] <= value_s <= ends[1]:
+            raise row["time"].error("not within its interval", "low <= time <= high")
+        points.append(MeasuredPoint(at, value_s, *ends))
+    return tuple(points), items["about"].text()

@@ -1,0 +1,45 @@
+"""The shipped lessons as a table, and what a check of one has computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from simcodesign.lessons.checking import Checked
+from simcodesign.lessons.description import Lesson
+from simcodesign.report.common.tables import facts, new_table, section
+
+
+def lesson_rows(lessons: Iterable[Lesson]) -> list[dict[str, Any]]:
+    """Name, title, language, minutes and steps of every lesson."""
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "language": one.language,
+            "minutes": one.minutes,
+            "steps": [step.name for step in one.steps],
+        }
+        for one in lessons
+    ]
+
+
+def lesson_table(lessons: Iterable[Lesson]) -> Table:
+    """The same, printed."""
+    table = new_table("Lessons", "name", "title", "minutes", "steps")
+    for one in lessons:
+        table.add_row(one.name, one.title, str(one.minutes), ", ".join(step.name for step in one.steps))
+    return table
+
+
+def check_tables(checked: Checked) -> list[RenderableType]:
+    """Named values, answers, and the size of the page."""
+    lesson = checked.lesson
+    return [
+        facts([("lesson", lesson.name), ("title", lesson.title), ("page", f"{checked.page_bytes / 1e6:.2f} MB")]),
+        section("Values (SI units)", [(name, f"{value:.6g}") for name, value in checked.values.items()]),
+        section("Answers", list(checked.answers.items())),
+    ]

@@ -1,0 +1,64 @@
+"""A small lesson in a folder, and its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TEXT = """\
+simcodesign: 1
+name: small
+title: A small lesson
+sliders:
+  nodes:
+    about: nodes
+    stops:
+      - {value: 2, parameters: {P: 2}, machine: {nodes: 2, network.topology.shape: [1, 2]}}
+      - {value: 8, parameters: {P: 8}, machine: {nodes: 8, network.topology.shape: [2, 4]}}
+    start: 8
+  size: {about: size, dimension: size, sets: m, stops: [1 KiB, 64 KiB, 1 MiB], start: 1 MiB}
+  startup: {about: startup, dimension: time, sets: network.startup, stops: [1 us, 20 us], start: 20 us}
+runs:
+  near:
+    workload: broadcast
+    machine: mesh-256
+    set: {network.distance: none, noise: {network: 3 %}}
+    parameters: {order: near}
+    sliders: [nodes, size, startup]
+    effects: [hops, links, noise]
+    simulate: {size: [1 KiB, 1 MiB], startup: [20 us]}
+    seeds: 3
+    traces:
+      - {nodes: 8}
+values:
+  formula: {run: near, reading: formula}
+  links: {run: near, reading: change, effect: links}
+  hops: {run: near, reading: change, effect: hops}
+  simulated: {run: near, reading: simulation, effect: links}
+  half: formula/2
+  early: {run: near, reading: arrived, effect: links, by: half}
+steps:
+  - name: One
+    text: one.md
+    views:
+      - {kind: curve, run: near, over: nodes, predict: true, given: 1, title: Title}
+      - - {kind: network, run: near}
+        - {kind: gantt, run: near}
+      - {kind: clock, run: near}
+    questions:
+      - {name: number, text: "How long?", answer: formula, unit: ms, tolerance: 1 %, mistakes: [{answer: half, text: Half of it.}]}
+      - name: choice
+        text: "What?"
+        choices:
+          - {text: Hops, value: hops, feedback: No.}
+          - {text: Links, value: links, feedback: Yes.}
+"""
+ONE = "The [formula](role:formula) says {{formula : ms}}, [now](clock:half).\n\n> Draw.\n"
+
+
+def small_lesson(folder: Path, change: tuple[str, str] = ("", ""), text: str = ONE) -> Path:
+    """The folder of a small lesson, with one thing replaced in its description."""
+    assert change[0] in TEXT
+    folder.mkdir(exist_ok=True)
+    (folder / "lesson.yaml").write_text(TEXT.replace(*change) if change[0] else TEXT, encoding="utf-8")
+    (folder / "one.md").write_text(text, encoding="utf-8")
+    return folder
