@@ -84,10 +84,9 @@ def _question(one: Question, values: Values) -> dict[str, Any]:
     answer = values.of(one.answer, one.place) / factor
     if not np.isfinite(answer):
         raise InputError("the answer is not a number", one.place, value=one.answer.text)
-    mistakes = [
-        {"answer": values.of(each.answer, one.place) / factor, "html": html(each.text)} for each in one.mistakes
-    ]
-    _check_mistakes(one, answer, [float(each["answer"]) for each in mistakes])
+    wrong = [values.of(each.answer, one.place) / factor for each in one.mistakes]
+    _check_mistakes(one, answer, wrong)
+    mistakes = [{"answer": value, "html": html(each.text)} for value, each in zip(wrong, one.mistakes, strict=True)]
     return {
         **common,
         "answer": answer,

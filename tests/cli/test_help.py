@@ -12,13 +12,14 @@ from simcodesign.cli.app import app
 def test_every_command_stands_once_in_its_section() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
     heads = re.findall(r"^([A-Z]\w+)[^\n]*:$", text, flags=re.MULTILINE)
-    assert heads == ["Options", "Model", "Measure", "Design", "Check"]
+    assert heads == ["Options", "Model", "Measure", "Design", "Teach", "Check"]
     bodies = re.split(r"^[A-Z]\w+[^\n]*:$", text, flags=re.MULTILINE)[2:]
     listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
     assert listed == [
         ["aspen", "compare", "export", "forecast", "list", "show", "simulate"],
         ["calibrate", "extrapolate", "fit", "locality"],
         ["codesign", "explore", "sweep", "sweep-store"],
+        ["lesson"],
         ["demo", "validate", "warm-up"],
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +75,7 @@ class _Walk:
         queues = self.plan.station is not None and self.plan.station[op] != NONE
         return self.holder(int(self.visits.start[op])) if queues else NONE
 
-    def message(self, send: int) -> Iterator[PathSegment]:
+    def message(self, send: int) -> Generator[PathSegment, None, int]:
         """From the arrival of a message back to the send that was not held up by a queue: the value."""
         visit = self.holding(send)
         while visit != NONE:

@@ -14,6 +14,7 @@ export class Sliders extends Figure {
     }).join("")}</div>`;
     for (const input of this.querySelectorAll("input"))
       input.addEventListener("input", () => this.store.setStop(input.dataset.slider, Number(input.value)));
+    this.draw(); // also before it is seen: what is locked is locked from the beginning
   }
 
   draw() {
