@@ -90,7 +90,7 @@ def _question(one: Question, values: Values) -> dict[str, Any]:
     return {
         **common,
         "answer": answer,
-        "unit": one.unit,
+        "unit": one.unit.replace("us", "µs"),
         "tolerance": one.tolerance,
         "right": html(one.right),
         "wrong": html(one.wrong),

@@ -123,4 +123,4 @@ def shown(value: float, form: str, place: Place) -> str:
         text = format(value / unit_factor(unit, place), digits)
     except ValueError:
         raise InputError("not a format", place, value=form, allowed="a unit of time or %, a format like .2f") from None
-    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+    return f"{text}\N{NO-BREAK SPACE}{unit.replace('us', 'µs')}" if unit else text

@@ -97,7 +97,7 @@ export class Lesson {
   words(run, at, without) {
     return run.sliders
       .filter((name) => name !== without)
-      .map((name) => `${this.sliders[name].stops[at[name]].text}${name === "nodes" || name === "cube" ? " " + this.sliders[name].about : ""}`)
+      .map((name) => `${this.sliders[name].stops[at[name]].text}${this.sliders[name].dimension === "count" ? " " + this.sliders[name].about : ""}`)
       .join(", ");
   }
 }

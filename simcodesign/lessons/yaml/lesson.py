@@ -34,7 +34,7 @@ KEYS = (
 )
 #: Kinds of views: how many runs each shows at most, and its options.
 VIEWS: dict[str, tuple[int, frozenset[str]]] = {
-    "curve": (2, frozenset({"over", "predict", "given", "measured", "height"})),
+    "curve": (1, frozenset({"over", "predict", "given", "measured", "height"})),
     "ladder": (1, frozenset()),
     "network": (1, frozenset()),
     "gantt": (1, frozenset()),

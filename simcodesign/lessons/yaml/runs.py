@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -53,17 +54,22 @@ def _stop(entry: Entry, dimension: str, sets: str | None) -> Stop:
             raise entry.error(
                 "nothing is set at this stop", "a slider that 'sets' something, or {value: ..., parameters: ...}"
             )
-        return Stop(value, entry.text(), {sets: value}, {})
+        return Stop(value, _shown(entry.text()), {sets: value}, {})
     items = entry.mapping(("value", "text", "note", "parameters", "machine"), required=("value",))
     value = items["value"].quantity(dimension)
     parameters = {sets: value} if sets else {}
     return Stop(
         value,
-        items["text"].text() if "text" in items else items["value"].text(),
+        items["text"].text() if "text" in items else _shown(items["value"].text()),
         {**parameters, **(_parameters(items["parameters"]) if "parameters" in items else {})},
         {key: _plain(one) for key, one in items["machine"].mapping().items()} if "machine" in items else {},
         items["note"].text() if "note" in items else "",
     )
+
+
+def _shown(quantity: str) -> str:
+    """A quantity as it is printed: microseconds are typed with a u."""
+    return re.sub(r"\bus$", "µs", quantity)
 
 
 def _parameters(entry: Entry) -> dict[str, float | str]:

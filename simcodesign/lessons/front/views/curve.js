@@ -6,7 +6,7 @@ import { Figure } from "../figure.js";
 import { clamp, duration, escaped, tickText, unitOf } from "../numbers.js";
 import { text } from "../texts.js";
 
-const MARGIN = { top: 16, right: 92, bottom: 44, left: 50 };
+const MARGIN = { top: 16, right: 92, bottom: 52, left: 50 };
 
 export class Curve extends Figure {
   static uses = ["stops", "rung", "predicted"];
@@ -19,6 +19,7 @@ export class Curve extends Figure {
     this.innerHTML = `<figure>${this.heading(options.title)}<svg class="chart"></svg>
       <p class="note" aria-live="polite"></p>${options.predict ? '<div class="actions"></div><div class="score" aria-live="polite"></div>' : ""}</figure>`;
     this.svg = this.querySelector("svg");
+    this.svg.addEventListener("click", (event) => this.choose(event));
     if (!options.predict) return;
     this.svg.addEventListener("pointerdown", (event) => this.startDrawing(event));
     this.svg.addEventListener("pointermove", (event) => this.isDrawing && this.drawTo(event));
@@ -30,6 +31,14 @@ export class Curve extends Figure {
 
   get asks() {
     return this.options.predict && !this.state.predicted;
+  }
+
+  /** A click sets the slider of the axis to the nearest stop. */
+  choose(event) {
+    if (this.asks || !this.scale) return;
+    const at = event.clientX - this.svg.getBoundingClientRect().left, { x } = this.scale;
+    const off = (number) => Math.abs(x(this.axis.stops[number].value) - at);
+    this.store.setStop(this.options.over, this.axis.stops.reduce((best, _, number) => (off(number) < off(best) ? number : best), 0));
   }
 
   /** What is drawn: of every stop the forecast, and of those simulated the simulation. */
@@ -95,15 +104,16 @@ export class Curve extends Figure {
   axes({ x, y, width, height, unit }, rows) {
     const ticks = y.ticks(5).map((tick) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(tick)}" y2="${y(tick)}"/>
       <text x="${MARGIN.left - 8}" y="${y(tick) + 4}" text-anchor="end">${tickText(tick / unit[0])}</text></g>`);
-    const room = (width - MARGIN.left - MARGIN.right) / rows.length;
-    const every = Math.ceil(46 / room);
-    const labels = rows.map((row, k) => {
-      if ((rows.length - 1 - k) % every) return "";
-      const note = row.stop.note && room * every > 40 ? `<tspan x="${x(row.value)}" dy="13" class="faint">${escaped(row.stop.note)}</tspan>` : "";
-      return `<text x="${x(row.value)}" y="${height - MARGIN.bottom + 17}" text-anchor="middle">${escaped(row.stop.text)}${note}</text>`;
+    let left = Infinity; // of the label to the right
+    const labels = rows.toReversed().map((row) => {
+      const at = x(row.value), half = 4 * Math.max(row.stop.text.length, row.stop.note.length);
+      if (at + half > left - 6) return "";
+      left = at - half;
+      const note = row.stop.note ? `<tspan x="${at}" dy="13" class="faint">${escaped(row.stop.note)}</tspan>` : "";
+      return `<text x="${at}" y="${height - MARGIN.bottom + 17}" text-anchor="middle">${escaped(row.stop.text)}${note}</text>`;
     });
     return `<g class="axes">${ticks.join("")}<text x="${MARGIN.left - 8}" y="${MARGIN.top - 4}" text-anchor="end">${unit[1]}</text>
-      ${labels.join("")}<text x="${width - 2}" y="${height - MARGIN.bottom + 17}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
+      ${labels.join("")}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
   }
 
   readings({ x, y, width }, rows, points) {
