@@ -48,7 +48,7 @@ class Values:
             raise InputError(f"values are defined by each other: {' -> '.join([*self._open, name])}", place)
         self._open.append(name)
         one = self.lesson.values[name]
-        self._known[name] = self._read(one) if isinstance(one, ReadValue) else self.of(one, place)
+        self._known[name] = self._read(one) if isinstance(one, ReadValue) else self.of(one, one.place or place)
         self._open.pop()
         return self._known[name]
 
