@@ -3,6 +3,10 @@ import { escaped } from "./numbers.js";
 
 let context = null;
 
+/** Of the palette that is shown now, by name. */
+const colours = new Map();
+addEventListener("themechange", () => colours.clear());
+
 /** Lesson, store and clock, for all elements of the page. */
 export function provide(lesson, store, clock) {
   context = { lesson, store, clock };
@@ -24,13 +28,20 @@ export class Figure extends HTMLElement {
       this.#isStale = true;
       this.#drawIfSeen();
     });
-    new ResizeObserver(() => this.redraw()).observe(this);
+    // Remembered: asking for it between the drawings of two figures would lay out the page each time.
+    new ResizeObserver(([entry]) => {
+      this.width = Math.floor(entry.contentRect.width);
+      this.redraw();
+    }).observe(this);
     new IntersectionObserver((entries) => {
       this.#isVisible = entries.at(-1).isIntersecting;
       this.#drawIfSeen();
     }, { rootMargin: "200px" }).observe(this);
     addEventListener("themechange", () => this.redraw());
-    addEventListener("beforeprint", () => this.draw());
+    addEventListener("beforeprint", () => {
+      this.width ||= this.clientWidth;
+      if (this.width) this.draw();
+    });
   }
 
   redraw() {
@@ -39,7 +50,7 @@ export class Figure extends HTMLElement {
   }
 
   #drawIfSeen() {
-    if (!this.#isVisible || !this.#isStale || !this.clientWidth) return;
+    if (!this.#isVisible || !this.#isStale || !this.width) return;
     this.#isStale = false;
     this.draw();
   }
@@ -58,7 +69,8 @@ export class Figure extends HTMLElement {
   }
 
   colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+    return colours.get(name);
   }
 
   build() {}

@@ -17,6 +17,7 @@ export class ClockBar extends Figure {
       <div class="speeds" role="group" aria-label="${text("speed")}">${SPEEDS.map((speed) =>
         `<button type="button" data-speed="${speed}">${speed === 0.25 ? "¼" : speed}×</button>`).join("")}</div></div>`;
     this.range = this.querySelector("input");
+    addEventListener("resize", () => (this.trackWidth = undefined));
     this.range.addEventListener("input", () => this.store.set({ time: (this.range.value / 1000) * this.end, playing: false }));
     this.querySelector(".play").addEventListener("click", () => (reducedMotion() ? this.nextEvent() : this.clock.toggle()));
     for (const one of this.querySelectorAll("[data-speed]"))
@@ -66,7 +67,7 @@ export class ClockBar extends Figure {
 
   chart() {
     const canvas = this.querySelector("canvas"), [trace] = this.traces;
-    const width = canvas.parentElement.clientWidth, height = 34;
+    const width = (this.trackWidth ??= canvas.parentElement.clientWidth), height = 34;
     const pen = sized(canvas, width, height);
     if (!trace) return;
     const { moving, waiting, most } = this.counts(trace);

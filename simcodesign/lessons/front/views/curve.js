@@ -62,7 +62,7 @@ export class Curve extends Figure {
   }
 
   scales(rows, measured) {
-    const width = this.clientWidth, height = this.options.height ?? clamp(width * 0.5, 260, 400);
+    const { width } = this, height = this.options.height ?? clamp(width * 0.5, 260, 400);
     const values = rows.map((row) => row.value);
     const x = (values[0] > 0 && values.at(-1) / values[0] > 20 ? scaleLog().base(2) : scaleLinear())
       .domain([values[0], values.at(-1)]).range([MARGIN.left + 12, width - MARGIN.right]);

@@ -26,7 +26,7 @@ export class Gantt extends Figure {
     const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
     if (!trace) return;
     this.trace = trace;
-    const width = this.clientWidth, height = clamp(innerHeight - 410, 220, 560);
+    const { width } = this, height = clamp(innerHeight - 410, 220, 560);
     this.row = (height - BOTTOM) / trace.ranks;
     this.x = scaleLinear().domain([0, this.longest()]).range([LEFT, width - 8]);
     const pen = sized(this.canvas, width, height);

@@ -54,7 +54,6 @@ export class Network extends Figure {
     const { position } = this.trace;
     const xs = position.filter((_, k) => k % 2 === 0), ys = position.filter((_, k) => k % 2 === 1);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    this.width = this.clientWidth;
     const room = clamp(innerHeight - 380, 240, 620);
     this.step = Math.min((this.width - 34) / Math.max(right - left, 1), (room - 34) / Math.max(bottom - top, 1), 90);
     this.height = Math.round(this.step * (bottom - top) + 40);

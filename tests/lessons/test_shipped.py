@@ -1,0 +1,72 @@
+"""The shipped lessons: what they call measured is published, and their answers are what can be said by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simcodesign.describe.yaml.files import shipped_path
+from simcodesign.lessons.description import ReadValue
+from simcodesign.lessons.lattice import formula_times, ladder_at
+from simcodesign.lessons.library import available, lesson_folder, new_lesson
+from simcodesign.lessons.scenarios import start_of
+from simcodesign.lessons.yaml.lesson import read_lesson
+
+
+def test_both_are_read() -> None:
+    assert available() == ["broadcast", "ping-pong"]
+    for name in available():
+        lesson = read_lesson(lesson_folder(name))
+        assert (lesson.name, bool(lesson.teacher), bool(lesson.objectives), bool(lesson.sources)) == (
+            name,
+            True,
+            True,
+            True,
+        )
+
+
+def test_what_was_measured_on_fugaku_is_published() -> None:
+    lesson = read_lesson(lesson_folder("broadcast"))
+    table = pd.read_csv(shipped_path("validation", "published/fugaku-collectives.csv"), comment="#")
+    rows = table[(table.operation == "broadcast") & (table.algorithm == "binomial") & (table.bytes == 2**26)]
+    published = {str(row["shape"]): row for _, row in rows.iterrows()}
+    cube = lesson.sliders["cube"].stops
+    points = lesson.runs["fugaku"].measured
+    assert len(points) == len(published) == 3
+    for one in points:
+        row = published[cube[one.at["cube"]].note]
+        found = np.array([one.low_s, one.value_s, one.high_s]) * 1e6
+        assert found == pytest.approx([row.lower_us, row.median_us, row.upper_us], rel=1e-9)
+    for name, shape in (("measured_64", "4x4x4"), ("measured_512", "8x8x8")):
+        value = lesson.values[name]
+        assert not isinstance(value, ReadValue)
+        assert value.evaluate({}) * 1e6 == pytest.approx(published[shape].median_us, rel=1e-9)
+
+
+def test_the_formula_of_the_broadcast_is_that_of_the_book() -> None:
+    """Grama et al. 2003, Eq. 4.1, with the constants of the lesson's machine."""
+    run = read_lesson(lesson_folder("broadcast")).runs["near"]
+    found = formula_times(run)
+    nodes, sizes, startups = (np.array([stop.value for stop in slider.stops]) for slider in run.sliders)
+    expected = np.log2(nodes)[:, None, None] * (startups + sizes[:, None] / 6.345e9)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_hops_of_a_ping_pong_are_counted_by_hand() -> None:
+    """Both ways 15 links of 1 us; nothing else is added, and nobody waits."""
+    lesson = read_lesson(lesson_folder("ping-pong"))
+    run = lesson.runs["turn"]
+    ladder = ladder_at(run, start_of(run))[:, 0]
+    assert ladder[0] == pytest.approx(2 * (20e-6 + 1024 / 100e6), rel=1e-12)
+    assert ladder[1] - ladder[0] == pytest.approx(2 * 15 * 1e-6, rel=1e-9)
+    assert ladder[2] == pytest.approx(ladder[1], rel=1e-12)
+
+
+def test_a_new_lesson_is_one_that_works(tmp_path: Path) -> None:
+    new_lesson(tmp_path / "mine")
+    lesson = read_lesson(tmp_path / "mine")
+    assert lesson.name == "mine"
+    assert len(lesson.steps) == 2
