@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.station_services import Services
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.reference.engine import Simulation, run_simulation
-from simcodesign.engine.reference.stations import Station
+from simcodesign.engine.reference.engine import run
 from simcodesign.generate.plan import Plan
-
-Visit = tuple[int, int, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,21 +33,6 @@ class StationVisits:
         return len(self.op)
 
 
-class _Recording(Simulation):
-    """The processes of the reference engine, whose stations note what they serve."""
-
-    def make_station(self, number: int) -> object:
-        """A station that adds what it serves to the visits of all."""
-        station = super().make_station(number)
-        if isinstance(station, Station):
-            station.visits = self.visits
-        return station
-
-    def __init__(self, plan: Plan) -> None:
-        self.visits: list[Visit] = []
-        super().__init__(plan)
-
-
 def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
     """The log of a Plan and its visits, by the reference engine, whose times are those of the compiled one to the last
     bit. InputError where messages share links fairly or in packets: they have no turn at a station then."""
@@ -61,21 +44,16 @@ def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
             value="network.sharing or network.model",
             allowed="sharing: messages",
         )
-    recorded: list[_Recording] = []
-
-    class Kept(_Recording):
-        def __init__(self, plan: Plan) -> None:
-            super().__init__(plan)
-            recorded.append(self)
-
-    log = run_simulation(Kept, plan, None)
-    return log, _in_order(len(plan), recorded[0].visits)
+    log = run(plan, records_services=True)
+    assert log.services is not None
+    return log, _in_order(len(plan), log.services)
 
 
-def _in_order(operations: int, visits: list[Visit]) -> StationVisits:
+def _in_order(operations: int, services: Services) -> StationVisits:
     """Sorted by operation and time; of messages of other jobs nothing is kept."""
-    rows = np.array([visit for visit in visits if visit[1] < operations], dtype=np.float64).reshape(-1, 5)
-    rows = rows[np.lexsort((rows[:, 2], rows[:, 1]))]
-    op = rows[:, 1].astype(np.int64)
+    own = np.flatnonzero(services.op < operations)
+    own = own[np.lexsort((services.asked_s[own], services.op[own]))]
+    op = services.op[own]
     start = np.concatenate([[0], np.cumsum(np.bincount(op, minlength=operations))])
-    return StationVisits(start, op, rows[:, 0].astype(np.int32), rows[:, 2], rows[:, 3], rows[:, 4])
+    times_s = (services.asked_s[own], services.begin_s[own], services.end_s[own])
+    return StationVisits(start, op, services.station[own], *times_s)
