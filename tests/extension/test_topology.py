@@ -159,6 +159,6 @@ def test_a_registry_keeps_the_order_and_takes_back() -> None:
 
 
 def test_the_readme_names_every_shipped_kind_and_option() -> None:
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs" / "describe-machines.md").read_text()
     assert all(f"`{kind}`" in text for kind in TOPOLOGIES)
     assert all(f"`{option.key}`" in text for kind in TOPOLOGIES.values() for option in kind.options)

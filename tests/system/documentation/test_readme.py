@@ -1,4 +1,4 @@
-"""Every example of the README runs, and prints what the README says it prints."""
+"""Every example of the README and of the pages that go on from it runs, and prints what they say it prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from tests import ROOT
 
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+PAGES = (
+    *("tour", "what-is-modelled", "describe-workloads", "describe-machines", "aspen", "certainty", "sweeps"),
+    *("feasibility", "explore", "models", "counters", "upgrades", "locality", "engines"),
+)
+TEXT = "\n".join(page.read_text() for page in (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in PAGES)))
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
 #: Commands with one of these words take long: part of ``make test-all``.
@@ -52,7 +57,7 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     names: dict[str, object] = {}
     assert len(blocks("python")) >= 2
     for text in blocks("python"):
-        exec(compile(text, "README.md", "exec"), names)
+        exec(compile(text, "documentation", "exec"), names)
     assert "forecast" in capsys.readouterr().out
 
 
@@ -90,7 +95,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
     shutil.copytree(ROOT / "validation" / "aspen", tmp_path / "validation" / "aspen")
     if "times.csv" in arguments:
         names: dict[str, object] = {"sc": simcodesign}
-        exec(compile(next(text for text in blocks("python") if "times.csv" in text), "README.md", "exec"), names)
+        exec(compile(next(text for text in blocks("python") if "times.csv" in text), "documentation", "exec"), names)
     for first in before(arguments):
         assert CliRunner().invoke(app, first).exit_code == 0
     result = CliRunner().invoke(app, arguments)
@@ -122,20 +127,19 @@ def test_groups() -> None:
 
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`make (\w+)`", (ROOT / "README.md").read_text()):
+    for target in re.findall(r"`make (\w+)`", TEXT):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
 def test_tables_name_what_exists() -> None:
     """Algorithms and effects in the tables are those of the program."""
     from_describe = load_workload("collectives")
-    text = (ROOT / "README.md").read_text()
     for step in from_describe.program:
         for demand in step.body:
-            assert f"`{demand.name}`" in text
-            assert f"`{demand.algorithm}`" in text
+            assert f"`{demand.name}`" in TEXT
+            assert f"`{demand.algorithm}`" in TEXT
     rows = "\n".join(f"| `{effect.name}` | {effect.adds} |" for effect in ladder())
-    assert f"| effect | what it adds |\n|---|---|\n{rows}\n" in text
+    assert f"| effect | what it adds |\n|---|---|\n{rows}\n" in TEXT
 
 
 def test_the_loggops_machine(tmp_path: Path) -> None:
