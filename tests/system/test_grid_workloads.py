@@ -66,7 +66,9 @@ def test_they_are_short(name: str) -> None:
     lines = len(text.splitlines())
     assert lines < MOST_LINES.get(name, 60)
     assert re.search(
-        rf"^\| `{name}` \|.*\| {lines} \|$", (ROOT / "docs" / "describe-workloads.md").read_text(encoding="utf-8"), re.MULTILINE
+        rf"^\| `{name}` \|.*\| {lines} \|$",
+        (ROOT / "docs" / "describe-workloads.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
 
 
