@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.files.input_files import is_file, read_text
+from simcodesign.core.files.input_files import is_file, read_bytes, read_text
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.describe.yaml.files import shipped_path
 from simcodesign.lessons.description import Lesson, Run
@@ -145,5 +145,5 @@ def content_hash(lesson: Lesson) -> str:
     for path in sorted(files):
         if path.parent == lesson.folder and path.name == "lesson.yaml":
             continue  # what counts of it is in the runs
-        digest.update(path.name.encode() + path.read_bytes())
+        digest.update(path.name.encode() + read_bytes(path))
     return digest.hexdigest()[:24]

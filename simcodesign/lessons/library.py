@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.files.input_files import is_folder
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.files.input_files import is_folder, read_text
 from simcodesign.lessons.yaml.lesson import FILE
 
 TEMPLATE = "template"
@@ -33,9 +34,9 @@ def new_lesson(folder: Path) -> None:
         raise InputError("exists already", Place(str(folder)), allowed="the name of a new folder")
     shutil.copytree(_folder() / TEMPLATE, folder)
     file = folder / FILE
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("name: template", f"name: {folder.name}"), encoding="utf-8"
-    )
+    text = read_text(file).replace("name: template", f"name: {folder.name}")
+    with replacing_text(file) as written:
+        written.write(text)
 
 
 def _folder() -> Path:

@@ -570,16 +570,16 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
 
 
 def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[tuple[Path, bool]] = []
+    calls: list[tuple[Path, bool, int]] = []
 
-    def demo(output: Path, in_full: bool) -> int:
-        calls.append((output, in_full))
+    def demo(output: Path, in_full: bool, map_ranks: int) -> int:
+        calls.append((output, in_full, map_ranks))
         return 1
 
     monkeypatch.setattr("simcodesign.report.demo.flagship.main", demo)
     assert run("demo").exit_code == 1
-    assert run("demo", "--in-full", "--output", str(tmp_path)).exit_code == 1
-    assert calls == [(Path("demo-output"), False), (tmp_path, True)]
+    assert run("demo", "--in-full", "--map-ranks", "64", "--output", str(tmp_path)).exit_code == 1
+    assert calls == [(Path("demo-output"), False, 2048), (tmp_path, True, 64)]
 
 
 # --- Start, progress, numbers --------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_an_operation_may_be_new(tmp_path: Path) -> None:
     ALGORITHMS.remove("pipeline")
 
 
-def test_the_readme_names_every_shipped_algorithm() -> None:
+def test_the_documentation_names_every_shipped_algorithm() -> None:
     lines = (ROOT / "docs" / "what-is-modelled.md").read_text().splitlines()
     for operation, algorithms in ALGORITHMS.items():
         (row,) = (line for line in lines if line.startswith(f"| `{operation}`"))

@@ -244,7 +244,7 @@ def test_words_are_lines_or_bars_and_no_map(figures: list[Any], tmp_path: Path) 
     sweep_plot(table(mixed, both=False), mixed.axes, tmp_path / "a.png")
     (panel,) = figures[-1].axes  # a line for each word along the numbers, in whatever order the axes are
     assert [line.get_ydata().tolist() for line in panel.lines] == [[1, 2, 3], [4, 5, 6]]
-    assert panel.get_xlabel() == "P"
+    assert panel.get_xlabel() == "P (ranks)"
     both = grid([kinds, words("mapping", "linear", "grid", "random")])
     sweep_plot(table(both, both=False), both.axes, tmp_path / "b.png")
     (panel,) = figures[-1].axes
