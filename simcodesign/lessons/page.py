@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.files.input_files import is_file
+from simcodesign.core.files.input_files import is_file, read_text
 from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
@@ -78,7 +78,7 @@ def _asset(name: str) -> str:
         raise InputError(
             "the front end of lessons is missing", Place(str(path)), allowed="an installation with its data"
         )
-    return path.read_text(encoding="utf-8")
+    return read_text(path)
 
 
 def _items(texts: tuple[str, ...]) -> str:
