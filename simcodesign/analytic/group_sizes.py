@@ -168,6 +168,9 @@ def _counted(group: str, colour: Expression, step: EvaluatedStep) -> list[GroupS
     names = step.evaluation.names
     several = sorted((colour.names - {"rank"}) | {"P"})
     values = np.broadcast_arrays(*(np.asarray(names[name], dtype=np.float64) for name in several))
+    here = np.broadcast_to(True if step.evaluation.counts is None else step.evaluation.counts, values[0].shape)
+    if here.any():  # where no iteration counts, the groups of one that does
+        values = tuple(np.where(here, value, value[here][0]) for value in values)
     distinct, which = np.unique([value.ravel() for value in values], axis=1, return_inverse=True)
     counts: list[dict[int, int]] = []
     for column in distinct.T:

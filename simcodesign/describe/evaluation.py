@@ -93,7 +93,7 @@ class Evaluation:
         names = self.names if changed is None else {**self.names, **changed}
         text = f"{what} = {expression.text}"
         value = expression.evaluate(names)
-        if self.counts is not None and expression.names & self.indices:
+        if self.counts is not None and (expression.names & self.indices) - (changed or {}).keys():
             value = np.where(self.counts, value, beyond)
         return finite(value, text, self.design_point.workload, expression)
 

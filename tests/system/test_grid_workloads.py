@@ -310,6 +310,18 @@ def test_hpl_does_the_operations_of_a_factorisation() -> None:
     assert simulated.flops == pytest.approx(2 / 3 * n**3 + again, rel=1e-11)
 
 
+def test_hpl_on_grids_and_blocks_of_several_sizes_at_once() -> None:
+    """Loops of as many iterations as each point has: the groups of an iteration are looked at where it is."""
+    grids, blocks = np.array([4.0, 8.0, 16.0]), np.array([32.0, 64.0, 128.0])
+    workload = load_workload("hpl")
+    together = forecast(workload, "torus-cluster", {"P": 64, "n": 1024, "q": grids, "b": blocks}).makespan_s
+    alone = [
+        float(forecast(workload, "torus-cluster", {"P": 64, "n": 1024, "q": q, "b": b}).makespan_s)
+        for q, b in zip(grids, blocks, strict=True)
+    ]
+    assert together == pytest.approx(alone, rel=ROUNDING)
+
+
 @pytest.mark.thorough
 def test_lookahead_hides_panels_and_broadcasts() -> None:
     given = {"P": 16, "n": 3200, "b": 32}
