@@ -56,7 +56,7 @@ sweep small.yaml links.yaml --over P=4,8 --set nodes=P --set network.topology.di
 simulate ring.goal loggop.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json
-compare small.yaml little.yaml cached.yaml --over P=1,2 --effects hops,noise --replications 2 --json
+compare small.yaml little.yaml together.yaml --over P=1,2 --effects hops,noise --replications 2 --json
 compare small.yaml little.yaml -P 4 --effects hops,noise --tolerance 5%
 show shipped.yaml
 compare arrivals.yaml little.yaml --json

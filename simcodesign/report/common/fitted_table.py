@@ -15,14 +15,18 @@ from rich.text import Text
 _ENDLESS = 100_000
 #: Rows from which on a column that is the same in all of them says nothing new in any.
 _LEAST_ROWS = 2
+#: Rows up to which a table is turned; a longer one would be pages of columns, in which nobody finds a row.
+_MOST_TURNED = 40
+#: Fewest columns of a terminal that a turned row takes.
+_LEAST_WIDTH = 3
 
 
 class FittedTable(Table):
     """A table that breaks heads rather than cells, and both between words only.
 
     Where that is too wide, columns that are the same in all rows are left out and named below; where that is still too
-    wide, it is printed with rows as columns, as many of them side by side as fit. Only a word that is longer than the
-    whole width is broken.
+    wide, it is printed with rows as columns, as many of them side by side as fit, unless there are very many. Only a
+    word that is longer than the whole width is broken, and words of the cells of such a long table.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -35,7 +39,7 @@ class FittedTable(Table):
             yield narrower
             yield _named(same)
             return
-        if not self.row_count or any(column.width is not None for column in self.columns):
+        if not 0 < self.row_count <= _MOST_TURNED or any(column.width is not None for column in self.columns):
             yield from super().__rich_console__(console, options)
             return
         yield from narrower._transposed(console, options)
@@ -99,7 +103,7 @@ class FittedTable(Table):
     def _transposed(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Tables with the columns as rows, and as many of the rows as columns as fit; at least one."""
         rows = range(self.row_count)
-        for count in range(self.row_count, 0, -1):
+        for count in range(min(self.row_count, max(options.max_width // _LEAST_WIDTH, 1)), 0, -1):
             groups = [rows[first : first + count] for first in range(0, self.row_count, count)]
             tables = [self._turned(group, "" if number else self.title) for number, group in enumerate(groups)]
             if all(table._fits(console, options) for table in tables) or count == 1:  # each sets its widths
