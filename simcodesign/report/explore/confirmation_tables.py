@@ -148,6 +148,12 @@ def cause_words(problem: Problem, one: Overtaking) -> str:
         note = f", and {held}" if problem.constraints else ""
         return f"It is {name} that turns the order. {start} it is {objectives}{note}"
     values = pair(cause.values, cause.constraint.dimension)
+    if cause.released:
+        without, within = values.split(" against ")
+        return (
+            f"It is the constraint {cause.constraint.text} that turns the order. Without {effect_words(one.effect)} "
+            f"the other point violates it ({without}), with it no longer ({within}); {name} is {objectives}"
+        )
     kept = "would turn the order as well" if cause.objective_turned else "alone would keep the order"
     left = cause.constraint.left.text
     return (

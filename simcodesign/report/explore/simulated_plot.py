@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simcodesign.core.units import DIMENSIONS
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.studies.explore.simulated.search import SimulatedOptimum
@@ -21,7 +22,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
     better = np.fmax if objective.maximise else np.fmin
     best = better.accumulate(np.where(feasible, values, np.nan))
     forecast = optimum.solution.point.objectives[0]
-    base = objective.dimension
+    base = DIMENSIONS.get(objective.dimension, "")
     factor, unit = shared_unit([forecast, *values[np.isfinite(values)]], base) if base else (1.0, objective.unit)
     number = np.arange(1, len(values) + 1)
     with plot_style.styled(path) as mpl:
@@ -29,21 +30,19 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
         axis = figure.subplots()
         blue, red = plot_style.OKABE_ITO[0], plot_style.OKABE_ITO[5]
         axis.axhline(
-            forecast * factor, color=plot_style.GREY, linestyle="--", linewidth=1.0, label="forecast's optimum"
+            forecast * factor,
+            color=plot_style.GREY,
+            linestyle="--",
+            linewidth=1.0,
+            label="optimum of the forecast, by the forecast",
         )
         axis.plot(
             number, best * factor, drawstyle="steps-post", color=red, linewidth=1.4, label="best simulated so far"
         )
         axis.plot(number[feasible], values[feasible] * factor, "o", color=blue, markersize=3.5, label="simulated")
-        axis.plot(
-            number[~feasible],
-            values[~feasible] * factor,
-            "o",
-            color=blue,
-            markerfacecolor="none",
-            markersize=3.5,
-            label="a constraint is violated",
-        )
+        if not feasible.all():
+            hollow = {"color": blue, "markerfacecolor": "none", "markersize": 3.5}
+            axis.plot(number[~feasible], values[~feasible] * factor, "o", label="a constraint is violated", **hollow)
         known = values[np.isfinite(values)]
         if len(known) and min(known.min(), forecast) > 0 and known.max() > 30 * min(known.min(), forecast):
             axis.set_yscale("log")

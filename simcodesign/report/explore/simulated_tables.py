@@ -43,7 +43,9 @@ def _outcome(optimum: SimulatedOptimum) -> str:
         where = point_words(optimum.solution.problem, optimum.best.forecast)
         if optimum.exact:
             return f"Infeasible: no point meets all constraints when simulated (every point was, {count})"
-        return f"Infeasible as far as was simulated: none of {searched} meets all constraints. The nearest is {where}"
+        return (
+            f"Infeasible as far as was simulated: no point meets all constraints ({searched}). The nearest is {where}"
+        )
     if optimum.exact:
         return f"Solved exactly: every point of the space was simulated ({count})"
     holds = "It is the optimum of the forecast" if optimum.forecast_holds else "The optimum of the forecast is not it"

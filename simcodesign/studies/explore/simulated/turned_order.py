@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simcodesign.core.to_json import fields_of
@@ -13,11 +13,14 @@ from simcodesign.studies.explore.simulated.point_simulator import Confirmed, Poi
 
 @dataclass(frozen=True)
 class Cause:
-    """What turned the order: an objective, or a constraint that only the overtaken point violates or violates more.
+    """What turned the order: an objective, a constraint that only the overtaken point violates or violates more, or one
+    that the other point violated before.
 
     ``values``: of the overtaken point and of the other, with the effect: of the objective (for several the weighted
     sum), or of the constraint's left side; ``bound``: its right side at the overtaken point. ``objective_turned``:
-    whether the objective alone would order the two points likewise; ``objectives``: its values.
+    whether the objective alone would order the two points likewise; ``objectives``: its values. ``released``: the
+    constraint kept the other point out until this effect; ``values`` are then of that point, without and with the
+    effect.
     """
 
     statement: Objective | Constraint | None
@@ -25,6 +28,7 @@ class Cause:
     bound: float | None
     objective_turned: bool
     objectives: tuple[float, float]
+    released: bool = False
 
     @property
     def constraint(self) -> Constraint | None:
@@ -69,6 +73,8 @@ def explain_order(
     turned = max(at for at in range(len(keys)) if at == 0 or (keys[at - 1][1] >= keys[at - 1][0]))
     rungs = tuple((name, a, b) for (name, _), (a, b) in zip(before, keys, strict=True))
     cause = cause_of(simulator, before[turned][1], after[turned][1])
+    if turned and cause.constraint is None:
+        cause = _released(simulator, cause, before[turned - 1][1], after[turned - 1][1], after[turned][1])
     return Overtaking(first, other, rungs, rungs[turned][0], cause)
 
 
@@ -82,13 +88,31 @@ def cause_of(simulator: PointSimulator, overtaken: EvaluatedPoint, other: Evalua
     turned = totals[1] < totals[0]
     if overtaken.violation == other.violation:
         return Cause(objective, objectives, None, turned, objectives)
-    excesses = [
-        (max(_excess(constraint, a), 0.0) - max(_excess(constraint, b), 0.0), at)
-        for at, (constraint, a, b) in enumerate(zip(problem.constraints, overtaken.gaps, other.gaps, strict=True))
-    ]
-    constraint = problem.constraints[max(excesses)[1]]
+    constraint = _most_exceeded(problem, overtaken, other)
     both = [sides(problem, constraint, point) for point in (overtaken, other)]
     return Cause(constraint, (both[0][0], both[1][0]), both[0][1], turned, objectives)
+
+
+def _released(
+    simulator: PointSimulator, cause: Cause, overtaken: EvaluatedPoint, other: EvaluatedPoint, other_now: EvaluatedPoint
+) -> Cause:
+    """The cause, of which the objective decides now: that, unless a constraint kept the other point out just before."""
+    if other.violation <= overtaken.violation:
+        return cause
+    problem = simulator.problem
+    constraint = _most_exceeded(problem, other, overtaken)
+    values = sides(problem, constraint, other)[0], sides(problem, constraint, other_now)[0]
+    bound = sides(problem, constraint, other_now)[1]
+    return replace(cause, statement=constraint, values=values, bound=bound, released=True)
+
+
+def _most_exceeded(problem: Problem, point: EvaluatedPoint, other: EvaluatedPoint) -> Constraint:
+    """The constraint by which the first point violates more than the other, most of all."""
+    excesses = [
+        (max(_excess(constraint, a), 0.0) - max(_excess(constraint, b), 0.0), at)
+        for at, (constraint, a, b) in enumerate(zip(problem.constraints, point.gaps, other.gaps, strict=True))
+    ]
+    return problem.constraints[max(excesses)[1]]
 
 
 def _excess(constraint: Constraint, gap: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.simulated import parallel
 from simcodesign.studies.explore.simulated.point_simulator import PointSimulator, simulator_of
 from simcodesign.studies.explore.simulated.search import optimum_by_simulation
-from simcodesign.studies.explore.simulated.turned_order import cause_of
+from simcodesign.studies.explore.simulated.turned_order import cause_of, explain_order
 from simcodesign.studies.explore.solvers.solve import solve
 from simcodesign.studies.explore.study import ExplorationStudy, Statement, statement_of
 from tests.oracles.design_problems import problem
@@ -142,3 +143,24 @@ def test_cause_of_an_order(
     assert cause.objective_turned is turned
     assert cause.objectives == (first[0], other[0])
     assert cause.bound == (100.0 if kind == "constraint" else None)
+
+
+def test_a_constraint_that_keeps_a_point_out_no_longer_turns_the_order() -> None:
+    """By the forecast the quicker point takes too much power; with the effect it does not, and the time decides."""
+    stated = problem(["x=1:9:whole"], {"time": "x", "power": "x"}, ["time"], ["power <= 100"], units={"time": "time"})
+
+    def at(*metrics: float) -> Any:
+        columns = {name: np.array([value]) for name, value in zip(("time", "power"), metrics, strict=True)}
+        return point_of(stated, stated.assess(np.array([[1.0]]), columns, np.array([True])), 0)
+
+    simulator = PointSimulator(stated, (), cast(Any, None), (), "auto", 0)
+    quick = [("forecast", at(2.0, 107.0)), ("links", at(2.0, 100.0))]
+    slow = [("forecast", at(3.0, 90.0)), ("links", at(3.0, 80.0))]
+    with patch.object(PointSimulator, "rungs", lambda *_: quick):
+        found = explain_order(simulator, cast(Any, "slow"), slow, cast(Any, "quick"))
+    assert (found.effect, found.cause.kind, found.cause.released) == ("links", "constraint", True)
+    assert found.cause.values == (107.0, 100.0)
+    assert found.cause.bound == 100.0
+    assert (found.cause.objectives, found.cause.objective_turned) == ((3.0, 2.0), True)
+    with patch.object(PointSimulator, "rungs", lambda *_: [("forecast", at(4.0, 90.0)), quick[1]]):
+        assert explain_order(simulator, cast(Any, "slow"), slow, cast(Any, "quick")).cause.kind == "time"

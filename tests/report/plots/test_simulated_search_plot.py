@@ -1,0 +1,28 @@
+"""The plot of a search by simulation: its unit, and what the legend names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from simcodesign.cli import app
+from simcodesign.report.common import plot_style
+
+pytest.importorskip("matplotlib")
+
+
+def test_times_have_a_unit_and_only_what_there_is_a_label(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
+    words = "explore tune jacobi mesh-256 --vary P=4,16 --set sweeps=1 --with simulation --effects links"
+    done = CliRunner().invoke(app, [*words.split(), "--plot", str(tmp_path / "a.png")])
+    assert done.exit_code == 0, done.output
+    (axes,) = figures[-1].axes
+    assert axes.get_ylabel() in ("time (s)", "time (ms)")
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["optimum of the forecast, by the forecast", "best simulated so far", "simulated"]
+    (line,) = [each for each in axes.lines if each.get_label() == "simulated"]
+    assert len(line.get_ydata()) == 2
