@@ -174,6 +174,7 @@ def test_a_frame_says_in_its_attributes_what_comments_do() -> None:
         ("P,value,low,high\n4,1,2,3\n", [":2", "outside its spread"]),
         ("P,value,low\n4,1,1\n", [":2", "one end"]),
         ("P,value,low,high,spread\n4,1,1,1,1\n", [":2", "column spread"]),
+        ("P,value,spread\n4,1.9 ms,0.1\n", [":2", "column spread", "1.9 ms", "0.1"]),
         ("P,value,count\n4,1,0\n", [":2", "column count"]),
         ("P,value,count\n4,1,1.5\n", [":2", "column count"]),
         ("P,value,low,high\n4,1,1,2\n4,2,,\n", [":2", "several rows"]),

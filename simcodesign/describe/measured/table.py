@@ -201,7 +201,9 @@ class _Table:
         return tuple(row[name].text if name in row else "" for name in allowed)  # type: ignore[return-value]
 
     def _value(self, row: Mapping[str, _Cell], interval: str, place: Place) -> MeasuredValue:
-        seconds = {name: self._seconds(row[name]) for name in ("value", "low", "high", "spread") if name in row}
+        given = {name: row[name] for name in ("value", "low", "high", "spread") if name in row}
+        self._check_units(given)
+        seconds = {name: self._seconds(cell) for name, cell in given.items()}
         low, high = seconds.get("low"), seconds.get("high")
         if (half_s := seconds.get("spread")) is not None:
             if low is not None or high is not None:
@@ -209,6 +211,15 @@ class _Table:
             low, high = max(seconds["value"] - half_s, 0.0), seconds["value"] + half_s
         n = self._count(row["count"]) if "count" in row else None
         return MeasuredValue(seconds["value"], low, high, n, interval if low is not None else "", place)
+
+    def _check_units(self, given: Mapping[str, _Cell]) -> None:
+        """InputError for an end of a spread without a unit beside a value that has one: it would be of seconds."""
+        if "unit" in self.of_all or NUMBER.fullmatch(given["value"].text):
+            return
+        for name, cell in given.items():
+            if NUMBER.fullmatch(cell.text) and float(cell.text):
+                what = f"{name} has no unit, but the value has: {given['value'].text}"
+                raise InputError(what, cell.place, value=cell.text, allowed="a unit, or '# unit: ...' above the table")
 
     def _count(self, cell: _Cell) -> int:
         count = float(cell.text) if NUMBER.fullmatch(cell.text) else 0.0

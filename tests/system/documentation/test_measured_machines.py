@@ -53,7 +53,7 @@ def test_linpack_measured_and_forecast(row: list[str]) -> None:
 
 @pytest.mark.thorough
 def test_linpack_simulated() -> None:
-    for row in OF_HPL[:2]:  # the others take minutes
+    for row in OF_HPL[:1]:  # the others take minutes
         simulated_s = hpl._simulated_s(int(seconds(row[0])), row[1] == "four hot")
         assert simulated_s == pytest.approx(seconds(row[5]), abs=half_a_digit(row[5]))
 
