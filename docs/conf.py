@@ -7,9 +7,14 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 os.environ |= {"COLUMNS": "80", "OPENBLAS_NUM_THREADS": "1"}
+
+lexers["csv"] = TextLexer()  # of which Pygments knows nothing
 
 project = "simcodesign"
 author = "The simcodesign developers"
