@@ -31,7 +31,7 @@ from simcodesign.core.simulation_parts import (
     SteadyState,
     Timeline,
 )
-from simcodesign.core.station_uses import NO_STATIONS, StationUses
+from simcodesign.core.stations.uses import NO_STATIONS, StationUses
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.core.units import FloatOrArray
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.core.station_services import Services
+from simcodesign.core.stations.services import Services
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import RECEIVE
-from simcodesign.core.station_services import Services
+from simcodesign.core.stations.services import Services
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.

@@ -14,7 +14,7 @@ from simcodesign.core.machine_use import MachineUse
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, FILE_KINDS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
-from simcodesign.core.station_uses import StationUses
+from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.programs.algorithms_taken import algorithms_taken

@@ -14,7 +14,7 @@ from simcodesign.core import memory_limit
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.core.station_uses import StationUses
+from simcodesign.core.stations.uses import StationUses
 from simcodesign.engine import selection
 from simcodesign.engine.reference import engine as simpy_engine
 from simcodesign.engine.simulate import simulate

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simcodesign.comparison.compare import compare
 from simcodesign.core.operation_kinds import COMPONENTS, READ, RECEIVE, SEND, WRITE
 from simcodesign.core.result import Result
-from simcodesign.core.station_uses import StationUses
+from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from simcodesign.lessons.library import available, lesson_folder
+from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from tests import ROOT

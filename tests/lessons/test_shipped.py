@@ -10,8 +10,8 @@ import pytest
 
 from simcodesign.describe.yaml.files import shipped_path
 from simcodesign.lessons.description import ReadValue
+from simcodesign.lessons.folders import available, lesson_folder, new_lesson
 from simcodesign.lessons.lattice import formula_times, ladder_at
-from simcodesign.lessons.library import available, lesson_folder, new_lesson
 from simcodesign.lessons.scenarios import start_of
 from simcodesign.lessons.yaml.lesson import read_lesson
 

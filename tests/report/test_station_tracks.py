@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
-from simcodesign.core.station_services import Services
+from simcodesign.core.stations.services import Services
 from simcodesign.report.timelines.write import WRITERS, write_timeline
 from tests.oracles.paje import read_paje
 

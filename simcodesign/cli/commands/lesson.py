@@ -34,7 +34,7 @@ class ListLessonsOptions:
 @command(lesson, "list")
 def run_list(options: ListLessonsOptions) -> None:
     """List the lessons that are shipped."""
-    from simcodesign.lessons.library import available, lesson_folder
+    from simcodesign.lessons.folders import available, lesson_folder
     from simcodesign.lessons.yaml.lesson import read_lesson
     from simcodesign.report.common.terminal import print_all, write_json
     from simcodesign.report.lessons.tables import lesson_rows, lesson_table
@@ -56,7 +56,7 @@ class NewLessonOptions:
 @command(lesson, "new")
 def run_new(options: NewLessonOptions) -> None:
     """Make a folder with a small lesson that works, to be changed."""
-    from simcodesign.lessons.library import new_lesson
+    from simcodesign.lessons.folders import new_lesson
     from simcodesign.report.common.terminal import write
 
     new_lesson(options.folder)
@@ -75,7 +75,7 @@ class CheckLessonOptions:
 def run_check(options: CheckLessonOptions) -> None:
     """Compute all that a lesson shows, and print its named values and the answers to its questions."""
     from simcodesign.lessons.checking import check_lesson
-    from simcodesign.lessons.library import lesson_folder
+    from simcodesign.lessons.folders import lesson_folder
     from simcodesign.report.common.terminal import print_all
     from simcodesign.report.lessons.tables import check_tables
 
@@ -99,7 +99,7 @@ def run_build(options: BuildLessonOptions) -> None:
     Simulations are kept in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until something that they depend on
     changes.
     """
-    from simcodesign.lessons.library import lesson_folder
+    from simcodesign.lessons.folders import lesson_folder
     from simcodesign.lessons.page import build_lesson
     from simcodesign.report.common.terminal import write
 

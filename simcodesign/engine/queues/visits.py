@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.station_services import Services
+from simcodesign.core.stations.services import Services
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.reference.engine import run
 from simcodesign.generate.plan import Plan

@@ -33,7 +33,7 @@ import simpy
 from simpy.core import EmptySchedule
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.core.station_services import Services
+from simcodesign.core.stations.services import Services
 from simcodesign.engine.event_contract import (
     Log,
     OnProgress,

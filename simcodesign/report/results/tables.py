@@ -13,7 +13,7 @@ from simcodesign.core.forecast_parts import Bounds, FailureForecast
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
-from simcodesign.core.station_uses import StationUses
+from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph

@@ -16,7 +16,7 @@ from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.operation_kinds import KINDS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.core.station_services import StationTrack
+from simcodesign.core.stations.services import StationTrack
 from simcodesign.report.results.utilisation import recorded
 from simcodesign.report.timelines.rows import (
     Ints,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.core.station_services import StationTrack
+from simcodesign.core.stations.services import StationTrack
 from simcodesign.report.timelines.rows import Ints, in_nanoseconds, served_by
 
 #: The process of the first kind of station; ranks are process 1.

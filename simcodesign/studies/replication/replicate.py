@@ -23,7 +23,7 @@ from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.simulation_parts import MOST_LISTED
-from simcodesign.core.station_uses import NO_STATIONS
+from simcodesign.core.stations.uses import NO_STATIONS
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.design_point import DesignPoint
