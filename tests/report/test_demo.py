@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ from rich.padding import Padding
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.demo import flagship, seismic, seismic_maps
+from simcodesign.report.results.heat_maps import time_maps
 from tests import ROOT
 
 #: Of the machine fugaku: calibrated startup and bandwidth.
@@ -106,7 +106,7 @@ def test_a_cell_of_a_map_is_what_all_iterations_take(phase: str) -> None:
     """To the tolerance within which its iterations have settled."""
     whole = simulate("seismic", "power-challenge", {"P": 8, "samples": 40}, preset="test", phases=[phase])
     scale = 256 / 40 if phase == "depth-migration" else 1.0  # steps; the samples of a trace are those of the preset
-    cell_s = seismic_maps.simulated_s("test", 8, phase)
+    cell_s = seismic_maps.simulated("test", 8, phase).seconds
     if phase == "stacking":
         whole = simulate("seismic", "power-challenge", {"P": 8}, preset="test", phases=[phase])
     expected = [scale * float(whole.phases[phase][part]) for part in seismic_maps.SHOWN]
@@ -120,11 +120,20 @@ def test_half_an_iteration_takes_half_of_one() -> None:
     pytest.importorskip("numba")
     machine = load_machine("power-challenge", {"nodes": 512})
     one = simulate("seismic", machine, {"P": 512, "lines": 16}, preset="test", phases=["stacking"])
-    cell_s = seismic_maps.simulated_s("test", 512, "stacking")
+    cell_s = seismic_maps.simulated("test", 512, "stacking").seconds
     assert cell_s.sum() == pytest.approx(float(one.makespan_s) / 2)
 
 
-def test_what_has_not_settled_stays_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_not_settled_takes_the_last_iterations_for_all_and_is_marked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of one iteration alone nobody can say whether the next takes as long."""
     monkeypatch.setattr(seismic_maps, "MOST_MESSAGES", 1)
-    (*_, simulated) = seismic_maps.maps((4,), ("test",))
-    assert math.isnan(simulated.seconds[0, 0])
+    one = simulate("seismic", "power-challenge", {"P": 4, "samples": 1}, preset="test", phases=["depth-migration"])
+    (*_, shown) = seismic_maps.maps((4,), ("test",))
+    part = float(one.phases["depth-migration"][seismic_maps.SHOWN[-1]])
+    assert shown.seconds.tolist() == [[pytest.approx(256 * part)]]
+    assert shown.unsettled is not None
+    assert shown.unsettled.all()
+    time_maps([shown], tmp_path / "map.svg")
+    assert "from iterations that still changed" in (tmp_path / "map.svg").read_text()

@@ -205,7 +205,7 @@ def test_the_story_names_the_worst(outcomes: list[CaseOutcome]) -> None:
     """Of those that differ the one without an answer, then by how far they are off; then what is nearest to failing."""
     worst = worst_cases(outcomes, 3)
     assert [one.outcome.name for one in worst] == ["paper/raises", "paper/words", "paper/measured"]
-    assert worst[1].values == "expected 2, forecast 3 s (+50 %)"
+    assert worst[1].values == "expected 2 s, forecast 3 s (+50 %)"
     assert worst[2].why == "within its tolerance, of which it uses 89%"  # 4/9 of 0.5
     assert checked_text(outcomes).startswith("11 cases with 63 numbers: other cases (11).")
     papers = [replace(one, collection=Collection("papers", one.name)) for one in outcomes[:3]]

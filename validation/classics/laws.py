@@ -24,7 +24,7 @@ CASES = (
     ),
     formula_case(
         "laws/amdahl/little-work",
-        "The same of 1 ms of work.",
+        "Amdahl's law of 1 ms of work, of which 1 % is serial, on up to 256 processes.",
         FormulaRuns("serial-fraction", "amdahl", HYPERCUBE, {p: {"P": p, "flops": 1e5} for p in RANKS}),
         source=AMDAHL,
         axis="P",

@@ -15,6 +15,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
 
 _NOT_SIMULATED = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
+_UNSETTLED = {"linestyle": "none", "marker": "o", "markersize": 3, "color": "white", "markeredgecolor": "black"}
 _ZERO = {"facecolor": "white", "edgecolor": plot_style.GREY, "linewidth": 0.5}
 #: A run of equal cells that is narrower than this part of the axis is too narrow for its number.
 _NARROWEST = 0.035
@@ -27,6 +28,7 @@ class TimeMap:
     """Seconds over data sets (rows, the first at the bottom) and numbers of processors (columns).
 
     ``ranks``: (columns,), at least 1 and increasing. ``seconds``: (rows, columns); nan where nothing was simulated.
+    ``unsettled``: (rows, columns), whether a time was extrapolated from iterations that still changed; None: of none.
     Raises InputError for anything else.
     """
 
@@ -34,6 +36,7 @@ class TimeMap:
     ranks: Sequence[int] | NDArray[np.int64]
     datasets: Sequence[str]
     seconds: NDArray[np.float64]
+    unsettled: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         ranks, seconds = np.asarray(self.ranks), np.asarray(self.seconds, dtype=float)
@@ -42,6 +45,9 @@ class TimeMap:
         if seconds.shape != (len(self.datasets), len(ranks)) or not len(self.datasets):
             wanted = f"data sets x ranks, {(len(self.datasets), len(ranks))}"
             raise InputError(f"shape of the seconds of map {self.title!r}", value=seconds.shape, allowed=wanted)
+        if self.unsettled is not None and self.unsettled.shape != seconds.shape:
+            shapes = {"value": self.unsettled.shape, "allowed": str(seconds.shape)}
+            raise InputError(f"shape of what is unsettled of map {self.title!r}", **shapes)
         if np.any(seconds < 0) or np.any(np.isinf(seconds)):
             raise InputError(f"map {self.title!r} has seconds below 0 or infinite", allowed="0 or more, or nan")
 
@@ -56,7 +62,8 @@ def time_maps(maps: Sequence[TimeMap], path: str | Path, title: str = "", column
     """Orders of magnitude of times, as in Figure 4 of Armstrong and Eigenmann (SPECseis96): darker is faster.
 
     A panel for each map, ``columns`` in a row (two: forecast and simulation of the same beside each other). The number
-    k in a cell stands for 10^k to 10^(k+1) seconds, ``0 s`` for no time at all, hatching for what was not simulated.
+    k in a cell stands for 10^k to 10^(k+1) seconds, ``0 s`` for no time at all, hatching for what was not simulated, a
+    dot in the corner for what had not settled.
 
     Raises InputError for no map, fewer than one column, a path that cannot be written, and when Matplotlib is missing.
     """
@@ -106,6 +113,9 @@ def _panel(mpl: Any, axis: Any, shown: TimeMap, colours: Any, norm: Any) -> None
     for row, line in enumerate(orders):
         for begin, end in _runs(line):
             _label(mpl, axis, (edges[begin], edges[end]), row, line[begin], colours, norm, edges[-1] - edges[0])
+    if shown.unsettled is not None:
+        marked, places = np.nonzero(shown.unsettled)
+        axis.plot(edges[places + 1] - 0.15, marked + 0.3, **_UNSETTLED)
     first, last = (int(np.ceil(edges[0])), int(np.floor(edges[-1])))
     powers = np.arange(first, last + 1)
     powers = powers[:: 1 + len(powers) // 14]
@@ -170,6 +180,8 @@ def _keys(mpl: Any, figure: Any, axes: Any, maps: Sequence[TimeMap], colours: An
         entries["zero seconds"] = _ZERO
     if np.isnan(orders).any():
         entries["not simulated"] = _NOT_SIMULATED
+    if any(each.unsettled is not None and each.unsettled.any() for each in maps):
+        entries["from iterations that still changed"] = _UNSETTLED
     if entries:
         plot_style.legend(mpl, figure, entries)
 

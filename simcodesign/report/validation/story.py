@@ -103,7 +103,7 @@ def _values(outcome: CaseOutcome) -> str:
     said = [(name, getattr(point, name)) for name in outcome.tested]
     words = [f"expected {expected_text(outcome, point, scale)}"]
     words += [f"{name} {number(value, scale)}" for name, value in said if value is not None]
-    return f"{', '.join(words)} {unit}".rstrip() + f" ({deviation_text(outcome, point)})"
+    return ", ".join(f"{word} {unit}".rstrip() for word in words) + f" ({deviation_text(outcome, point)})"
 
 
 def _why(outcome: CaseOutcome) -> str:

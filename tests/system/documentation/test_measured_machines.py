@@ -106,5 +106,5 @@ def test_cells_of_maps_forecast(row: list[str]) -> None:
 def test_cells_of_maps_simulated(row: list[str]) -> None:
     pytest.importorskip("numba")
     phase = row[0].removeprefix("large, ").replace(" ", "-")
-    simulated_s = float(seismic_maps.simulated_s("large", int(row[1]), phase).sum())
+    simulated_s = float(seismic_maps.simulated("large", int(row[1]), phase).seconds.sum())
     assert simulated_s == pytest.approx(seconds(row[3]), abs=half_a_digit(row[3]))
