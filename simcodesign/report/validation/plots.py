@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import format_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.validation.tables import label_text
@@ -205,7 +206,7 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
             if _is_number(value := getattr(point, name))
         ]
         _markers(axes, name, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    texts = [textwrap.fill(label_text(point.label)[:MOST_LABEL], LABEL_LINE) for point in points]
+    texts = [textwrap.fill(_label(case, point)[:MOST_LABEL], LABEL_LINE) for point in points]
     axes.set_yticks(range(len(points)), [plot_style.plain(text) for text in texts])
     axes.set_ylim(len(points) - 0.5, -0.5)
     axes.margins(x=0.08)
@@ -223,8 +224,15 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
     axes.set_xlabel(
         ("deviation from expected (%)" if relative else plot_style.plain(f"deviation ({case.unit})")) + side + cut
     )
+    axes.locator_params(axis="x", nbins=4 if max(map(abs, axes.get_xlim())) < 1e-3 else 6)  # such numbers are long
     plot_style.label_ticks(axes.xaxis, _in_full, 6)
     _legend(axes)
+
+
+def _label(case: Case, point: CaseValue) -> str:
+    if case.axis == "bytes" and isinstance(point.label, int | float):
+        return format_quantity(point.label, "size")
+    return label_text(point.label)
 
 
 def _off(difference: float, point: CaseValue, relative: bool) -> float:
@@ -244,6 +252,7 @@ def _in_full(value: float, digits: int) -> str:
 
 
 def _legend(axes: Any) -> None:
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.5
-    )
+    """Above the axes, from the left edge of the picture: it is wider than the axes where their labels are long."""
+    entries = axes.get_legend_handles_labels()
+    columns = 4 if len(entries[0]) <= 4 else 3
+    axes.figure.legend(*entries, loc="outside upper left", ncols=columns, columnspacing=1.2, handletextpad=0.5)
