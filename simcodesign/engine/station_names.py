@@ -11,6 +11,15 @@ from simcodesign.describe.machine import Machine
 from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
 
 
+def station_name(machine: Machine, kind: int, unit: int) -> str:
+    """The name of the station of a kind (``generate.plan``) with this unit."""
+    if kind == INTERFACE:
+        return machine.network.interfaces.station_name(unit, machine.nodes)
+    if kind == CONTROLLER and machine.memory is not None:
+        return machine.memory.station_name(unit, machine.nodes)
+    return machine.network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+
+
 @dataclass(frozen=True, eq=False)
 class StationNames:
     """The name of a station by its number, or by its place in ``shown``."""
@@ -21,12 +30,7 @@ class StationNames:
 
     def __call__(self, place: int) -> str:
         number = place if self.shown is None else int(self.shown[place])
-        kind, unit = int(self.stations.kind[number]), int(self.stations.unit[number])
-        if kind == INTERFACE:
-            return self.machine.network.interfaces.station_name(unit, self.machine.nodes)
-        if kind == CONTROLLER and self.machine.memory is not None:
-            return self.machine.memory.station_name(unit, self.machine.nodes)
-        return self.machine.network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+        return station_name(self.machine, int(self.stations.kind[number]), int(self.stations.unit[number]))
 
     def kind_of(self, number: int) -> str:
         """What kind of station has this number."""

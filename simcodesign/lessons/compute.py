@@ -6,9 +6,10 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.files.input_files import is_file, read_bytes, read_text
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.describe.yaml.files import shipped_path
-from simcodesign.lessons.description import Lesson, Run
+from simcodesign.lessons.description import Lesson, Run, Stops
+from simcodesign.lessons.figures.events import events_at
+from simcodesign.lessons.figures.helps import helps_at
 from simcodesign.lessons.lattice import Lattice, assembled, formula_times, ladder_at
 from simcodesign.lessons.packing import pack, unpack
 from simcodesign.lessons.scenarios import simulated_stops
@@ -27,58 +30,68 @@ from simcodesign.lessons.traces import traces_at
 TraceKey = tuple[str, tuple[int, ...]]
 Trace = Mapping[str, NDArray[np.generic]]
 #: Packages that a number depends on.
-_SOURCES = ("core", "describe", "analytic", "generate", "engine", "locality", "lessons")
+_SOURCES = ("core", "describe", "analytic", "generate", "engine", "locality", "studies/elasticities", "lessons")
 _MOST_BYTES = 256 * 1024 * 1024
 OnProgress = Callable[[int, int], None]
+#: What computes something of a run at stops; all are pickled by name.
+Work = Callable[[Run, Stops], Any]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The lattice of every run, and all traces."""
+    """The lattice of every run, all traces; ``documents``: ``RUN/events``, ``RUN/helps`` (``figures``)."""
 
     lattices: Mapping[str, Lattice]
     traces: Mapping[TraceKey, Trace]
+    documents: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """What is to be simulated, numbered; picklable. Task n gives the arrays of a point or of a trace."""
+    """What is to be simulated, numbered; picklable. Task n gives the ladder of a point, the arrays of a trace, or a
+    document, first those of all points."""
 
     runs: tuple[Run, ...]
 
     @cached_property
-    def _all(self) -> list[tuple[Run, dict[str, int], bool]]:
-        points = [(run, stops, False) for run in self.runs for stops in simulated_stops(run)]
-        return points + [(run, dict(one.at), True) for run in self.runs for one in run.traces]
+    def _all(self) -> list[tuple[Work, Run, Stops]]:
+        points: list[tuple[Work, Run, Stops]] = [
+            (ladder_at, run, stops) for run in self.runs for stops in simulated_stops(run)
+        ]
+        traces: list[tuple[Work, Run, Stops]] = [(traces_at, run, one.at) for run in self.runs for one in run.traces]
+        events: list[tuple[Work, Run, Stops]] = [(events_at, run, run.events.at) for run in self.runs if run.events]
+        helps: list[tuple[Work, Run, Stops]] = [(helps_at, run, one.at) for run in self.runs for one in run.helps]
+        return [*points, *traces, *events, *helps]
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def __call__(self, number: int) -> dict[str, NDArray[np.generic]]:
-        run, stops, is_trace = self._all[number]
-        return traces_at(run, stops) if is_trace else {"ladder": ladder_at(run, stops)}
+    def __call__(self, number: int) -> Any:
+        work, run, stops = self._all[number]
+        return work(run, stops)
 
 
 def compute(lesson: Lesson, workers: int, on_progress: OnProgress | None = None) -> Numbers:
     """All numbers of a lesson. InputError for a run that cannot be."""
     formula_s = {name: formula_times(run) for name, run in lesson.runs.items()}  # first: what is wrong shows at once
     tasks = Tasks(tuple(lesson.runs.values()))
-    results: list[dict[str, NDArray[np.generic]]] = []
+    results: list[Any] = []
     for result in _in_order(tasks, workers):
         results.append(result)
         if on_progress is not None:
             on_progress(len(results), len(tasks))
     rest = iter(results)
     lattices = {
-        name: assembled(
-            run, formula_s[name], [np.asarray(next(rest)["ladder"], np.float64) for _ in simulated_stops(run)]
-        )
+        name: assembled(run, formula_s[name], [np.asarray(next(rest), np.float64) for _ in simulated_stops(run)])
         for name, run in lesson.runs.items()
     }
-    return Numbers(lattices, {trace_key(run, one.at): next(rest) for run in tasks.runs for one in run.traces})
+    traces = {trace_key(run, one.at): next(rest) for run in tasks.runs for one in run.traces}
+    documents = {f"{run.name}/events": next(rest) for run in tasks.runs if run.events}
+    documents |= {f"{run.name}/helps": [next(rest) for _ in run.helps] for run in tasks.runs}
+    return Numbers(lattices, traces, documents)
 
 
-def _in_order(tasks: Tasks, workers: int) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _in_order(tasks: Tasks, workers: int) -> Iterator[Any]:
     if not len(tasks):
         return
     began = time.monotonic()
@@ -108,12 +121,12 @@ def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: O
         arrays |= {f"{name}/trace/{'-'.join(map(str, stops))}/{key}": one for key, one in trace.items()}
     kept.parent.mkdir(parents=True, exist_ok=True)
     with replacing_text(kept) as file:
-        file.write(pack({}, arrays))
+        file.write(pack({"documents": numbers.documents}, arrays))
     return _unpacked(lesson, read_text(kept, _MOST_BYTES))
 
 
 def _unpacked(lesson: Lesson, block: str) -> Numbers:
-    _, arrays = unpack(block)
+    header, arrays = unpack(block)
     lattices = {
         name: Lattice(formula_times(run), arrays[f"{name}/high"].astype(np.float64) + arrays[f"{name}/low"])
         for name, run in lesson.runs.items()
@@ -124,7 +137,7 @@ def _unpacked(lesson: Lesson, block: str) -> Numbers:
             key = trace_key(run, one.at)
             start = f"{run.name}/trace/{'-'.join(map(str, key[1]))}/"
             traces[key] = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-    return Numbers(lattices, traces)
+    return Numbers(lattices, traces, header["documents"])
 
 
 def cache_folder() -> Path:

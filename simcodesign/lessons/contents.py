@@ -11,6 +11,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import effect_named
 from simcodesign.lessons.compute import Numbers, trace_key
 from simcodesign.lessons.description import ChoiceQuestion, Lesson, NumberQuestion, Question, Run, Slider, Step
+from simcodesign.lessons.figures.stations import OF_STATIONS, station_names
 from simcodesign.lessons.markdown import inline_html, to_html
 from simcodesign.lessons.values import Values, shown, unit_factor
 
@@ -19,6 +20,8 @@ def contents(lesson: Lesson, numbers: Numbers) -> tuple[dict[str, Any], dict[str
     """The header and the arrays of a page. InputError for values, links and answers that cannot be."""
     values = Values(lesson, numbers.lattices, numbers.traces)
     arrays: dict[str, NDArray[np.generic]] = {}
+    views = [view for step in lesson.steps for view in step.views]
+    with_stations = {name for view in views if view.options.get("of") == "stations" for name in view.runs}
     for name, lattice in numbers.lattices.items():
         arrays[f"{name}/formula"] = lattice.formula_s
         ladder = lattice.simulated_s
@@ -29,7 +32,7 @@ def contents(lesson: Lesson, numbers: Numbers) -> tuple[dict[str, Any], dict[str
         "title": lesson.title,
         "language": lesson.language,
         "sliders": {name: _slider(one) for name, one in lesson.sliders.items()},
-        "runs": {name: _run(one, numbers, arrays) for name, one in lesson.runs.items()},
+        "runs": {name: _run(one, numbers, arrays, name in with_stations) for name, one in lesson.runs.items()},
         "steps": [_step(one, values) for one in lesson.steps],
     }
     return header, arrays
@@ -40,13 +43,16 @@ def _slider(one: Slider) -> dict[str, Any]:
     return {"about": one.about, "dimension": one.dimension, "stops": stops, "start": one.start}
 
 
-def _run(run: Run, numbers: Numbers, arrays: dict[str, NDArray[np.generic]]) -> dict[str, Any]:
-    """A run; its traces become arrays of the page."""
+def _run(run: Run, numbers: Numbers, arrays: dict[str, NDArray[np.generic]], has_stations: bool) -> dict[str, Any]:
+    """A run; its traces become arrays of the page, and with ``has_stations`` what stations did."""
     traces = []
     for number, one in enumerate(run.traces):
         start = f"{run.name}/{number}/"
-        arrays |= {start + name: array for name, array in numbers.traces[trace_key(run, one.at)].items()}
-        traces.append({"at": dict(one.at), "arrays": start})
+        trace = numbers.traces[trace_key(run, one.at)]
+        kept = {name: array for name, array in trace.items() if has_stations or name.split("/")[-1] not in OF_STATIONS}
+        arrays |= {start + name: array for name, array in kept.items()}
+        names = station_names(run, one.at, trace) if has_stations else []
+        traces.append({"at": dict(one.at), "arrays": start, "stations": names})
     words = {name: effect_named(name) for name in run.effects}
     return {
         "about": run.about,
@@ -56,6 +62,11 @@ def _run(run: Run, numbers: Numbers, arrays: dict[str, NDArray[np.generic]]) -> 
         ],
         "simulated": {name: list(numbers_) for name, numbers_ in run.simulated.items()},
         "traces": traces,
+        "events": {"at": dict(run.events.at), **numbers.documents[f"{run.name}/events"]} if run.events else None,
+        "helps": [
+            {"at": dict(one.at), **found}
+            for one, found in zip(run.helps, numbers.documents.get(f"{run.name}/helps", ()), strict=True)
+        ],
         "measured": [
             {"at": dict(one.at), "value": one.value_s, "low": one.low_s, "high": one.high_s} for one in run.measured
         ],

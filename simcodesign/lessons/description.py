@@ -41,7 +41,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """A run of which everything is kept, at these stops."""
+    """A run of which everything is kept, or that is looked at closely, at these stops."""
 
     at: Stops
     place: Place
@@ -63,7 +63,8 @@ class Run:
 
     ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
-    how many where they are random.
+    how many where they are random. ``events``: a small run that is gone through step by step; ``helps``: where it is
+    tried what would help.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Run:
     simulated: Mapping[str, tuple[int, ...]]
     seeds: int
     traces: tuple[TraceRequest, ...]
+    events: TraceRequest | None
+    helps: tuple[TraceRequest, ...]
     measured: tuple[MeasuredPoint, ...]
     measured_about: str
     place: Place

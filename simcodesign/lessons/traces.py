@@ -21,19 +21,27 @@ Arrays = dict[str, NDArray[np.generic]]
 def traces_at(run: Run, stops: Stops) -> Arrays:
     """All arrays of the runs at these stops: those of the network, and for rung k of the ladder under ``k/...``.
 
-    ``position`` (vertices, 2), ``ends`` (links, 2): the network; ``node`` (ranks,): where ranks are. Of a rung:
+    ``position``, ``ends``, ``bend``, ``stubs``, ``hosts`` (1,): the network (``Geometry``); ``node`` (ranks,): where
+    ranks are. Of a rung:
     ``ops`` (N, 3): rank, kind and peer; ``op_times`` (N, 3): ready, begin and finish; ``messages`` (M, 4): operation of
     the send, sender, receiver, number of visits to stations that are recorded; ``message_times`` (M, 3): begin of the
     send, arrival, size in bytes; ``way_start`` (M + 1,) and ``way`` (hops,): the links of each route; ``visits``
     (hops, 3): arrival at each link, grant and end, NaN where messages pay no attention to links; of the critical path
     ``path`` (segments, 3): rank, message, and link (-1: none, -2: an interface or another station); ``path_times``
-    (segments, 2): from when to when.
+    (segments, 2): from when to when; of stations ``stations`` (S, 2): kind and unit (``generate.plan``) of each that
+    served somebody; ``served`` (V, 2): place among these, operation; ``served_times`` (V, 3): asked, begin and end.
     """
     scenario = scenario_at(run, stops)
     point = scenario.bind()
     topology = scenario.machine.network.topology
     picture = geometry_of(topology)
-    arrays: Arrays = {"position": picture.position, "ends": picture.ends}
+    arrays: Arrays = {
+        "position": picture.position,
+        "ends": picture.ends,
+        "bend": picture.bend,
+        "stubs": picture.stubs,
+        "hosts": np.array([picture.hosts]),
+    }
     for rung in range(len(run.effects) + 1):
         plan = make_plan(point, run.effects[:rung], 0)
         node = scenario.machine.placement.node_of(plan.ranks)
@@ -54,6 +62,7 @@ def traces_at(run: Run, stops: Stops) -> Arrays:
             f"{rung}/way": routes.link,
             f"{rung}/visits": rows,
             **{f"{rung}/{name}": one for name, one in _path(plan, path, sends).items()},
+            **{f"{rung}/{name}": one for name, one in _services(plan, visits).items()},
         }
     return arrays
 
@@ -73,6 +82,15 @@ def _visits(
             rows[first:end] = np.stack([visits.arrival_s[mine], visits.grant_s[mine], visits.end_s[mine]], axis=1)
             kept[number] = len(mine)
     return rows, kept
+
+
+def _services(plan: Plan, visits: StationVisits) -> dict[str, NDArray[np.generic]]:
+    used, place = np.unique(visits.station, return_inverse=True)
+    return {
+        "stations": np.stack([plan.stations.kind[used], plan.stations.unit[used]], axis=1).astype(np.int64),
+        "served": np.stack([place, visits.op], axis=1).astype(np.int64),
+        "served_times": np.stack([visits.arrival_s, visits.grant_s, visits.end_s], axis=1),
+    }
 
 
 def _path(plan: Plan, path: list[PathSegment], sends: NDArray[np.intp]) -> dict[str, NDArray[np.generic]]:

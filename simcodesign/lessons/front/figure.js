@@ -55,6 +55,12 @@ export class Figure extends HTMLElement {
     this.draw();
   }
 
+  /** When the last run of its step ends: one clock for all that is seen together. */
+  get end() {
+    const names = (this.lesson.steps[this.dataset.step]?.views ?? [this.options]).flatMap((view) => view.runs);
+    return this.lesson.endOf(names, this.state.stops, this.state.rung);
+  }
+
   get state() {
     return this.store.state;
   }

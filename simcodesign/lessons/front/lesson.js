@@ -72,7 +72,7 @@ export class Lesson {
     const own = (name) => get(`${rung}/${name}`);
     const [ops, opTimes, messages, times] = ["ops", "op_times", "messages", "message_times"].map(own);
     const [start, way, visits] = ["way_start", "way", "visits"].map(own);
-    const trace = { at: one.at, position: get("position"), ends: get("ends"), node: get("node"), ops: [], messages: [], path: [] };
+    const trace = { at: one.at, position: get("position"), ends: get("ends"), bend: get("bend"), stubs: get("stubs"), hosts: get("hosts")[0], node: [...get("node")], ops: [], messages: [], path: [] };
     for (let k = 0; k < ops.length / 3; k++)
       trace.ops.push({ rank: ops[3 * k], kind: ops[3 * k + 1], peer: ops[3 * k + 2], ready: opTimes[3 * k], begin: opTimes[3 * k + 1], end: opTimes[3 * k + 2] });
     for (let k = 0; k < messages.length / 4; k++) {
@@ -86,11 +86,39 @@ export class Lesson {
     const [path, pathTimes] = [own("path"), own("path_times")];
     for (let k = 0; k < path.length / 3; k++)
       trace.path.push({ rank: path[3 * k], message: path[3 * k + 1], link: path[3 * k + 2], from: pathTimes[2 * k], to: pathTimes[2 * k + 1] });
+    if (one.stations.length) this.#readStations(trace, one.stations[rung], own);
     trace.ranks = trace.node.length;
     trace.end = trace.ops.reduce((most, op) => Math.max(most, op.end), 0);
     trace.waits = trace.messages.flatMap((message) =>
       message.recorded ? message.hops.filter((hop) => hop.grant > hop.arrival).map((hop) => ({ ...hop, message })) : []);
     return trace;
+  }
+
+  #readStations(trace, names, own) {
+    const [served, times] = ["served", "served_times"].map(own);
+    trace.stationNames = names;
+    trace.served = Array.from({ length: served.length / 2 }, (_, k) =>
+      ({ station: served[2 * k], op: served[2 * k + 1], arrival: times[3 * k], grant: times[3 * k + 1], end: times[3 * k + 2] }));
+  }
+
+  /** The rows of the event list of a run at a rung: those of `run.events`. */
+  events(run, rung) {
+    return run.events?.rungs[rung] ?? [];
+  }
+
+  /** When the last of these runs ends, as they are shown. */
+  endOf(names, stops, rung) {
+    const ends = names.map((name) => this.run(name)).flatMap((run) => {
+      const own = Math.min(rung ?? run.effects.length, run.effects.length);
+      return [this.trace(run, stops, own)?.end ?? 0, this.events(run, own).at(-1)?.time ?? 0];
+    });
+    return Math.max(0, ...ends);
+  }
+
+  /** How many effects of a run come before the first that is random: texts, clock and predictions are of these. */
+  calmRung(run) {
+    const first = run.effects.findIndex((effect) => effect.random);
+    return first < 0 ? run.effects.length : first;
   }
 
   /** Stops of the sliders of a run in words, without `without`. */

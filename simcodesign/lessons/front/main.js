@@ -6,15 +6,18 @@ import { Clock, Store } from "./store.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
 import { ClockBar } from "./views/clock.js";
 import { Curve } from "./views/curve.js";
+import { Events } from "./views/events.js";
 import { Gantt } from "./views/gantt.js";
+import { Helps } from "./views/helps.js";
 import { Ladder } from "./views/ladder.js";
 import { Network } from "./views/network.js";
 import { Question } from "./views/question.js";
 import { Sliders } from "./views/sliders.js";
 import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
+import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, question: Question, theme: Theme, export: Export };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, theme: Theme, export: Export };
 
 async function begin() {
   const lesson = new Lesson(await unpack(document.getElementById("lesson-data").textContent));
@@ -26,7 +29,7 @@ async function begin() {
     stops, rung: firstRung(lesson), time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
     predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {},
   });
-  const clock = new Clock(store, () => store.state.end);
+  const clock = new Clock(store);
   provide(lesson, store, clock);
   store.subscribe((changed) => {
     if (changed.has("stops") || changed.has("rung")) measureEnd(lesson, store);
@@ -46,19 +49,13 @@ async function begin() {
 
 /** The rung that a page begins with: all effects up to the first that is random, since texts and clock are of one run. */
 function firstRung(lesson) {
-  const counts = Object.values(lesson.runs).map((run) => {
-    const first = run.effects.findIndex((effect) => effect.random);
-    return first < 0 ? run.effects.length : first;
-  });
-  return Math.max(0, ...counts);
+  return Math.max(0, ...Object.values(lesson.runs).map((run) => lesson.calmRung(run)));
 }
 
-/** When the last of the runs that are shown ends: the end of the clock, which stands at the beginning of a new run. */
+/** When the last run of the page ends, at the stops and effects that are shown; the clock stands no later. */
 function measureEnd(lesson, store) {
   const { stops, rung, end, time } = store.state;
-  const traces = Object.keys(lesson.runs).map((name) => lesson.run(name))
-    .map((run) => lesson.trace(run, stops, Math.min(rung ?? run.effects.length, run.effects.length))).filter(Boolean);
-  const longest = Math.max(0, ...traces.map((trace) => trace.end));
+  const longest = lesson.endOf(Object.keys(lesson.runs), stops, rung);
   store.set({ end: longest, time: end && longest !== end ? Math.min(time, longest) : time });
 }
 

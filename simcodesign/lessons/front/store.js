@@ -46,26 +46,28 @@ export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)"
 export class Clock {
   static seconds = 14;
   #last = 0;
+  #end = 0;
 
-  constructor(store, end) {
+  constructor(store) {
     this.store = store;
-    this.end = end; // a function: the time at which the runs on the page end
   }
 
-  toggle() {
+  /** `end`: the time at which the runs end that are seen together. */
+  toggle(end) {
     const { playing, time } = this.store.state;
     if (playing) return this.store.set({ playing: false });
     this.#last = performance.now();
-    this.store.set({ playing: true, time: time >= this.end() ? 0 : time });
+    this.#end = end;
+    this.store.set({ playing: true, time: time >= end ? 0 : time });
     requestAnimationFrame((now) => this.#tick(now));
   }
 
   #tick(now) {
     const { playing, time, speed } = this.store.state;
     if (!playing) return;
-    const next = time + (Math.max(now - this.#last, 0) / 1000 / Clock.seconds) * speed * this.end();
+    const next = time + (Math.max(now - this.#last, 0) / 1000 / Clock.seconds) * speed * this.#end;
     this.#last = now;
-    if (next >= this.end()) return this.store.set({ time: this.end(), playing: false });
+    if (next >= this.#end) return this.store.set({ time: this.#end, playing: false });
     this.store.set({ time: next });
     requestAnimationFrame((later) => this.#tick(later));
   }

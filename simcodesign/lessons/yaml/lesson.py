@@ -37,11 +37,17 @@ VIEWS: dict[str, tuple[int, frozenset[str]]] = {
     "curve": (1, frozenset({"over", "predict", "given", "measured", "height"})),
     "ladder": (1, frozenset()),
     "network": (1, frozenset()),
-    "gantt": (1, frozenset()),
+    "gantt": (1, frozenset({"of"})),
+    "events": (1, frozenset()),
+    "helps": (1, frozenset()),
+    "trust": (1, frozenset({"over", "within"})),
     "clock": (2, frozenset()),
     "sliders": (0, frozenset({"show"})),
     "table": (1, frozenset({"over"})),
 }
+
+#: What the rows of a Gantt chart are.
+GANTT_ROWS = ("ranks", "rounds", "stations")
 
 
 def read_lesson(folder: Path) -> Lesson:
@@ -149,10 +155,12 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
     options: dict[str, object] = {"row": row}
     first = runs[chosen[0]] if chosen else None
     if "over" in allowed:
-        if "over" not in items:
-            raise InputError("'over' is missing", entry.place, allowed="the slider along the axis")
-        names = [slider.name for slider in first.sliders] if first else []
-        options["over"] = items["over"].text(names)
+        options["over"] = _over(items, kind, first, entry)
+    if "within" in items:
+        options["within"] = items["within"].quantity("count")
+    if "of" in items:
+        options["of"] = items["of"].text(GANTT_ROWS)
+    _check_kept(kind, options, first, items)
     for key in ("predict", "measured"):
         if key in items:
             options[key] = items[key].flag()
@@ -163,3 +171,27 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
     if "show" in items:
         options["show"] = [one.text() for one in items["show"].sequence()]
     return View(kind, chosen, items["title"].text() if "title" in items else "", options)
+
+
+def _over(items: dict[str, Entry], kind: str, run: Run | None, entry: Entry) -> object:
+    """The slider along the axis; of a map two of them."""
+    names = [slider.name for slider in run.sliders] if run else []
+    if "over" not in items:
+        allowed = "two sliders, [across, down]" if kind == "trust" else "the slider along the axis"
+        raise InputError("'over' is missing", entry.place, allowed=allowed)
+    if kind != "trust":
+        return items["over"].text(names)
+    both = [one.text(names) for one in items["over"].sequence()]
+    if len(set(both)) != 2 or len(both) != 2:
+        raise items["over"].error("not the axes of a map", "two sliders, [across, down]")
+    return both
+
+
+def _check_kept(kind: str, options: dict[str, object], run: Run | None, items: dict[str, Entry]) -> None:
+    """InputError for a figure of what the run does not keep."""
+    kept = {"events": run and run.events, "helps": run and run.helps}
+    if options.get("of") == "stations":
+        kept[kind] = run and run.traces
+    if kind in kept and not kept[kind]:
+        needs = "traces" if kind == "gantt" else kind
+        raise items["kind"].error(f"needs a run with '{needs}'", f"{needs}: stops, in the run")

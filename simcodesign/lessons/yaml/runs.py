@@ -27,6 +27,8 @@ RUN_KEYS = (
     "simulate",
     "seeds",
     "traces",
+    "events",
+    "helps",
     "measured",
 )
 
@@ -120,9 +122,8 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     if "simulate" in items:
         chosen = items["simulate"].mapping(simulated)
         simulated |= {key: _chosen_stops(one, sliders[key]) for key, one in chosen.items()}
-    traces = items["traces"].sequence() if "traces" in items else []
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
-    start = {slider.name: slider.start for slider in over}
+    traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
     return Run(
         name=name,
         about=items["about"].text() if "about" in items else name,
@@ -136,11 +137,19 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         effects=_effects(items["effects"]) if "effects" in items else (),
         simulated=simulated,
         seeds=items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5,
-        traces=tuple(TraceRequest({**start, **read_stops(one, over)}, one.place) for one in traces),
+        traces=traces,
+        events=_requests([items["events"]], over)[0] if "events" in items else None,
+        helps=helps,
         measured=measured,
         measured_about=about,
         place=entry.place,
     )
+
+
+def _requests(entries: Sequence[Entry], sliders: Sequence[Slider]) -> tuple[TraceRequest, ...]:
+    """Stops of runs, by slider; sliders that are left out stand where they begin."""
+    start = {slider.name: slider.start for slider in sliders}
+    return tuple(TraceRequest({**start, **read_stops(one, sliders)}, one.place) for one in entries)
 
 
 def _chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:

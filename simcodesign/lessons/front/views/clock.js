@@ -19,13 +19,13 @@ export class ClockBar extends Figure {
     this.range = this.querySelector("input");
     addEventListener("resize", () => (this.trackWidth = undefined));
     this.range.addEventListener("input", () => this.store.set({ time: (this.range.value / 1000) * this.end, playing: false }));
-    this.querySelector(".play").addEventListener("click", () => (reducedMotion() ? this.nextEvent() : this.clock.toggle()));
+    this.querySelector(".play").addEventListener("click", () => (reducedMotion() ? this.nextEvent() : this.clock.toggle(this.end)));
     for (const one of this.querySelectorAll("[data-speed]"))
       one.addEventListener("click", () => this.store.set({ speed: Number(one.dataset.speed) }));
   }
 
   get end() {
-    return this.store.state.end || 1;
+    return super.end || 1;
   }
 
   get traces() {
@@ -42,7 +42,7 @@ export class ClockBar extends Figure {
   draw() {
     const { time, playing, speed } = this.state;
     const [size, unit] = unitOf(this.end);
-    this.querySelector(".time").innerHTML = `<b>${digits(time / size)}</b> <span>/ ${digits(this.end / size)} ${unit}</span>`;
+    this.querySelector(".time").innerHTML = `<b>${digits(Math.min(time, this.end) / size)}</b> <span>/ ${digits(this.end / size)} ${unit}</span>`;
     const play = this.querySelector(".play");
     play.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${reducedMotion() ? ICONS.next : playing ? ICONS.pause : ICONS.play}"/></svg>`;
     play.setAttribute("aria-label", text(reducedMotion() ? "next" : playing ? "pause" : "play"));

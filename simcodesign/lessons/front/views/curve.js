@@ -4,8 +4,11 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Figure } from "../figure.js";
 import { clamp, duration, escaped, tickText, unitOf } from "../numbers.js";
+import { reducedMotion } from "../store.js";
 import { text } from "../texts.js";
 
+/** Milliseconds until the formula is drawn after the prediction, then the first simulated point, and between points. */
+const REVEAL = { formula: 300, points: 1300, each: 160 };
 const MARGIN = { top: 16, right: 92, bottom: 52, left: 50 };
 
 export class Curve extends Figure {
@@ -43,7 +46,7 @@ export class Curve extends Figure {
 
   /** What is drawn: of every stop the forecast, and of those simulated the simulation. */
   rows() {
-    const rung = this.options.predict ? this.run.effects.length : this.rungOf(this.run);
+    const rung = this.options.predict ? this.lesson.calmRung(this.run) : this.rungOf(this.run);
     const simulated = new Set(this.run.simulated[this.options.over]);
     return this.axis.stops.map((stop, number) => {
       const stops = { ...this.state.stops, [this.options.over]: number };
@@ -116,24 +119,37 @@ export class Curve extends Figure {
       ${labels.join("")}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
   }
 
-  readings({ x, y, width }, rows, points) {
+  readings({ x, y }, rows, points) {
     const chosen = this.state.stops[this.options.over];
     const path = line().x((row) => x(row.value));
     const formula = path.y((row) => y(row.forecast))(rows);
+    const last = rows.at(-1), end = points.at(-1);
+    const close = Math.abs(y(last.forecast) - y(end.simulated.mean)) < 30;
+    const formulaLabel = this.label(x(last.value), y(last.forecast) + (close ? 22 : 0), "formula", last.forecast);
+    const formulaMarks = `<path class="formula" d="${formula}"/>${formulaLabel}`;
+    if (this.shown !== undefined) // the reveal is under way
+      return this.shown < 0 ? "" : formulaMarks + this.simulated(points.slice(0, this.shown), x, y);
     const simulation = path.y((row) => y(row.simulated.mean))(points);
-    const between = area().x((row) => x(row.value)).y0((row) => y(row.forecast)).y1((row) => y(row.simulated.mean))(points);
-    const marks = points.map((row) => {
+    return `${this.between(points, x, y)}${formulaMarks}<path class="simulation" d="${simulation}"/>
+      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), y(end.simulated.mean) - (close ? 12 : 0), "simulation", end.simulated.mean)}`;
+  }
+
+  /** The area between simulation and pencil, which is the score; without a pencil, between simulation and formula. */
+  between(points, x, y) {
+    const isYours = this.options.predict && this.showsPencil();
+    const known = isYours ? points.filter((row) => this.pencil.has(row.number)) : points;
+    const other = (row) => (isYours ? this.pencil.get(row.number) : row.forecast);
+    const path = area().x((row) => x(row.value)).y0((row) => y(other(row))).y1((row) => y(row.simulated.mean))(known);
+    return `<path class="between${isYours ? " yours" : ""}" d="${path}"/>`;
+  }
+
+  simulated(points, x, y) {
+    return points.map((row) => {
       const { mean, low, high, exact } = row.simulated;
       const bar = high > low ? `<line class="interval" x1="${x(row.value)}" x2="${x(row.value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
       const title = `<title>${escaped(row.stop.text)}: ${duration(mean, 4)}</title>`;
-      return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="3.6">${title}</circle>`;
-    });
-    const last = rows.at(-1), end = points.at(-1);
-    const close = Math.abs(y(last.forecast) - y(end.simulated.mean)) < 30;
-    const labels = this.label(x(last.value), y(last.forecast) + (close ? 22 : 0), "formula", last.forecast) +
-      this.label(x(end.value), y(end.simulated.mean) - (close ? 12 : 0), "simulation", end.simulated.mean);
-    return `<path class="between" d="${between}"/><path class="formula" d="${formula}"/><path class="simulation" d="${simulation}"/>
-      ${marks.join("")}${this.ring(rows[chosen], x, y)}${labels}`;
+      return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="${points.length > 60 ? 2 : 3.6}">${title}</circle>`;
+    }).join("");
   }
 
   /** A ring around the chosen stop, with how many times the formula the simulation takes there. */
@@ -248,6 +264,8 @@ export class Curve extends Figure {
       : `<button type="button" class="again">${text("redraw")}</button>`;
     this.querySelector(".compare")?.addEventListener("click", () => this.finish());
     this.querySelector(".again")?.addEventListener("click", () => {
+      this.timers?.forEach(clearTimeout);
+      this.shown = undefined;
       this.pencil.clear();
       this.setting = { ...this.state.stops };
       this.store.set({ predicted: false });
@@ -258,14 +276,29 @@ export class Curve extends Figure {
   finish() {
     const points = this.rows().filter((row) => row.simulated);
     const drawn = this.open(points).map((row) => [row.stop.text, this.pencil.get(row.number)]);
+    this.reveal(points.length);
     this.store.set({ predicted: true, predictions: { ...this.state.predictions, [this.dataset.step]: Object.fromEntries(drawn) } });
     this.actions();
+  }
+
+  /** First the formula, then one simulated point after another, then the score: at once where motion is unwelcome. */
+  reveal(count) {
+    this.timers?.forEach(clearTimeout);
+    if (reducedMotion()) return;
+    this.shown = -1; // how many simulated points are shown; -1: not even the formula
+    const at = (wait, shown) => setTimeout(() => {
+      this.shown = shown;
+      this.draw();
+    }, wait);
+    const each = Math.min(REVEAL.each, 3000 / count);
+    this.timers = [at(REVEAL.formula, 0), ...Array.from({ length: count }, (_, k) => at(REVEAL.points + k * each, k + 1)),
+      at(REVEAL.points + (count + 2) * each, undefined)];
   }
 
   /** By what factor pencil and formula miss the simulation, in the geometric mean over the points that were drawn. */
   score(points, rows) {
     const shown = this.querySelector(".score");
-    if (this.asks || !this.showsPencil()) return void (shown.innerHTML = "");
+    if (this.asks || !this.showsPencil() || this.shown !== undefined) return void (shown.innerHTML = "");
     const open = this.open(points);
     const off = (value) => Math.exp(open.reduce((sum, row) => sum + Math.abs(Math.log(Math.max(value(row), 1e-12) / row.simulated.mean)), 0) / open.length);
     const you = off((row) => this.pencil.get(row.number)), formula = off((row) => row.forecast);

@@ -1,22 +1,29 @@
-// Every node over time: what it sends and receives, when its message waits for a link, and the critical path.
+// Who does what when: every node, every round of messages, or every station (links, interfaces, disks ...) over time, when
+// somebody waits, and the critical path.
 import { scaleLinear } from "d3-scale";
 import { Figure, sized } from "../figure.js";
 import { clamp, duration, tickText, unitOf } from "../numbers.js";
 import { text } from "../texts.js";
+import { BARS } from "./bars.js";
 
-const SEND = 1, RECEIVE = 2, LEFT = 30, BOTTOM = 24;
+const BOTTOM = 24, FUTURE = 0.32;
+const KEYS = { ranks: ["sends", "receives", "works", "waits", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
+const ROLES = { sends: "sim-2", receives: "sim", works: "for", waits: "wait", serves: "sim" };
 
 export class Gantt extends Figure {
   static uses = ["stops", "rung", "time", "hover"];
 
   build() {
     this.run = this.runs[0];
-    const keys = ["sends", "receives", "waits", "path"].map((name) => `<span class="key ${name}">${text(name)}</span>`).join("");
-    this.innerHTML = `<figure>${this.heading(this.options.title)}<p class="note keys">${keys}</p><canvas role="img"></canvas></figure>`;
+    this.of = this.options.of ?? "ranks";
+    this.innerHTML = `<figure>${this.heading(this.options.title)}<p class="note keys"></p><canvas role="img"></canvas><p class="note more"></p></figure>`;
     this.canvas = this.querySelector("canvas");
-    this.canvas.addEventListener("pointermove", (event) => this.store.set({ hover: this.rankAt(event) }));
-    this.canvas.addEventListener("pointerleave", () => this.store.set({ hover: null }));
+    if (this.of === "ranks") {
+      this.canvas.addEventListener("pointermove", (event) => this.store.set({ hover: this.rowAt(event) }));
+      this.canvas.addEventListener("pointerleave", () => this.store.set({ hover: null }));
+    }
     this.canvas.addEventListener("click", (event) => {
+      if (!this.x) return;
       const box = this.canvas.getBoundingClientRect();
       this.store.set({ time: clamp(this.x.invert(event.clientX - box.left), 0, this.x.domain()[1]), playing: false });
     });
@@ -25,48 +32,80 @@ export class Gantt extends Figure {
   draw() {
     const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
     if (!trace) return;
-    this.trace = trace;
-    const { width } = this, height = clamp(innerHeight - 410, 220, 560);
-    this.row = (height - BOTTOM) / trace.ranks;
-    this.x = scaleLinear().domain([0, this.longest()]).range([LEFT, width - 8]);
+    if (trace !== this.trace) {
+      this.trace = trace;
+      this.chart = BARS[this.of](trace);
+      this.layers = null;
+      this.legend();
+    }
+    const { width, chart } = this, height = this.heightOf(chart.rows.length);
+    this.left = this.of === "stations" ? Math.min(0.34 * width, 12 + 6.2 * Math.max(...chart.rows.map((name) => name.length), 2)) : 30;
+    this.row = (height - BOTTOM) / Math.max(chart.rows.length, 1);
+    this.x = scaleLinear().domain([0, Math.max(trace.end, this.end)]).range([this.left, width - 8]);
     const pen = sized(this.canvas, width, height);
-    this.bars(pen);
+    this.highlight(pen);
+    this.bars(pen, width, height);
     this.axis(pen, width, height);
     this.path(pen);
     this.cursor(pen, height);
     const name = this.options.title || this.run.about;
-    this.canvas.setAttribute("aria-label", `${name}, ${text("nodeRows")}; ${text("done", duration(trace.end))}`);
+    this.canvas.setAttribute("aria-label", `${name}, ${text(`rows_${this.of}`)}; ${text("done", duration(trace.end))}${this.summary()}`);
   }
 
-  /** All runs of a page share an axis, so that they can be compared. */
-  longest() {
-    return Math.max(this.trace.end, this.store.state.end ?? 0);
+  heightOf(rows) {
+    const most = clamp(innerHeight - 410, 220, 560);
+    return this.of === "ranks" ? most : clamp(rows * (this.of === "rounds" ? 64 : 26) + BOTTOM, 90, most);
   }
 
-  bars(pen) {
-    const { time, hover } = this.state;
-    const [blue, light, red] = ["sim", "sim-2", "wait"].map((name) => this.colour(name));
-    const bar = (rank, from, to, colour) => {
-      const draw = (begin, end, alpha) => {
-        if (end <= begin) return;
-        pen.globalAlpha = alpha;
-        pen.fillRect(this.x(begin), rank * this.row + 0.15 * this.row, Math.max(this.x(end) - this.x(begin), 0.6), Math.max(0.7 * this.row, 1));
-      };
-      pen.fillStyle = colour;
-      draw(from, Math.min(to, time), 1); // what has been
-      draw(Math.max(from, time), to, 0.3); // what will be
+  /** What waited longest, for those who do not see the chart. */
+  summary() {
+    const waits = this.chart.bars.filter((bar) => bar.role === "waits").sort((one, other) => other.to - other.from - one.to + one.from);
+    return waits.length ? `; ${text("longestWait", this.chart.rows[waits[0].row], duration(waits[0].to - waits[0].from), duration(waits[0].from))}` : "";
+  }
+
+  /** Of what there is in this run, and that what is still to come is faint. */
+  legend() {
+    const roles = new Set(this.chart.bars.map((bar) => (this.of === "rounds" && bar.role === "receives" ? "onTheWay" : this.of === "stations" && bar.role === "waits" ? "waitsThere" : bar.role)));
+    const shown = KEYS[this.of].filter((name) => name === "path" ? this.trace.path.length : roles.has(name));
+    const keys = [...shown.map((name) => `<span class="key ${name}">${text(name)}</span>`), `<span class="key future">${text("future")}</span>`];
+    this.querySelector(".keys").innerHTML = keys.join("");
+    this.querySelector(".more").textContent = this.chart.others ? text("moreStations", this.chart.others) : "";
+  }
+
+  highlight(pen) {
+    const { hover } = this.state;
+    if (hover === null || this.of !== "ranks") return;
+    pen.fillStyle = this.colour("grid");
+    pen.fillRect(this.left, hover * this.row, this.x.range()[1] - this.left, Math.max(this.row, 2));
+  }
+
+  /** All bars are drawn once; a frame shows what has been as it is, and faintly what will be. */
+  bars(pen, width, height) {
+    const key = [width, height, devicePixelRatio, this.x.domain()[1], this.colour("sim"), this.colour("wait")].join();
+    if (this.layers?.key !== key) this.layers = { key, canvas: this.paint(width, height) };
+    const { canvas } = this.layers, now = clamp(this.x(this.state.time), this.left, width), ratio = canvas.width / width;
+    const part = (from, to, alpha) => {
+      if (to <= from) return;
+      pen.globalAlpha = alpha;
+      pen.drawImage(canvas, from * ratio, 0, (to - from) * ratio, canvas.height, from, 0, to - from, height);
     };
-    if (hover !== null) {
-      pen.fillStyle = this.colour("grid");
-      pen.fillRect(LEFT, hover * this.row, this.x.range()[1] - LEFT, Math.max(this.row, 2));
-    }
-    for (const op of this.trace.ops) if (op.kind !== RECEIVE) bar(op.rank, op.begin, op.end, op.kind === SEND ? light : this.colour("for"));
-    for (const message of this.trace.messages) {
-      const begin = message.recorded ? message.hops.at(-1).grant : message.begin;
-      bar(message.to, begin, message.arrival, blue);
-      if (message.recorded) for (const hop of message.hops) if (hop.grant > hop.arrival) bar(message.to, hop.arrival, hop.grant, red);
-    }
+    part(0, now, 1);
+    part(now, width, FUTURE);
     pen.globalAlpha = 1;
+  }
+
+  paint(width, height) {
+    const canvas = document.createElement("canvas");
+    const pen = sized(canvas, width, height);
+    const shades = [1, 0.62];
+    for (const { row, from, to, role, lane, lanes, span, alternate } of this.chart.bars) {
+      const room = 0.8 * this.row, high = room / lanes;
+      pen.globalAlpha = shades[alternate ?? 0];
+      pen.fillStyle = this.colour(ROLES[role]);
+      const thin = this.of === "rounds" && high > 3 ? 0.8 : 1;
+      pen.fillRect(this.x(from), (row + 0.1) * this.row + lane * high, Math.max(this.x(to) - this.x(from), 0.6), Math.max(high * (span ?? 1) * thin, 0.7));
+    }
+    return canvas;
   }
 
   axis(pen, width, height) {
@@ -75,15 +114,19 @@ export class Gantt extends Figure {
     pen.fillStyle = this.colour("muted");
     pen.textAlign = "center";
     for (const tick of this.x.ticks(Math.max(3, width / 110)))
-      pen.fillText(tickText(tick / size) + (tick === 0 ? ` ${unit}` : ""), clamp(this.x(tick), LEFT + 8, width - 14), height - 6);
+      pen.fillText(tickText(tick / size) + (tick === 0 ? ` ${unit}` : ""), clamp(this.x(tick), this.left + 8, width - 14), height - 6);
     pen.textAlign = "right";
-    const every = Math.ceil(14 / this.row);
+    const isDense = this.of === "stations" && this.row < 14;
+    if (isDense) pen.font = "10px Inter, sans-serif";
+    const every = Math.ceil((isDense ? 10 : 14) / this.row);
     const step = every <= 1 ? 1 : 2 ** Math.ceil(Math.log2(every));
-    for (let rank = 0; rank < this.trace.ranks; rank += step) pen.fillText(rank, LEFT - 6, (rank + 0.5) * this.row + 4);
+    const { rows } = this.chart;
+    for (let row = 0; row < rows.length; row += step) pen.fillText(rows[row], this.left - 6, (row + 0.5) * this.row + 4, this.left - 8);
   }
 
   /** Along the upper edges of rows, so that no bar is hidden; down or up where it goes on with another node. */
   path(pen) {
+    if (this.of !== "ranks") return;
     pen.strokeStyle = this.colour("ink");
     pen.lineWidth = 1.8;
     pen.lineJoin = "round";
@@ -111,17 +154,23 @@ export class Gantt extends Figure {
       pen.stroke();
       pen.setLineDash([]);
     };
+    const forecast = this.lesson.forecast(this.run, this.trace.at);
     pen.strokeStyle = this.colour("for");
     pen.lineWidth = 1.2;
-    at(this.lesson.forecast(this.run, this.trace.at), [2, 3]);
+    if (forecast <= this.x.domain()[1]) {
+      at(forecast, [2, 3]);
+      pen.fillStyle = this.colour("for-t");
+      pen.textAlign = this.x(forecast) > 0.7 * this.width ? "right" : "left";
+      pen.fillText(text("formulaEnd"), this.x(forecast) + (pen.textAlign === "left" ? 4 : -4), 10);
+    }
     pen.strokeStyle = this.colour("ink");
     at(Math.min(this.state.time, this.x.domain()[1]), []);
   }
 
-  rankAt(event) {
+  rowAt(event) {
     if (!this.trace) return null;
     const box = this.canvas.getBoundingClientRect();
-    const rank = Math.floor((event.clientY - box.top) / this.row);
-    return rank >= 0 && rank < this.trace.ranks ? rank : null;
+    const row = Math.floor((event.clientY - box.top) / this.row);
+    return row >= 0 && row < this.chart.rows.length ? row : null;
   }
 }

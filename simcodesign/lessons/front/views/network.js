@@ -1,9 +1,11 @@
 // The network at one time: messages where they are on their routes, links thick by what they have carried and red where
-// messages queue, nodes filled as their copies arrive.
+// messages queue, nodes filled as their copies arrive, switches as squares.
 import { Figure, sized } from "../figure.js";
 import { clamp, duration, escaped } from "../numbers.js";
 import { text } from "../texts.js";
+import { Roads } from "./roads.js";
 
+const MOST_LINES = 8;
 
 export class Network extends Figure {
   static uses = ["stops", "rung", "time", "link", "hover"];
@@ -15,7 +17,7 @@ export class Network extends Figure {
     this.canvas = this.querySelector("canvas");
     this.select = this.querySelector("select");
     this.select.addEventListener("change", () => this.store.set({ link: this.select.value === "" ? null : Number(this.select.value) }));
-    this.canvas.addEventListener("click", (event) => this.click(event));
+    this.canvas.addEventListener("click", (event) => this.trace && this.store.set({ link: this.roads.nearest(...this.point(event), 14) }));
     this.canvas.addEventListener("pointermove", (event) => this.store.set({ hover: this.nodeAt(event) }));
     this.canvas.addEventListener("pointerleave", () => this.store.set({ hover: null }));
   }
@@ -28,7 +30,7 @@ export class Network extends Figure {
     const pen = sized(this.canvas, this.width, this.height);
     const now = this.now();
     this.drawLinks(pen, now);
-    this.drawNodes(pen, now);
+    this.drawNodes(pen);
     this.drawMessages(pen, now);
     this.caption(now);
   }
@@ -36,30 +38,58 @@ export class Network extends Figure {
   /** Another run: its links in both directions, and those with queues in the list. */
   take(trace) {
     this.trace = trace;
+    this.placedFor = null;
     this.linkCount = trace.ends.length / 2;
     const waits = new Map();
     for (const wait of trace.waits) waits.set(wait.link, (waits.get(wait.link) ?? 0) + wait.grant - wait.arrival);
     const options = [...waits].sort((one, other) => other[1] - one[1])
-      .map(([link, seconds]) => `<option value="${link}">${this.linkName(link)} (${duration(seconds)})</option>`);
+      .map(([link, seconds]) => `<option value="${link}">${escaped(this.linkName(link))} (${duration(seconds)})</option>`);
     this.select.innerHTML = `<option value="">${text(waits.size ? "choose" : "noQueue")}</option>${options.join("")}`;
     this.into = new Map();
-    for (const message of trace.messages) this.into.set(message.to, [...(this.into.get(message.to) ?? []), message]);
+    for (const message of trace.messages) {
+      if (!this.into.has(message.to)) this.into.set(message.to, []);
+      this.into.get(message.to).push(message);
+    }
+    this.sources = new Set(trace.messages.map((message) => message.from));
+    this.ranksAt = new Map();
+    trace.node.forEach((vertex, rank) => this.ranksAt.set(vertex, [...(this.ranksAt.get(vertex) ?? []), rank]));
+  }
+
+  /** A node by its number, a switch as S and its number. */
+  vertexName(vertex) {
+    return vertex < this.trace.hosts ? String(vertex) : `S${vertex - this.trace.hosts}`;
   }
 
   linkName(link) {
-    return `${this.trace.ends[2 * link]} → ${this.trace.ends[2 * link + 1]}`;
+    if (this.trace.stubs.length) return text("bus");
+    return `${this.vertexName(this.trace.ends[2 * link])} → ${this.vertexName(this.trace.ends[2 * link + 1])}`;
   }
 
   place() {
-    const { position } = this.trace;
-    const xs = position.filter((_, k) => k % 2 === 0), ys = position.filter((_, k) => k % 2 === 1);
+    const room = clamp(innerHeight - 380, 240, 620), { position } = this.trace;
+    if (this.placedFor === `${this.width} ${room}`) return;
+    this.placedFor = `${this.width} ${room}`;
+    const [xs, ys] = [0, 1].map((axis) => position.filter((_, k) => k % 2 === axis));
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const room = clamp(innerHeight - 380, 240, 620);
-    this.step = Math.min((this.width - 34) / Math.max(right - left, 1), (room - 34) / Math.max(bottom - top, 1), 90);
-    this.height = Math.round(this.step * (bottom - top) + 40);
+    // Room around for links that are bent outside.
+    const most = Math.max(0, ...Array.from(this.trace.bend, Math.abs)), edge = 20;
+    this.step = Math.min((this.width - 2 * edge) / Math.max(right - left + 2 * most, 1), (room - 2 * edge) / Math.max(bottom - top + 2 * most, 1), 90);
+    this.height = Math.round(this.step * (bottom - top + 2 * most) + 2 * edge);
     const shift = (this.width - this.step * (right - left)) / 2;
-    this.at = (vertex) => [shift + this.step * (position[2 * vertex] - left), 20 + this.step * (position[2 * vertex + 1] - top)];
+    const places = Array.from({ length: position.length / 2 }, (_, k) =>
+      [shift + this.step * (position[2 * k] - left), edge + this.step * (position[2 * k + 1] - top + most)]);
+    this.at = (vertex) => places[vertex];
     this.radius = clamp(this.step * 0.24, 3, 13);
+    this.roads = new Roads(this.trace, this.at, Math.min(2.6, this.step / 14), this.step);
+    this.dots = this.trace.node.reduce((all, vertex, rank) => all.set(rank, this.dot(vertex, rank)), new Map());
+  }
+
+  /** Where a rank is drawn, and how large: several of a node stand around its middle. */
+  dot(vertex, rank) {
+    const [x, y] = this.at(vertex), those = this.ranksAt.get(vertex);
+    if (those.length === 1) return [x, y, this.radius];
+    const angle = (2 * Math.PI * those.indexOf(rank)) / those.length - Math.PI / 2, small = this.radius * Math.max(0.28, 0.9 / (1 + those.length ** 0.5));
+    return [x + Math.cos(angle) * this.radius * 0.95, y + Math.sin(angle) * this.radius * 0.95, small];
   }
 
   /** What there is at the time of the clock: by link what it carried and who waits; messages on the way. */
@@ -69,88 +99,119 @@ export class Network extends Figure {
     let arrived = 0;
     for (const message of this.trace.messages) {
       if (message.arrival <= time) arrived++;
+      if (message.begin > time) continue;
+      if (time < message.arrival) moving.push(message);
+      const { recorded } = message;
       for (const hop of message.hops) {
-        if (message.recorded ? hop.grant <= time : message.begin <= time) carried[hop.link]++;
-        if (message.recorded && hop.arrival <= time && time < hop.grant) waiting.set(hop.link, [...(waiting.get(hop.link) ?? []), message]);
+        if (!recorded || hop.grant <= time) carried[hop.link]++;
+        else if (hop.arrival <= time) {
+          if (!waiting.has(hop.link)) waiting.set(hop.link, []);
+          waiting.get(hop.link).push(message);
+        }
       }
-      if (message.begin <= time && time < message.arrival) moving.push(message);
     }
     return { carried, waiting, moving, arrived };
-  }
-
-  /** Both directions of a cable side by side: [x1, y1, x2, y2]. */
-  lane(link) {
-    const [from, to] = [this.trace.ends[2 * link], this.trace.ends[2 * link + 1]];
-    const [[x1, y1], [x2, y2]] = [this.at(from), this.at(to)];
-    const length = Math.hypot(x2 - x1, y2 - y1) || 1, off = Math.min(2.6, this.step / 14);
-    const [dx, dy] = [(-(y2 - y1) / length) * off, ((x2 - x1) / length) * off];
-    return [x1 + dx, y1 + dy, x2 + dx, y2 + dy];
   }
 
   drawLinks(pen, { carried, waiting }) {
     const [hair, blue, red, halo, ink] = ["base", "sim-2", "wait", "wait-2", "ink"].map((name) => this.colour(name));
     const most = Math.max(4, ...carried);
     pen.lineCap = "round";
+    const groups = new Map(); // links of one colour and width are one path
+    const add = (colour, width, link) => {
+      const key = `${width} ${colour}`;
+      if (!groups.has(key)) groups.set(key, { colour, width, links: [] });
+      groups.get(key).links.push(link);
+    };
+    for (let link = 0; link < this.linkCount; link++) if (waiting.has(link)) add(halo, 9, link);
+    if (this.state.link !== null && this.state.link < this.linkCount) add(ink, 7, this.state.link);
     for (let link = 0; link < this.linkCount; link++) {
-      const [x1, y1, x2, y2] = this.lane(link);
-      const queue = waiting.get(link)?.length ?? 0;
-      const stroke = (colour, width) => {
-        pen.strokeStyle = colour;
-        pen.lineWidth = width;
-        pen.beginPath();
-        pen.moveTo(x1, y1);
-        pen.lineTo(x2, y2);
-        pen.stroke();
-      };
-      if (queue) stroke(halo, 9);
-      if (this.state.link === link) stroke(ink, 7);
-      if (!carried[link] && !queue) stroke(hair, 0.8);
-      else stroke(queue ? red : blue, 1.4 + (3.4 * carried[link]) / most);
+      if (!carried[link] && !waiting.has(link)) add(hair, 0.8, link);
+      else add(waiting.has(link) ? red : blue, Math.round(10 * (1.4 + (3.4 * carried[link]) / most)) / 10, link);
     }
+    for (const { colour, width, links } of groups.values()) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      pen.beginPath();
+      for (const link of links) this.roads.trail(pen, link);
+      pen.stroke();
+    }
+    if (this.trace.stubs.length) this.drawStubs(pen, hair);
   }
 
-  drawNodes(pen, { arrived }) {
-    const { time } = this.state, { radius } = this;
+  /** From the nodes to the line of a bus. */
+  drawStubs(pen, colour) {
+    const { y1 } = this.roads.lines[0];
+    pen.strokeStyle = colour;
+    pen.lineWidth = 1.2;
+    pen.beginPath();
+    for (let k = 0; k < this.trace.stubs.length; k += 2) {
+      const [x, y] = this.at(this.trace.stubs[k]);
+      pen.moveTo(x, y);
+      pen.lineTo(x, y1);
+    }
+    pen.stroke();
+  }
+
+  drawNodes(pen) {
+    const { time } = this.state;
     const [paper, blue, line, ink, muted] = ["paper", "sim", "base", "ink", "muted"].map((name) => this.colour(name));
-    const sources = new Set(this.trace.messages.map((message) => message.from));
+    this.drawOthers(pen, paper, line);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    pen.font = `600 ${Math.round(radius * 0.86)}px Inter, sans-serif`;
-    this.trace.node.forEach((vertex, rank) => {
-      const [x, y] = this.at(vertex);
-      const filled = this.filled(rank, time, sources.has(rank));
+    for (const [rank, [x, y, radius]] of this.dots) {
+      const filled = this.filled(rank, time);
       pen.beginPath();
       pen.arc(x, y, radius, 0, 2 * Math.PI);
-      pen.fillStyle = paper;
+      pen.fillStyle = filled >= 1 ? blue : paper;
       pen.fill();
-      if (filled > 0) {
+      if (filled > 0 && filled < 1) {
         pen.save();
         pen.clip();
         pen.fillStyle = blue;
         pen.fillRect(x - radius, y + radius - 2 * radius * filled, 2 * radius, 2 * radius * filled);
         pen.restore();
       }
-      pen.beginPath();
-      pen.arc(x, y, radius, 0, 2 * Math.PI);
       pen.strokeStyle = this.state.hover === rank ? ink : filled > 0 ? blue : line;
       pen.lineWidth = this.state.hover === rank ? 3 : 1.2;
       pen.stroke();
-      if (radius < 7) return;
+      if (radius < 7) continue;
+      pen.font = `600 ${Math.round(radius * 0.86)}px Inter, sans-serif`;
       pen.fillStyle = filled > 0.55 ? paper : muted;
       pen.fillText(rank, x, y + 0.5);
-    });
+    }
+  }
+
+  /** Switches as squares; nodes without a rank, or around which their ranks stand, as small circles. */
+  drawOthers(pen, paper, line) {
+    const { hosts, position, stubs } = this.trace, size = clamp(this.radius * 0.62, 2, 7);
+    const vertices = position.length / 2 - (stubs.length ? 2 : 0);
+    pen.fillStyle = paper;
+    pen.strokeStyle = line;
+    pen.lineWidth = 1.4;
+    pen.beginPath();
+    for (let vertex = 0; vertex < vertices; vertex++) {
+      const [x, y] = this.at(vertex);
+      if (vertex >= hosts) pen.rect(x - size, y - size, 2 * size, 2 * size);
+      else if (this.ranksAt.get(vertex)?.length !== 1) {
+        pen.moveTo(x + size, y);
+        pen.arc(x, y, size, 0, 2 * Math.PI);
+      }
+    }
+    pen.fill();
+    pen.stroke();
   }
 
   /** The part of what a rank receives that has come: 1 for one that only sends. */
-  filled(rank, time, isSource) {
+  filled(rank, time) {
     const messages = this.into.get(rank);
-    if (!messages) return isSource ? 1 : 0;
-    const parts = messages.map((message) => {
-      if (message.arrival <= time) return 1;
+    if (!messages) return this.sources.has(rank) ? 1 : 0;
+    let sum = 0;
+    for (const message of messages) {
       const begin = message.recorded ? message.hops.at(-1).grant : message.begin;
-      return clamp((time - begin) / (message.arrival - begin || 1), 0, 1);
-    });
-    return parts.reduce((sum, part) => sum + part, 0) / parts.length;
+      sum += message.arrival <= time ? 1 : clamp((time - begin) / (message.arrival - begin || 1), 0, 1);
+    }
+    return sum / messages.length;
   }
 
   /** A message stands where its head and tail are on average: it stops exactly where it queues. */
@@ -158,71 +219,82 @@ export class Network extends Figure {
     const { time } = this.state;
     const [ink, paper, red] = ["ink", "paper", "wait"].map((name) => this.colour(name));
     const size = clamp(this.radius * 0.34, 2, 4.5);
-    for (const message of moving) {
-      const { hops } = message;
-      if (!hops.length) continue;
-      const along = message.recorded
-        ? hops.reduce((sum, hop) => sum + clamp((time - hop.grant) / (hop.end - hop.grant || 1), 0, 1), 0)
-        : (hops.length * (time - message.begin)) / (message.arrival - message.begin || 1);
-      const hop = Math.min(Math.floor(along), hops.length - 1);
-      const [x1, y1, x2, y2] = this.lane(hops[hop].link);
-      const part = clamp(along - hop, 0, 1);
+    const spots = moving.filter((message) => message.hops.length).map((message) => this.spot(message, time));
+    const disks = (radius, colour) => {
+      pen.fillStyle = colour;
       pen.beginPath();
-      pen.arc(x1 + part * (x2 - x1), y1 + part * (y2 - y1), size, 0, 2 * Math.PI);
-      pen.fillStyle = ink;
+      for (const [x, y] of spots) {
+        pen.moveTo(x + radius, y);
+        pen.arc(x, y, radius, 0, 2 * Math.PI);
+      }
       pen.fill();
-      pen.strokeStyle = paper;
-      pen.lineWidth = 1.5;
-      pen.stroke();
-    }
+    };
+    disks(size + 1, paper);
+    disks(size, ink);
     pen.fillStyle = red;
-    for (const [link, queue] of waiting) {
-      const [x1, y1, x2, y2] = this.lane(link);
-      const angle = Math.atan2(y2 - y1, x2 - x1);
+    for (const [link, queue] of waiting)
       queue.forEach((_, k) => {
-        const along = this.radius + 5 + 7 * k;
-        pen.fillRect(x1 + Math.cos(angle + 0.5) * along - 3, y1 + Math.sin(angle + 0.5) * along - 3, 6, 6);
+        const [x, y] = this.roads.queue(link, k, this.radius + 5);
+        pen.fillRect(x - 3, y - 3, 6, 6);
       });
-    }
+  }
+
+  spot(message, time) {
+    const { hops } = message;
+    let along = 0;
+    if (message.recorded) for (const hop of hops) along += clamp((time - hop.grant) / (hop.end - hop.grant || 1), 0, 1);
+    else along = (hops.length * (time - message.begin)) / (message.arrival - message.begin || 1);
+    const hop = Math.min(Math.floor(along), hops.length - 1);
+    return this.roads.place(hops[hop].link, clamp(along - hop, 0, 1), message);
   }
 
   caption({ arrived, waiting }) {
-    const count = [...waiting.values()].reduce((sum, queue) => sum + queue.length, 0);
-    const { time } = this.state;
-    const words = text("haveIt", arrived, this.trace.messages.length);
-    const done = time >= this.trace.end ? ` · ${text("done", duration(this.trace.end))}` : "";
-    this.querySelector(".count").innerHTML = `${words}${count ? ` · <em class="role-waiting">${text("waitingNow", count)}</em>` : ""}${done}`;
+    let count = 0;
+    for (const queue of waiting.values()) count += queue.length;
+    const { time, link } = this.state, { messages, end } = this.trace;
+    const words = messages.length ? text("haveIt", arrived, messages.length) : text("noMessages");
+    const done = time >= end ? ` · ${text("done", duration(end))}` : "";
+    this.fill(".count", `${words}${count ? ` · <em class="role-waiting">${text("waitingNow", count)}</em>` : ""}${done}`);
     this.canvas.setAttribute("aria-label", `${this.options.title || text("network")}, ${text("time")} ${duration(time)}: ${words}; ${text("waitingNow", count)}`);
-    const { link } = this.state;
-    const listed = [...this.select.options].some((option) => option.value === String(link ?? ""));
-    this.select.value = listed ? String(link ?? "") : "";
-    const info = link === null ? "" : this.linkInfo(link);
-    const shown = `<span class="faint">${escaped(text("shown", this.lesson.words(this.run, this.trace.at)))}</span>${info}`;
-    const place = this.querySelector(".info");
-    if (place.innerHTML !== shown) place.innerHTML = shown;
+    const chosen = String(link ?? "");
+    this.select.value = [...this.select.options].some((option) => option.value === chosen) ? chosen : "";
+    this.fill(".info", `<span class="faint">${escaped(text("shown", this.lesson.words(this.run, this.trace.at)))}</span>${link === null ? "" : this.linkInfo(link)}`);
   }
 
+  fill(selector, html) {
+    const place = this.querySelector(selector);
+    if (place.dataset.shown === html) return;
+    place.dataset.shown = html;
+    place.innerHTML = html;
+  }
+
+  /** Who is on a link now and who waits for whom, then all that passed it. */
   linkInfo(link) {
     if (link >= this.linkCount) return "";
     const rows = this.trace.messages.flatMap((message) =>
       message.hops.filter((hop) => hop.link === link && message.recorded).map((hop) => ({ ...hop, message })));
     rows.sort((one, other) => one.grant - other.grant);
-    const words = rows.slice(0, 8).map(({ message, arrival, grant, end }) => {
-      const waited = grant - arrival, span = [duration(grant), duration(end)];
-      return grant > arrival
-        ? `<br>${text("waited", message.from, message.to, `<em class="role-waiting">${duration(waited)}</em>`, ...span)}`
-        : `<br>${text("noWait", message.from, message.to, ...span)}`;
+    const { time } = this.state;
+    const name = ({ message }) => `${message.from} → ${message.to}`;
+    const holder = rows.find((row) => row.grant <= time && time < row.end);
+    const queue = rows.filter((row) => row.arrival <= time && time < row.grant);
+    const now = holder && queue.length
+      ? `<br><b>${text("holds", name(holder))}</b> <em class="role-waiting">${text("waitFor", queue.map(name).join(", "))}</em>` : "";
+    const words = rows.slice(0, MOST_LINES).map((row) => {
+      const { message, arrival, grant, end } = row, span = [duration(grant), duration(end)];
+      if (grant <= arrival) return `<br>${text("noWait", message.from, message.to, ...span)}`;
+      const before = rows.find((one) => one !== row && one.grant <= arrival && arrival < one.end);
+      const waited = `<em class="role-waiting">${duration(grant - arrival)}</em>`;
+      return `<br>${text("waited", message.from, message.to, before ? text("forWhom", waited, name(before)) : waited, ...span)}`;
     });
-    return `<br><b>${text("carried", this.trace.ends[2 * link], this.trace.ends[2 * link + 1])}</b>${words.join("")}`;
+    const rest = rows.length > MOST_LINES ? `<br>${text("more", rows.length - MOST_LINES)}` : "";
+    return `<br><b>${text("carried", escaped(this.linkName(link)))}</b>${now}${words.join("")}${rest}`;
   }
 
   nodeAt(event) {
     const [x, y] = this.point(event);
     let best = null;
-    this.trace?.node.forEach((vertex, rank) => {
-      const [nx, ny] = this.at(vertex);
-      if (Math.hypot(nx - x, ny - y) < this.radius + 2) best = rank;
-    });
+    for (const [rank, [nx, ny, radius]] of this.dots ?? []) if (Math.hypot(nx - x, ny - y) < radius + 2) best = rank;
     return best;
   }
 
@@ -230,19 +302,4 @@ export class Network extends Figure {
     const box = this.canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
-
-  /** The link nearest to a click, of both directions the one on that side. */
-  click(event) {
-    if (!this.trace) return;
-    const [x, y] = this.point(event);
-    let best = null, nearest = 12;
-    for (let link = 0; link < this.linkCount; link++) {
-      const [x1, y1, x2, y2] = this.lane(link);
-      const part = clamp(((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1), 0, 1);
-      const distance = Math.hypot(x - x1 - part * (x2 - x1), y - y1 - part * (y2 - y1));
-      if (distance < nearest) [best, nearest] = [link, distance];
-    }
-    this.store.set({ link: best });
-  }
 }
-
