@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import Place
-from simcodesign.lessons.compute import numbers_of
+from simcodesign.lessons.compute import OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.page import page
@@ -25,10 +25,10 @@ class Checked:
     page_bytes: int
 
 
-def check_lesson(folder: Path, workers: int) -> Checked:
+def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = None) -> Checked:
     """Compute all that the page shows. InputError for the first thing that is wrong."""
     lesson = read_lesson(folder)
-    numbers = numbers_of(lesson, workers)
+    numbers = numbers_of(lesson, workers, on_progress=on_progress)
     values = Values(lesson, numbers.lattices, numbers.traces)
     named = {name: values.named(name, Place(str(folder))) for name in lesson.values}
     header, _ = contents(lesson, numbers)

@@ -76,10 +76,13 @@ def run_check(options: CheckLessonOptions) -> None:
     """Compute all that a lesson shows, and print its named values and the answers to its questions."""
     from simcodesign.lessons.checking import check_lesson
     from simcodesign.lessons.folders import lesson_folder
+    from simcodesign.report.common.progress import lesson_progress
     from simcodesign.report.common.terminal import print_all
     from simcodesign.report.lessons.tables import check_tables
 
-    print_all(check_tables(check_lesson(lesson_folder(options.lesson), options.jobs or usable_cpus())))
+    with lesson_progress() as on_progress:
+        checked = check_lesson(lesson_folder(options.lesson), options.jobs or usable_cpus(), on_progress)
+    print_all(check_tables(checked))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +104,12 @@ def run_build(options: BuildLessonOptions) -> None:
     """
     from simcodesign.lessons.folders import lesson_folder
     from simcodesign.lessons.page import build_lesson
+    from simcodesign.report.common.progress import lesson_progress
     from simcodesign.report.common.terminal import write
 
     check_folder("--output", options.output, (".html",))
-    build_lesson(lesson_folder(options.lesson), options.output, options.jobs or usable_cpus(), options.fresh)
+    with lesson_progress() as on_progress:
+        build_lesson(
+            lesson_folder(options.lesson), options.output, options.jobs or usable_cpus(), options.fresh, on_progress
+        )
     write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")

@@ -212,6 +212,17 @@ def search_progress(**options: Any) -> Iterator[Callable[[str, int], None]]:
 
 
 @contextmanager
+def lesson_progress(**options: Any) -> Iterator[Callable[[int, int], None]]:
+    """Of the simulations of a lesson: how many of all are done. Those that are kept from the last build take no time."""
+    with ProgressBar("simulations of the lesson", counted=True, **options) as bar:
+
+        def on_progress(done: int, total: int) -> None:
+            bar.update(completed=done, total=total)
+
+        yield on_progress
+
+
+@contextmanager
 def fit_progress(total: int, **options: Any) -> Iterator[Callable[[int], None]]:
     """Of ``fit`` and ``fitted``: how many series more are done, of ``total``. ``wanted``: False where the terminal
     shows results as they come, which a bar would cut up."""

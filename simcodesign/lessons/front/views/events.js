@@ -9,6 +9,7 @@ export class Events extends Figure {
   build() {
     this.run = this.runs[0];
     this.number = 0;
+    if (!this.run.events) return;
     const at = this.lesson.words(this.run, this.run.events.at);
     this.innerHTML = `<figure>${this.heading(this.options.title, escaped(text("shown", at)))}
       <div class="steps"><button type="button" class="ghost" data-step-by="-1">◀ ${text("before")}</button>
@@ -38,6 +39,7 @@ export class Events extends Figure {
   }
 
   draw() {
+    if (!this.run.events) return;
     const rows = this.lesson.events(this.run, this.rungOf(this.run)), { time } = this.state;
     if (rows !== this.rows) {
       this.rows = rows;

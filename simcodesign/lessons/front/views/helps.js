@@ -14,6 +14,7 @@ export class Helps extends Figure {
   }
 
   draw() {
+    if (!this.run.helps?.length) return;
     const one = this.nearest();
     if (one === this.drawn) return;
     this.drawn = one;
