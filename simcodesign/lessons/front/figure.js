@@ -17,6 +17,8 @@ export class Figure extends HTMLElement {
   static uses = ["stops", "rung"];
   #isVisible = false;
   #isStale = true;
+  #end = null;
+  #before = null;
 
   connectedCallback() {
     Object.assign(this, context);
@@ -55,8 +57,22 @@ export class Figure extends HTMLElement {
     this.draw();
   }
 
+  /** Whether these, and what all figures are drawn by, are as when this was asked last: then there is nothing to draw. */
+  isAsBefore(...values) {
+    const all = [...values, this.width, innerHeight, devicePixelRatio, this.colour("ink")];
+    const same = this.#before?.every((value, k) => value === all[k]) ?? false;
+    this.#before = all;
+    return same;
+  }
+
   /** When the last run of its step ends: one clock for all that is seen together. */
   get end() {
+    const { stops, rung } = this.state;
+    if (this.#end?.stops !== stops || this.#end.rung !== rung) this.#end = { stops, rung, value: this.#findEnd() };
+    return this.#end.value;
+  }
+
+  #findEnd() {
     const names = (this.lesson.steps[this.dataset.step]?.views ?? [this.options]).flatMap((view) => view.runs);
     return this.lesson.endOf(names, this.state.stops, this.state.rung);
   }

@@ -31,11 +31,12 @@ export class Gantt extends Figure {
 
   draw() {
     const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
-    if (!trace) return;
+    if (!trace || this.isAsBefore(trace, this.state.time, this.state.hover, this.end)) return;
     if (trace !== this.trace) {
       this.trace = trace;
       this.chart = BARS[this.of](trace);
       this.layers = null;
+      this.longest = this.longestWait();
       this.legend();
     }
     const { width, chart } = this, height = this.heightOf(chart.rows.length);
@@ -49,7 +50,7 @@ export class Gantt extends Figure {
     this.path(pen);
     this.cursor(pen, height);
     const name = this.options.title || this.run.about;
-    this.canvas.setAttribute("aria-label", `${name}, ${text(`rows_${this.of}`)}; ${text("done", duration(trace.end))}${this.summary()}`);
+    this.canvas.setAttribute("aria-label", `${name}, ${text(`rows_${this.of}`)}; ${text("done", duration(trace.end))}${this.longest}`);
   }
 
   heightOf(rows) {
@@ -58,9 +59,10 @@ export class Gantt extends Figure {
   }
 
   /** What waited longest, for those who do not see the chart. */
-  summary() {
-    const waits = this.chart.bars.filter((bar) => bar.role === "waits").sort((one, other) => other.to - other.from - one.to + one.from);
-    return waits.length ? `; ${text("longestWait", this.chart.rows[waits[0].row], duration(waits[0].to - waits[0].from), duration(waits[0].from))}` : "";
+  longestWait() {
+    const long = (bar) => (bar && bar.role === "waits" ? bar.to - bar.from : 0);
+    const most = this.chart.bars.reduce((best, bar) => (long(bar) > long(best) ? bar : best), null);
+    return long(most) ? `; ${text("longestWait", this.chart.rows[most.row], duration(long(most)), duration(most.from))}` : "";
   }
 
   /** Of what there is in this run, and that what is still to come is faint. */

@@ -24,7 +24,8 @@ export class Network extends Figure {
 
   draw() {
     const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
-    if (!trace) return;
+    const { time, link, hover } = this.state;
+    if (!trace || this.isAsBefore(trace, time, link, hover)) return;
     if (trace !== this.trace) this.take(trace);
     this.place();
     const pen = sized(this.canvas, this.width, this.height);
@@ -220,23 +221,29 @@ export class Network extends Figure {
     const [ink, paper, red] = ["ink", "paper", "wait"].map((name) => this.colour(name));
     const size = clamp(this.radius * 0.34, 2, 4.5);
     const spots = moving.filter((message) => message.hops.length).map((message) => this.spot(message, time));
-    const disks = (radius, colour) => {
-      pen.fillStyle = colour;
-      pen.beginPath();
-      for (const [x, y] of spots) {
-        pen.moveTo(x + radius, y);
-        pen.arc(x, y, radius, 0, 2 * Math.PI);
-      }
-      pen.fill();
-    };
-    disks(size + 1, paper);
-    disks(size, ink);
+    const sprite = this.sprite(size, ink, paper), half = sprite.side / 2;
+    for (const [x, y] of spots) pen.drawImage(sprite.canvas, x - half, y - half, sprite.side, sprite.side);
     pen.fillStyle = red;
     for (const [link, queue] of waiting)
       queue.forEach((_, k) => {
         const [x, y] = this.roads.queue(link, k, this.radius + 5);
         pen.fillRect(x - 3, y - 3, 6, 6);
       });
+  }
+
+  /** The picture of a message, which is drawn once: thousands of circles in every frame would take too long. */
+  sprite(size, ink, paper) {
+    const key = [size, ink, paper, devicePixelRatio].join();
+    if (this.sprites?.key === key) return this.sprites;
+    const canvas = document.createElement("canvas"), side = Math.ceil(2 * size) + 4;
+    const pen = sized(canvas, side, side);
+    for (const [radius, colour] of [[size + 1, paper], [size, ink]]) {
+      pen.fillStyle = colour;
+      pen.beginPath();
+      pen.arc(side / 2, side / 2, radius, 0, 2 * Math.PI);
+      pen.fill();
+    }
+    return (this.sprites = { key, canvas, side });
   }
 
   spot(message, time) {
