@@ -62,3 +62,23 @@ def small_lesson(folder: Path, change: tuple[str, str] = ("", ""), text: str = O
     (folder / "lesson.yaml").write_text(TEXT.replace(*change) if change[0] else TEXT, encoding="utf-8")
     (folder / "one.md").write_text(text, encoding="utf-8")
     return folder
+
+
+#: What is replaced in the description for a lesson with all kinds of figures.
+MORE = (
+    "    traces:\n      - {nodes: 8}\n",
+    "    traces:\n      - {nodes: 8}\n    events: {nodes: 8}\n    helps: [{nodes: 2}]\n",
+)
+VIEWS = (
+    "      - {kind: clock, run: near}\n",
+    "      - {kind: clock, run: near}\n      - {kind: events, run: near, title: Step by step}\n      - {kind: helps, run: near}\n"
+    "      - {kind: trust, run: near, over: [nodes, size], title: Trust}\n      - {kind: gantt, run: near, of: stations}\n"
+    "      - {kind: gantt, run: near, of: rounds}\n      - {kind: ladder, run: near}\n",
+)
+
+
+def lesson_with_all_figures(folder: Path) -> Path:
+    """The folder of a small lesson that has every kind of figure."""
+    small_lesson(folder)
+    (folder / "lesson.yaml").write_text(TEXT.replace(*MORE).replace(*VIEWS), encoding="utf-8")
+    return folder

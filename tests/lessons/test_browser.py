@@ -55,7 +55,7 @@ class Visit:
     """A page that is open, and what it has asked for and complained of."""
 
     def __init__(self, browser: Any, file: Path, size: dict[str, int], **options: Any) -> None:
-        self.page = browser.new_context(viewport=size, reduced_motion="reduce", **options).new_page()
+        self.page = browser.new_context(viewport=size, **{"reduced_motion": "reduce"} | options).new_page()
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda one: self.errors.append(one.text) if one.type in ("error", "warning") else None)

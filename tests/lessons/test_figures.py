@@ -23,24 +23,12 @@ from simcodesign.lessons.scenarios import scenario_at
 from simcodesign.lessons.traces import traces_at
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.report.events.event_list import event_list
-from tests.lessons.small import TEXT, small_lesson
-
-MORE = (
-    "    traces:\n      - {nodes: 8}\n",
-    "    traces:\n      - {nodes: 8}\n    events: {nodes: 8}\n    helps: [{nodes: 2}]\n",
-)
-VIEWS = (
-    "      - {kind: clock, run: near}\n",
-    "      - {kind: clock, run: near}\n      - {kind: events, run: near}\n      - {kind: helps, run: near}\n"
-    "      - {kind: trust, run: near, over: [nodes, size]}\n      - {kind: gantt, run: near, of: stations}\n",
-)
+from tests.lessons.small import VIEWS, lesson_with_all_figures, small_lesson
 
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> Lesson:
-    folder = small_lesson(tmp_path_factory.mktemp("figures") / "small")
-    (folder / "lesson.yaml").write_text(TEXT.replace(*MORE).replace(*VIEWS), encoding="utf-8")
-    return read_lesson(folder)
+    return read_lesson(lesson_with_all_figures(tmp_path_factory.mktemp("figures") / "small"))
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +163,8 @@ def test_a_page_has_them(lesson: Lesson, tmp_path: Path, monkeypatch: pytest.Mon
         assert run["helps"][0]["at"] == {"nodes": 0, "size": 2, "startup": 1}
         assert len(run["traces"][0]["stations"]) == 4
         assert "near/0/2/served" in arrays
-    views = header["steps"][0]["views"]
-    assert views[-2]["over"] == ["nodes", "size"]
+    (over,) = (view["over"] for view in header["steps"][0]["views"] if view["kind"] == "trust")
+    assert over == ["nodes", "size"]
 
 
 @pytest.mark.parametrize(
