@@ -3,6 +3,7 @@
 import { Figure, sized } from "../figure.js";
 import { clamp, duration, escaped } from "../numbers.js";
 import { text } from "../texts.js";
+import { Dots } from "./dots.js";
 import { Roads } from "./roads.js";
 
 const MOST_LINES = 8;
@@ -12,6 +13,7 @@ export class Network extends Figure {
 
   build() {
     this.run = this.runs[0];
+    this.dotsOfMessages = new Dots();
     this.innerHTML = `<figure>${this.heading(this.options.title, '<span class="count"></span>')}<canvas role="img"></canvas>
       <label class="note"><span>${text("links")}</span> <select></select></label><p class="note info" aria-live="polite"></p></figure>`;
     this.canvas = this.querySelector("canvas");
@@ -31,7 +33,7 @@ export class Network extends Figure {
     const pen = sized(this.canvas, this.width, this.height);
     const now = this.now();
     this.drawLinks(pen, now);
-    this.drawNodes(pen);
+    this.drawNodes(pen, now);
     this.drawMessages(pen, now);
     this.caption(now);
   }
@@ -46,12 +48,13 @@ export class Network extends Figure {
     const options = [...waits].sort((one, other) => other[1] - one[1])
       .map(([link, seconds]) => `<option value="${link}">${escaped(this.linkName(link))} (${duration(seconds)})</option>`);
     this.select.innerHTML = `<option value="">${text(waits.size ? "choose" : "noQueue")}</option>${options.join("")}`;
-    this.into = new Map();
+    // How many messages a rank receives; one that only sends is full from the beginning.
+    this.receives = new Float32Array(trace.ranks);
+    this.sends = new Float32Array(trace.ranks);
     for (const message of trace.messages) {
-      if (!this.into.has(message.to)) this.into.set(message.to, []);
-      this.into.get(message.to).push(message);
+      this.receives[message.to]++;
+      this.sends[message.from] = 1;
     }
-    this.sources = new Set(trace.messages.map((message) => message.from));
     this.ranksAt = new Map();
     trace.node.forEach((vertex, rank) => this.ranksAt.set(vertex, [...(this.ranksAt.get(vertex) ?? []), rank]));
   }
@@ -93,16 +96,23 @@ export class Network extends Figure {
     return [x + Math.cos(angle) * this.radius * 0.95, y + Math.sin(angle) * this.radius * 0.95, small];
   }
 
-  /** What there is at the time of the clock: by link what it carried and who waits; messages on the way. */
+  /** What there is at the time of the clock: by link what it carried and who waits; messages on the way; by rank the
+   * messages, and parts of them, that it has received. */
   now() {
     const { time } = this.state;
-    const carried = new Float32Array(this.linkCount), waiting = new Map(), moving = [];
+    const carried = new Float32Array(this.linkCount), received = new Float32Array(this.trace.ranks), waiting = new Map(), moving = [];
     let arrived = 0;
     for (const message of this.trace.messages) {
-      if (message.arrival <= time) arrived++;
-      if (message.begin > time) continue;
-      if (time < message.arrival) moving.push(message);
-      const { recorded } = message;
+      if (message.begin > time && message.arrival > time) continue;
+      const { recorded, arrival, to } = message;
+      if (arrival <= time) {
+        arrived++;
+        received[to]++;
+      } else {
+        moving.push(message);
+        const begin = recorded ? message.hops.at(-1).grant : message.begin;
+        received[to] += clamp((time - begin) / (arrival - begin || 1), 0, 1);
+      }
       for (const hop of message.hops) {
         if (!recorded || hop.grant <= time) carried[hop.link]++;
         else if (hop.arrival <= time) {
@@ -111,7 +121,7 @@ export class Network extends Figure {
         }
       }
     }
-    return { carried, waiting, moving, arrived };
+    return { carried, received, waiting, moving, arrived };
   }
 
   drawLinks(pen, { carried, waiting }) {
@@ -154,19 +164,18 @@ export class Network extends Figure {
     pen.stroke();
   }
 
-  drawNodes(pen) {
-    const { time } = this.state;
+  drawNodes(pen, { received }) {
     const [paper, blue, line, ink, muted] = ["paper", "sim", "base", "ink", "muted"].map((name) => this.colour(name));
     this.drawOthers(pen, paper, line);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     for (const [rank, [x, y, radius]] of this.dots) {
-      const filled = this.filled(rank, time);
+      const filled = this.receives[rank] ? received[rank] / this.receives[rank] : this.sends[rank];
       pen.beginPath();
       pen.arc(x, y, radius, 0, 2 * Math.PI);
-      pen.fillStyle = filled >= 1 ? blue : paper;
+      pen.fillStyle = filled > 0.999 ? blue : paper;
       pen.fill();
-      if (filled > 0 && filled < 1) {
+      if (filled > 0 && filled <= 0.999) {
         pen.save();
         pen.clip();
         pen.fillStyle = blue;
@@ -203,47 +212,19 @@ export class Network extends Figure {
     pen.stroke();
   }
 
-  /** The part of what a rank receives that has come: 1 for one that only sends. */
-  filled(rank, time) {
-    const messages = this.into.get(rank);
-    if (!messages) return this.sources.has(rank) ? 1 : 0;
-    let sum = 0;
-    for (const message of messages) {
-      const begin = message.recorded ? message.hops.at(-1).grant : message.begin;
-      sum += message.arrival <= time ? 1 : clamp((time - begin) / (message.arrival - begin || 1), 0, 1);
-    }
-    return sum / messages.length;
-  }
-
   /** A message stands where its head and tail are on average: it stops exactly where it queues. */
   drawMessages(pen, { moving, waiting }) {
     const { time } = this.state;
     const [ink, paper, red] = ["ink", "paper", "wait"].map((name) => this.colour(name));
     const size = clamp(this.radius * 0.34, 2, 4.5);
     const spots = moving.filter((message) => message.hops.length).map((message) => this.spot(message, time));
-    const sprite = this.sprite(size, ink, paper), half = sprite.side / 2;
-    for (const [x, y] of spots) pen.drawImage(sprite.canvas, x - half, y - half, sprite.side, sprite.side);
+    this.dotsOfMessages.draw(pen, this.width, this.height, spots, size, ink, paper);
     pen.fillStyle = red;
     for (const [link, queue] of waiting)
       queue.forEach((_, k) => {
         const [x, y] = this.roads.queue(link, k, this.radius + 5);
         pen.fillRect(x - 3, y - 3, 6, 6);
       });
-  }
-
-  /** The picture of a message, which is drawn once: thousands of circles in every frame would take too long. */
-  sprite(size, ink, paper) {
-    const key = [size, ink, paper, devicePixelRatio].join();
-    if (this.sprites?.key === key) return this.sprites;
-    const canvas = document.createElement("canvas"), side = Math.ceil(2 * size) + 4;
-    const pen = sized(canvas, side, side);
-    for (const [radius, colour] of [[size + 1, paper], [size, ink]]) {
-      pen.fillStyle = colour;
-      pen.beginPath();
-      pen.arc(side / 2, side / 2, radius, 0, 2 * Math.PI);
-      pen.fill();
-    }
-    return (this.sprites = { key, canvas, side });
   }
 
   spot(message, time) {
