@@ -187,7 +187,14 @@ export class Network extends Figure {
       pen.stroke();
       if (radius < 7) continue;
       pen.font = `600 ${Math.round(radius * 0.86)}px Inter, sans-serif`;
-      pen.fillStyle = filled > 0.55 ? paper : muted;
+      const isPart = filled > 0.02 && filled <= 0.999; // half on blue, half on paper
+      if (isPart) {
+        pen.strokeStyle = paper;
+        pen.lineWidth = 2.5;
+        pen.lineJoin = "round";
+        pen.strokeText(rank, x, y + 0.5);
+      }
+      pen.fillStyle = isPart ? ink : filled > 0.999 ? paper : muted;
       pen.fillText(rank, x, y + 0.5);
     }
   }
