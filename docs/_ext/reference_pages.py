@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -18,6 +19,8 @@ from simcodesign.core.units import DIMENSIONS, units_with_dimension
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.formulas.symbols import SYMBOLS
+from simcodesign.describe.schema.key_table import Key, key_table
+from simcodesign.describe.schema.key_texts import STEP
 from simcodesign.describe.topology.base import TOPOLOGIES
 
 Rows = Iterable[tuple[str, ...]]
@@ -97,6 +100,54 @@ class Registered(SphinxDirective):
         return _parsed(self, lines)
 
 
+def keys_of(kind: str, section: str) -> list[Key]:
+    """The keys of one part of a file, as ``network`` and all below it.
+
+    ``plain``: those of the top that have none below; ``STEP``: those of a block.
+    """
+    every = key_table(kind)
+    if section == "plain":
+        inner = {_part(key.path) for key in every if "." in key.path or "[" in key.path}
+        return [key for key in every if key.path not in inner and _part(key.path) == key.path]
+    if section == STEP:
+        demands = {_step(key.path) for key in every if key.path.removeprefix(f"{_step(key.path)}").startswith(".")}
+        return [key for key in every if _step(key.path) and _step(key.path) not in demands]
+    return [key for key in every if section in (_part(key.path), _step(key.path))]
+
+
+def _part(path: str) -> str:
+    return re.split(r"[.\[]", path)[0]
+
+
+def _step(path: str) -> str:
+    """``STEP.send`` of ``STEP.send.to``; ``STEP`` of the keys of a block, which have no keys of their own."""
+    return ".".join(re.split(r"[.\[]", path)[:2]) if path.startswith("STEP.") else ""
+
+
+class Keys(SphinxDirective):
+    """The keys of one part of a kind of file: ``{keys} machine network``."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        kind, section = self.arguments
+        found = keys_of(kind, section)
+        if not found:
+            raise self.error(f"no keys: {kind} {section}")
+        rows = [
+            (f"`{key.path.removeprefix('STEP.')}`", _linked(key.about), key.values, key.default, key.range)
+            for key in found
+        ]
+        head = ("key", "what it says", "may be", "default", "range")
+        return _parsed(self, [_row(head), _row(("---",) * 5), *map(_row, rows)])
+
+
+def _linked(text: str) -> str:
+    """Names of pages as links."""
+    text = re.sub(r"docs/([\w-]+)\.md", r"[\1](../\1.md)", text)
+    return text.replace("(networks-and-algorithms.md)", "([list](networks-and-algorithms.md))").replace("``", "`")
+
+
 class JsonKeys(SphinxDirective):
     """The keys of what a command prints with ``--json``, each with an example: it is run."""
 
@@ -145,4 +196,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("sphinx-click-process-options", _without_empty_defaults)
     app.add_directive("registered", Registered)
     app.add_directive("json-keys", JsonKeys)
+    app.add_directive("keys", Keys)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

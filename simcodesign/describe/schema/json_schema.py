@@ -13,10 +13,9 @@ from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.schema.key_texts import NAME, STEP, inner_path, key_text
 from simcodesign.describe.schema.probing import machine_node, workload_node
 from simcodesign.describe.schema.watched import Node
-from simcodesign.describe.topology.base import TOPOLOGIES
-from simcodesign.describe.yaml.tree import MAX_WHOLE
 
 KINDS = ("machine", "workload")
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,10 +33,10 @@ def _schema(kind: str) -> Schema:
         root = machine_node()
     else:
         root, steps = workload_node()
-    top = _Writer(steps).schema_of(root, "")
+    top = _Writer(kind, steps).schema_of(root, "")
     if kind == "machine":  # what a machine does not say, the one that it extends does
         top = _without_required(top)
-    defined = {} if steps is None else {"$defs": {"step": _Writer(None, steps).schema_of(steps, "")}}
+    defined = {} if steps is None else {"$defs": {"step": _Writer(kind, None, steps).schema_of(steps, STEP)}}
     return {"$schema": _DRAFT, "title": f"simcodesign {kind}", **top, **defined}
 
 
@@ -52,8 +51,8 @@ def json_schema(kind: str) -> Schema:
 class _Writer:
     """``steps``: the node that is a definition of its own; ``inside``: the same while that definition is written."""
 
-    def __init__(self, steps: Node | None, inside: Node | None = None) -> None:
-        self.steps, self.first = steps or inside, inside
+    def __init__(self, kind: str, steps: Node | None, inside: Node | None = None) -> None:
+        self.kind, self.steps, self.first = kind, steps or inside, inside
 
     def schema_of(self, node: Node, path: str) -> Schema:
         """The schema of the values at one place."""
@@ -67,19 +66,18 @@ class _Writer:
         if node.is_mapping:
             forms.append(self._mapping(node, path))
         if node.is_sequence:
-            forms.append({"type": "array"} | ({"items": self.schema_of(node.item, path)} if node.item else {}))
+            forms.append({"type": "array"} | ({"items": self.schema_of(node.item, f"{path}[]")} if node.item else {}))
         schema = forms[0] if len(forms) == 1 else {"anyOf": forms} if forms else {}
-        return schema | _words_about(node, path)
+        text = key_text(self.kind, path)
+        return schema | _words_about(node, path, [] if text is None else [text.about])
 
     def _mapping(self, node: Node, path: str) -> Schema:
         schema: Schema = {"type": "object"}
         if node.keys is not None:
-            inner = {
-                key: self.schema_of(node.child(key), f"{path}.{key}" if path else key) for key in sorted(node.keys)
-            }
+            inner = {key: self.schema_of(node.child(key), inner_path(path, key)) for key in sorted(node.keys)}
             schema |= {"properties": inner, "additionalProperties": False}
         elif node.any_key is not None:
-            schema["additionalProperties"] = self.schema_of(node.any_key, f"{path}.*")
+            schema["additionalProperties"] = self.schema_of(node.any_key, inner_path(path, NAME))
         return schema | ({"required": sorted(node.always)} if node.always else {})
 
 
@@ -95,18 +93,14 @@ def _single(node: Node) -> list[Schema]:
     elif "number" in node.asked:
         forms.append({"type": "number"})
     elif "whole" in node.asked:
-        most = {} if node.high >= MAX_WHOLE else {"maximum": node.high}
+        most = {} if node.high is None else {"maximum": node.high}
         forms.append({"type": "integer", "minimum": node.low, **most})
     return forms
 
 
-def _words_about(node: Node, path: str) -> Schema:
-    """What a value is: its dimension and unit, its default where a registry knows one, what a topology says of it."""
-    words, more = [], {}
-    option = path.removeprefix("network.topology.")
-    if option != path:
-        about = {one.key: one.about for topology in TOPOLOGIES.values() for one in topology.options}
-        words += [about[option]] if option in about else []
+def _words_about(node: Node, path: str, about: list[str]) -> Schema:
+    """What a value is: what is said of its key, its dimension and unit, its default where a registry knows one."""
+    words, more = [*about], {}
     for dimension in sorted(asked.removeprefix("quantity ") for asked in node.asked if asked.startswith("quantity")):
         unit = DIMENSIONS.get(dimension, "")
         words.append(f"{dimension.replace('_', ' ')}: a number" + (f" in {unit}, or with a unit" if unit else ""))

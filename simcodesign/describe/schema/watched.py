@@ -30,7 +30,7 @@ class Node:
     asked: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     low: int = MAX_WHOLE
-    high: int = 0
+    highs: set[int] = field(default_factory=set)
     children: dict[str, Node] = field(default_factory=dict)
     any_key: Node | None = None  # what all keys of a mapping of any names have
     item: Node | None = None
@@ -40,6 +40,12 @@ class Node:
         if self.any_key is not None and key not in (self.keys or ()):
             return self.any_key
         return self.children.setdefault(key, Node())
+
+    @property
+    def high(self) -> int | None:
+        """The largest whole number; None where it depends on what else the file says, as on the number of nodes."""
+        (high,) = self.highs if len(self.highs) == 1 else (MAX_WHOLE,)
+        return None if high >= MAX_WHOLE else high
 
     @property
     def is_seen(self) -> bool:
@@ -55,7 +61,7 @@ class Node:
         self.is_mapping, self.is_sequence = self.is_mapping or other.is_mapping, self.is_sequence or other.is_sequence
         self.asked |= other.asked
         self.words |= other.words
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.low, self.highs = min(self.low, other.low), self.highs | other.highs
         for key, node in other.children.items():
             if node is not self.children.setdefault(key, node):
                 self.children[key].join(node)
@@ -122,7 +128,8 @@ class WatchedEntry(Entry):
 
     def whole(self, low: int = 0, high: int = MAX_WHOLE) -> int:
         self.node.asked.add("whole")
-        self.node.low, self.node.high = min(self.node.low, low), max(self.node.high, high)
+        self.node.low = min(self.node.low, low)
+        self.node.highs.add(high)
         return self._plain().whole(low, high)
 
     def flag(self) -> bool:
@@ -138,9 +145,9 @@ class WatchedEntry(Entry):
         return Entry(self.content, self.place, self.plain)
 
 
-def watched(content: Any, node: Node, steps: Node, place: Place) -> WatchedEntry:
+def watched(content: Any, node: Node, steps: Node | None, place: Place) -> WatchedEntry:
     """The tree of some content, dictionaries, lists and texts, that notes in ``node`` and below what it is asked; the
-    steps of a program note it in ``steps``."""
+    steps of a program note it in ``steps``, if it has any."""
     if isinstance(content, Mapping):
         inner = {key: _child(key, value, node, steps, place) for key, value in content.items()}
         return WatchedEntry(inner, place, True, node)
@@ -151,11 +158,11 @@ def watched(content: Any, node: Node, steps: Node, place: Place) -> WatchedEntry
     return WatchedEntry(str(content), place, True, node)
 
 
-def _child(key: str, value: Any, node: Node, steps: Node, place: Place) -> Entry:
+def _child(key: str, value: Any, node: Node, steps: Node | None, place: Place) -> Entry:
     child = node.child(key)
-    if key in STEPS:
+    if steps is not None and key in STEPS:
         child.item = steps
-    elif key == STEP:
+    elif steps is not None and key == STEP:
         node.children[key] = child = steps
     return watched(value, child, steps, Place(place.file, place.line, f"{place.path}.{key}"))
 

@@ -321,9 +321,10 @@ def _wavefront(name: str, entry: Entry) -> Wavefront:
 def _corners(entry: Entry) -> tuple[Corner, ...]:
     """How many sweeps, or the corner from which each begins: [x, y], 0 for the lower and 1 for the upper end."""
     if isinstance(entry.content, str):
-        if entry.content not in map(str, CORNERS):
+        number = entry.whole(1, max(CORNERS))
+        if number not in CORNERS:
             raise entry.error("corners of a wavefront", "1, 2, 4, or a list as [[0, 0], [1, 1]]")
-        return CORNERS[int(entry.content)]
+        return CORNERS[number]
     corners = [[end.whole(0, 1) for end in corner.sequence()] for corner in entry.sequence()]
     if not corners or any(len(corner) != 2 for corner in corners):
         raise InputError("corners of a wavefront", entry.place, value=corners, allowed="e.g. [[0, 0], [1, 1]]")

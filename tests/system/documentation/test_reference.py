@@ -10,9 +10,21 @@ from types import ModuleType
 import pytest
 
 import simcodesign
+from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.cli import app
+from simcodesign.core.errors import Place
+from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.formulas.symbols import SYMBOLS
+from simcodesign.describe.schema.key_table import key_table
+from simcodesign.describe.schema.key_texts import key_texts
+from simcodesign.describe.schema.watched import Node, content_of, watched
+from simcodesign.describe.yaml.tree import read_yaml
+from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.yaml import lesson
+from simcodesign.studies.explore import aspen_model, machine_model, native_model
+from simcodesign.studies.sweep import evaluate
 from tests import ROOT
 
 pytest.importorskip("sphinx", reason="the site needs the extra docs")
@@ -44,6 +56,68 @@ def test_every_public_name_effect_and_symbol_is_there(pages: ModuleType) -> None
     assert {*first_column(pages, "public-names")} == {*simcodesign.__all__} - {"__version__"}
     assert first_column(pages, "effects") == [*effect_names()]
     assert first_column(pages, "symbols") == [*SYMBOLS]
+
+
+@pytest.mark.parametrize("kind", ["machine", pytest.param("workload", marks=pytest.mark.thorough)])
+def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
+    """Of the page of its kind of file, and something is written of it; of what no reader takes, nothing is written."""
+    text = (REFERENCE / f"{kind}-keys.md").read_text(encoding="utf-8")
+    sections = re.findall(rf"```\{{keys\}} {kind} (\S+)", text)
+    shown = [key.path for section in sections for key in pages.keys_of(kind, section)]
+    assert sorted(shown) == sorted(key.path for key in key_table(kind))
+    assert [key.path for key in key_table(kind) if not key.is_written] == []
+    assert key_texts(kind).keys() <= {*shown}
+
+
+def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
+    """First and second column of the table below a heading."""
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \| (\S*) ?\|", section, re.MULTILINE)
+
+
+def test_every_metric_is_there() -> None:
+    """With its unit."""
+    text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
+    optional = {"footprint": "size", "capacity": "size", "energy": "energy", "peak_power": "power"}
+    totals = {"rack_units": "", "die_area": "m2", "price": "", "static_power": "power", "full_power": "power"}
+    for heading, metrics in (
+        ("Of a workload on a machine", native_model.METRICS | optional),
+        ("Of a machine alone", machine_model.MACHINE_METRICS | totals),
+        ("Of Aspen models", aspen_model.METRICS),
+    ):
+        assert rows_below(text, heading) == [(name, DIMENSIONS.get(one, one)) for name, one in metrics.items()]
+    assert aspen_model.MACHINE_METRICS.keys() <= aspen_model.METRICS.keys()
+    parts = [f"{part}_s" for part in COMPONENTS]
+    columns = [name for name, _ in rows_below(text, "Columns of a sweep")]
+    assert sorted(columns) == sorted(["makespan_s", *parts, *evaluate.COUNTS, *evaluate.OPTIONAL])
+
+
+def test_metrics_of_hardware_are_those_of_the_page() -> None:
+    text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
+    machine = simcodesign.load_machine("keeneland")
+    own = {*HardwareMetrics(machine).dimensions} - {*machine.custom.properties}
+    assert own <= {name for name, _ in re.findall(r"^\| `(\w+)` \| (\S*)", text, re.MULTILINE)}
+
+
+def test_every_key_of_lessons_is_in_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As their reader asks for them."""
+    node = Node()
+    monkeypatch.setattr(
+        lesson, "read_yaml", lambda path: watched(content_of(read_yaml(path)), node, None, Place(str(path)))
+    )
+    own = set[str]()
+    for name in available():
+        read = lesson.read_lesson(lesson_folder(name))
+        own |= {*read.sliders, *read.runs}
+    node.collapse()
+    text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    assert {key for key in named_keys(node) - own if not re.search(rf"\b{key}\b", text)} == set()
+
+
+def named_keys(node: Node) -> set[str]:
+    """All keys that readers allowed, at any depth."""
+    below = [*node.children.values(), *(one for one in (node.any_key, node.item) if one is not None)]
+    return {*(node.keys or ())}.union(*map(named_keys, below))
 
 
 def test_rows_are_as_long_as_their_heads(pages: ModuleType) -> None:
