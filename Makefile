@@ -15,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo validate docs test test-all lint types benchmark peers lowest clean
+.PHONY: help venv demo validate docs test test-all lint types benchmark peers lowest release-check clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -76,6 +76,9 @@ lowest: .lowest/.installed  ## run commands and tests with the oldest dependenci
 	@uv venv --quiet --clear --python $(PYTHON) .lowest
 	@uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev,fast,plot,report,sym,opt,parquet,dist]'
 	@touch $@
+
+release-check:  ## check all that a release needs (ARGS=--dry-run before there is a tag); needs git and uv; nothing is uploaded
+	@$(PYTHON) -m tests.release $(ARGS)
 
 clean:  ## remove .venv and everything that was generated
 	rm -rf .venv .peers .lowest build dist docs/drawn docs/_pictures .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-output

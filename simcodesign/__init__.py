@@ -164,14 +164,15 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """Of the checkout that this is, installed or not; else of the installed package."""
+    """Of the installed package; ``unknown`` of files that are not installed, beside which another version may be."""
     # Imported on use, because they take longer than all else here.
-    pyproject = import_module("pathlib").Path(__file__).resolve().parent.parent / "pyproject.toml"
-    if pyproject.is_file():
-        project = import_module("tomllib").loads(pyproject.read_text(encoding="utf-8")).get("project", {})
-        if project.get("name") == __name__:
-            return str(project["version"])
+    root = import_module("pathlib").Path(__file__).resolve().parent.parent
     try:
-        return str(import_module("importlib.metadata").version(__name__))
-    except ImportError:  # PackageNotFoundError: neither a checkout nor installed
+        installed = import_module("importlib.metadata").distribution(__name__)
+    except ImportError:  # PackageNotFoundError
         return "unknown"
+    if not (root / "pyproject.toml").is_file():
+        return str(installed.version)
+    # A checkout: what is installed is this one if it was installed in place from here.
+    where = import_module("json").loads(installed.read_text("direct_url.json") or "{}")
+    return str(installed.version) if where.get("url") == root.as_uri() else "unknown"

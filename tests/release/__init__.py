@@ -1,0 +1,1 @@
+"""What is checked before a release: ``make release-check``. Nothing is uploaded."""
