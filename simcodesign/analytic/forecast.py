@@ -64,6 +64,12 @@ def forecast(
     queueing theory says (``Result.formulas`` names it); without it, random demands take their mean, and nobody waits.
 
     Raises InputError for anything that cannot be used.
+
+    >>> import simcodesign as sc
+    >>> machine = sc.load_machine("crossbar-16", changes={"processor.rate": "2 GFLOP/s"})
+    >>> work = sc.make_workload({"name": "work", "program": [{"compute": {"flops": 6e9}}]})
+    >>> float(sc.forecast(work, machine, {"P": 1}).makespan_s)
+    3.0
     """
     design_point = Scenario.of(workload, machine, parameters, preset=preset, phases=phases).bind()
     if design_point.workload.is_open:

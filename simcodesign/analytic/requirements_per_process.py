@@ -74,8 +74,16 @@ def requirements(
 ) -> Requirements:
     """Requirements of a process of the workload; ``parameters`` (with ``P``) may be arrays that broadcast.
 
+    ``preset``: a named set of values of the workload; ``phases``: only these of its program. ``counting``: how bytes
+    sent are counted, ``cost_functions`` or another one of this module.
+
     Raises InputError for what cannot be used: a missing P, unknown names, schedules, and ranks that differ while P is
     an array. CapacityError for kernels too long to be looked at.
+
+    >>> import simcodesign as sc
+    >>> work = sc.make_workload({"name": "work", "program": [{"compute": {"flops": "8*P"}}]})
+    >>> float(sc.requirements(work, {"P": 4}).flops)
+    32.0
     """
     workload = workload_of(workload)
     given = parameters or {}

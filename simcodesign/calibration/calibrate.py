@@ -100,6 +100,14 @@ def calibrate(
 
     Raises InputError for names, values and tables that cannot be used, and for constants in which the forecast is not
     linear.
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("times.csv")
+    >>> _ = file.write_text("m,seconds\\n1000,2e-6\\n9000,1e-5\\n")  # 1 us, and 1 ns for each byte
+    >>> found = sc.calibrate("ping-pong", "crossbar-16", file, {"turns": 1, "P": 2})
+    >>> [round(one.value * 1e9) for one in found.fit.estimates]
+    [1000, 1]
     """
     workload = workload_of(workload)
     machine = machine_of(machine)
@@ -119,7 +127,16 @@ def table_names(workload: Workload) -> TableNames:
 
 
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
-    """A Result of one design point as rows of a table of times: a row for each phase and component that took time."""
+    """A Result of one design point as rows of a table of times: a row for each phase and component that took time.
+
+    ``values``: those of the parameters, and ``preset``, as they are to stand in the rows.
+
+    >>> import simcodesign as sc
+    >>> result = sc.simulate("jacobi", "torus-cluster", {"P": 4}, effects="none")
+    >>> rows = sc.timings_of(result, {"P": 4})
+    >>> bool(abs(rows["seconds"].sum() - result.makespan_s) < 1e-12)
+    True
+    """
     point = ({"preset": preset} if preset else {}) | dict(values)
     rows = [
         {**point, "phase": phase, "component": part, "seconds": float(times[part])}

@@ -27,13 +27,28 @@ class Place:
 
 
 class SimcodesignError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    >>> import simcodesign as sc
+    >>> try:
+    ...     sc.forecast("jacobi", "torus-cluster", {"P": 0})
+    ... except sc.SimcodesignError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(SimcodesignError, ValueError):
     """A description, parameter or option that cannot be used.
 
     ``value`` and ``allowed`` are appended to the message: ``FILE:LINE: PATH: WHAT, got VALUE (allowed: ALLOWED)``.
+
+    >>> import simcodesign as sc
+    >>> try:
+    ...     sc.load_machine("crossbar-61")
+    ... except sc.InputError as error:
+    ...     print(error.value)
+    crossbar-61
     """
 
     def __init__(
@@ -47,11 +62,32 @@ class InputError(SimcodesignError, ValueError):
 
 
 class CapacityError(InputError):
-    """A simulation whose Plan would not fit in memory."""
+    """A simulation whose Plan would not fit in memory.
+
+    >>> import simcodesign as sc
+    >>> long = sc.make_workload({"name": "long", "program": [{"repeat": 1e12, "do": [{"compute": {"flops": 1}}]}]})
+    >>> try:
+    ...     sc.simulate(long, "crossbar-16", {"P": 1})
+    ... except sc.CapacityError:
+    ...     print("too many operations")
+    too many operations
+    """
 
 
 class DeadlockError(SimcodesignError):
-    """A simulation that stopped before its operations were done: ranks wait for each other."""
+    """A simulation that stopped before its operations were done: ranks wait for each other.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def both(rank, size):
+    ...     yield sc.receive(1 - rank)
+    ...     yield sc.send(1 - rank, bytes=8)
+    >>> try:
+    ...     sc.simulate(both, "crossbar-16", {"P": 2})
+    ... except sc.DeadlockError:
+    ...     print("both ranks wait")
+    both ranks wait
+    """
 
 
 def _clip(text: str) -> str:

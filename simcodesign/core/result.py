@@ -82,6 +82,13 @@ class Result(PlainResult):
     ``CHECKPOINTS`` and ``FAILURES``. ``algorithms``: those that collective operations with ``algorithm: auto`` take.
     ``use``: the part of the machine that has ranks; None for several numbers of ranks. ``notes``: what a reader of a
     forecast should know of it.
+
+    >>> import simcodesign as sc
+    >>> result = sc.forecast("jacobi", "torus-cluster", {"P": [4, 16]})
+    >>> result.makespan_s.shape
+    (2,)
+    >>> sorted(result.components)
+    ['communication', 'computation', 'disk', 'memory']
     """
 
     reading: str

@@ -70,16 +70,18 @@ from simcodesign.locality.hits_by_level import SETS
 
 @dataclass(frozen=True)
 class Machine(ShownInNotebooks):
-    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes: node after
-    node (``linear``), in turn (``round_robin``), one on each (``one_per_node``), at random (``random``), on a part of a
-    mesh or torus (``grid``), or as listed. ``capacity_bytes``: the
-    memory of a node, which may be known where its latency and bandwidth are not. Caches with a latency in cycles follow
-    the clock of ``processor``, and need one. ``noise``: the variation of computations, or all that varies times.
-    ``custom``: parameters, resources and components of its own. ``failures``: of its nodes; None if they never fail.
-    ``background``: what other jobs send; None without any.
-    ``nodes_by_ranks``: the networks of a machine with as many nodes as the ranks need (``nodes: P``), of which
-    ``for_ranks`` takes one; until then its network is the smallest. ``accelerator``: those of every node; ``storage``:
-    that all nodes share."""
+    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes by a word, a
+    rule or a list (docs/placement.md). ``capacity_bytes``: the memory of a node, also where no cost of it is known.
+    Caches with a latency in cycles need the clock of ``processor``. ``noise``: the variation of computations, or all
+    that varies times. ``custom``: parameters, resources and components of its own. ``failures``: of its nodes;
+    ``background``: what other jobs send; None without. ``nodes_by_ranks``: the networks of a machine with as many nodes
+    as the ranks need (``nodes: P``), of which ``for_ranks`` takes one; until then its network is the smallest.
+
+    >>> import simcodesign as sc
+    >>> machine = sc.load_machine("crossbar-16")
+    >>> machine.name, machine.processors_per_node
+    ('crossbar-16', 1)
+    """
 
     name: str
     processor: Processor

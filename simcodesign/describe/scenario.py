@@ -45,6 +45,11 @@ class Scenario:
     or the name of a choice. ``preset``: a named set of values of the workload. ``phases``: only these of its program.
 
     ``Scenario.of`` makes one of names or files; ``bind`` gives every name its value, and checks them.
+
+    >>> import simcodesign as sc
+    >>> scenario = sc.Scenario.of("jacobi", "torus-cluster", {"P": 4})
+    >>> scenario.at({"P": 16}).parameters["P"], scenario.on("crossbar-16").machine.name
+    (16, 'crossbar-16')
     """
 
     workload: Workload

@@ -47,7 +47,12 @@ class Workload(ShownInNotebooks):
     ``accelerator_footprint``: what it uses of the memory of its accelerator; ``size`` is
     that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
     communicators; ``checkpoints``: those that all ranks write together; ``formulas``: closed forms of its time, from
-    papers or by hand; ``measured``: its times on some machine."""
+    papers or by hand; ``measured``: its times on some machine.
+
+    >>> import simcodesign as sc
+    >>> sorted(sc.load_workload("broadcast").parameters)
+    ['m', 'order']
+    """
 
     name: str
     parameters: Mapping[str, Parameter]

@@ -46,6 +46,9 @@ def simulate(
     and with the engine ``"simpy"`` also whom each station served when (``Timeline.services``); ``counters`` those of
     every rank and phase (``Result.counters``).
 
+    ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
+    done now and then.
+
     ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
     ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
 
@@ -55,6 +58,11 @@ def simulate(
 
     Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
     memory, DeadlockError when ranks wait for each other.
+
+    >>> import simcodesign as sc
+    >>> result = sc.simulate("broadcast", "mesh-256", {"P": 8}, effects="none")
+    >>> result.messages  # of a tree, to everyone but the root
+    7
     """
     experiment = Experiment.of(workload, machine, parameters, **options)
     return simulate_experiment(experiment, timeline=timeline, counters=counters, on_progress=on_progress)
@@ -104,6 +112,11 @@ def schedule_of(
 
     Of the effects only ``imbalance`` and ``noise`` are in it: the times of computations and disk accesses. What
     messages cost is for whoever runs it. Raises as ``simulate`` does.
+
+    >>> import simcodesign as sc
+    >>> schedule = sc.schedule_of("broadcast", "crossbar-16", {"P": 4})
+    >>> schedule.ranks
+    4
     """
     chosen = chosen_effects(effects)
     scenario = Scenario.of(workload, machine, parameters, preset=preset, phases=phases)

@@ -63,17 +63,26 @@ def fit(
     target: Mapping[str, float] | Sequence[float] | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Fits:
-    """Fit each series with a model of the performance-model normal form.
+    """Fit each series of ``measurements`` with a model of the performance-model normal form.
 
     ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: the most terms beside the constant.
     ``collectives``: operations that may be factors, with the parameter of processes, e.g. ``("Alltoall", "p")``.
-    ``refine``: exponents between those of the set where the data ask for them. ``weighting``: see ``weights``.
+    ``negative_exponents``, ``negative_coefficients``: whether these may be below 0. ``refine``: exponents between those
+    of the set where the data ask for them. ``weighting``: see ``weights``.
     ``exact``: the values have no noise, as counts have none (repeated values that are all equal say so by themselves).
     ``target``: where rivals are compared (default: four times the largest value of each parameter).
     ``on_progress``: called with the number of series that were finished.
 
     Raises InputError for unknown names, a bad target, a number of terms outside 0 to 8, and series whose largest value
     is not of a size from 1e-140 to 1e140 (or 0): their squares have no room in a float.
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("runs.csv")
+    >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
+    >>> (one,) = sc.fit(sc.read_measurements(file))
+    >>> round(float(one.predict({"p": 64}).value))
+    192
     """
     if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
         raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")

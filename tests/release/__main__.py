@@ -42,18 +42,18 @@ COMMANDS = (
 )
 
 
-class Failure(Exception):
+class CheckError(Exception):
     """A step that does not hold."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
-    """What a command prints. Failure if it fails."""
+    """What a command prints. CheckError if it fails."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
         [*map(str, command)], cwd=cwd, env=environment | variables, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise Failure(f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-600:]}")
+        raise CheckError(f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()[-600:]}")
     return done.stdout.strip()
 
 
@@ -70,14 +70,14 @@ class Release:
         begin = time.perf_counter()
         try:
             said, mark = check(), "ok  "
-        except (Failure, ValueError) as error:
+        except (CheckError, ValueError) as error:
             said, mark, self.failed = str(error), "FAIL", True
         print(f"{mark} {what}: {said} ({time.perf_counter() - begin:.1f} s)", flush=True)
 
     def tree(self) -> str:
         changed = run("git", "status", "--porcelain")
         if changed:
-            raise Failure(f"{len(changed.splitlines())} files are not committed")
+            raise CheckError(f"{len(changed.splitlines())} files are not committed")
         return f"clean at {run('git', 'rev-parse', '--short', 'HEAD')}"
 
     def tag(self) -> str:
@@ -88,13 +88,13 @@ class Release:
         tag = run("git", "describe", "--tags", "--exact-match")
         self.version = version_of_tag(tag)
         if self.version != stated:
-            raise Failure(f"the tag is {tag}, CITATION.cff states {stated}")
+            raise CheckError(f"the tag is {tag}, CITATION.cff states {stated}")
         return f"{self.version}, of the tag {tag} and in CITATION.cff"
 
     def changes(self) -> str:
         text = changes_of((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), self.version, self.dry_run)
         if not text:
-            raise Failure(f"CHANGELOG.md has no section of {self.version}")
+            raise CheckError(f"CHANGELOG.md has no section of {self.version}")
         return f"{len(text.splitlines())} lines of {self.version}"
 
     def build(self) -> str:
@@ -112,9 +112,9 @@ class Release:
         self.wheel = str(wheel)
         for path in (sdist, wheel):
             if self.version not in path.name.split("-")[1].removesuffix(".tar.gz"):
-                raise Failure(f"{path.name} has not the version {self.version}")
+                raise CheckError(f"{path.name} has not the version {self.version}")
             if path.stat().st_size > MOST_BYTES:
-                raise Failure(f"{path.name} has {path.stat().st_size:,} bytes, more than {MOST_BYTES:,}")
+                raise CheckError(f"{path.name} has {path.stat().st_size:,} bytes, more than {MOST_BYTES:,}")
         return ", ".join(f"{path.name} {path.stat().st_size / 1e6:.1f} MB" for path in (sdist, wheel))
 
     def untagged(self) -> str:
@@ -134,7 +134,7 @@ class Release:
         counts = {"wheel": counts_in_wheel(Path(self.wheel)), "sdist": counts_in_sdist(sdist)}
         missing = [f"{kind} in the {archive}" for archive, each in counts.items() for kind, n in each.items() if not n]
         if missing:
-            raise Failure(f"not there: {', '.join(missing)}")
+            raise CheckError(f"not there: {', '.join(missing)}")
         return ", ".join(f"{n} {kind}" for kind, n in counts["wheel"].items())
 
     def installation(self, python: str) -> str:
@@ -149,7 +149,7 @@ class Release:
         run(interpreter, "-c", OF_EXTRAS, cwd=folder)
         version = run(interpreter, "-m", "simcodesign", "--version", cwd=folder)
         if version != self.version:
-            raise Failure(f"--version prints {version}")
+            raise CheckError(f"--version prints {version}")
         for command in COMMANDS:
             run(interpreter, "-m", "simcodesign", *command, cwd=folder)
         return f"installed in {took:.0f} s, {len(COMMANDS)} commands"
@@ -162,7 +162,7 @@ class Release:
         run(*by[tool], "simcodesign", "demo", cwd=folder, PIPX_HOME=str(self.folder / "pipx"))
         pages = sorted(path for path in folder.rglob("*.html"))
         if not pages:
-            raise Failure("no page was written")
+            raise CheckError("no page was written")
         return f"{pages[0].relative_to(folder)}, {pages[0].stat().st_size / 1e6:.1f} MB"
 
 

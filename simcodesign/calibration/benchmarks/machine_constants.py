@@ -89,6 +89,14 @@ def calibrate_machine(
     cross-validation. ``level``: of the intervals.
 
     Raises InputError for files that cannot be read, and where they tell no constant of the machine.
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("osu_latency.txt")
+    >>> _ = file.write_text("# OSU MPI Latency Test v7.0\\n# Size  Latency (us)\\n1000  2\\n2000  3\\n9000  10\\n")
+    >>> found = sc.calibrate_machine("crossbar-16", [file], segments=1)  # 1 us, and 1 ns for each byte
+    >>> [round(one.value * 1e9) for one in found.all_constants]
+    [1000, 1]
     """
     base = load_machine(machine)
     tables = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)

@@ -188,6 +188,10 @@ def confine(folder: str | Path) -> Iterator[None]:
     For descriptions written by others: their ``extends``, ``file``, ``profile``, ``include`` and ``import`` then reach
     the files in ``folder`` (symbolic links followed) and those shipped with the package, and no others. It holds for
     the whole process with its threads and the processes that it starts. Raises InputError unless ``folder`` is one.
+
+    >>> import simcodesign as sc
+    >>> with sc.confine("."):
+    ...     machine = sc.load_machine("crossbar-16")  # what is shipped may still be read
     """
     if not is_folder(folder):
         raise InputError("no folder to confine descriptions to", Place(_name(Path(folder))), allowed="a folder")

@@ -60,7 +60,15 @@ current: list[Run | None] = [None]
 def compute(
     *, flops: float | None = None, instructions: float | None = None, seconds: float | None = None
 ) -> Operation:
-    """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three."""
+    """Computation of so many ``flops``, ``instructions`` or ``seconds``: one of the three. InputError for none or more.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def work(rank, size):
+    ...     yield sc.compute(seconds=2.0)
+    >>> float(sc.simulate(work, "crossbar-16", {"P": 4}, effects="none").makespan_s)
+    2.0
+    """
     if instructions is None and seconds is None and flops is not None:
         return Operation((COMPUTE, "flops", flops))
     if flops is None and seconds is None and instructions is not None:
@@ -71,48 +79,125 @@ def compute(
 
 
 def read(bytes: float, times: float = 1) -> Operation:
-    """``times`` reads of ``bytes`` each from the disk."""
+    """``times`` reads of ``bytes`` each from the disk.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def input(rank, size):
+    ...     yield sc.read(bytes=1e6, times=3)
+    >>> sc.simulate(input, "torus-cluster", {"P": 1}, effects="none").disk_bytes
+    3000000.0
+    """
     return Operation((ACCESS, "read", bytes, times))
 
 
 def write(bytes: float, times: float = 1) -> Operation:
-    """``times`` writes of ``bytes`` each to the disk."""
+    """``times`` writes of ``bytes`` each to the disk.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def output(rank, size):
+    ...     yield sc.write(bytes=1e6, times=2)
+    >>> sc.simulate(output, "torus-cluster", {"P": 1}, effects="none").disk_bytes
+    2000000.0
+    """
     return Operation((ACCESS, "write", bytes, times))
 
 
 def memory(**keywords: Any) -> Operation:
-    """Loads and stores, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ..."""
+    """Loads and stores, by the keywords of ``memory`` in workload files: ``loads``, ``hits`` ...
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def loads(rank, size):
+    ...     yield sc.memory(accesses=1000, stack_distance=1)
+    """
     return Operation((MEMORY, "memory", dumps(keywords, sort_keys=True, default=float)))
 
 
 def overlap(*parts: Operation) -> Operation:
-    """Work of the processor, of the memory and of the disk that begins together: done when the last part is."""
+    """Work of the processor, of the memory and of the disk that begins together: done when the last of ``parts`` is.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def both(rank, size):
+    ...     yield sc.overlap(sc.compute(seconds=2.0), sc.write(bytes=8))
+    >>> float(sc.simulate(both, "torus-cluster", {"P": 1}, effects="none").makespan_s)
+    2.0
+    """
     return Operation((OVERLAP, parts))
 
 
 def send(to: int, bytes: float, tag: int = 0) -> Operation:
-    """A message to rank ``to`` (of all ranks)."""
+    """A message of ``bytes`` to rank ``to`` (of all ranks); a receive with the same ``tag`` takes it.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def pair(rank, size):
+    ...     yield sc.send(1, bytes=8) if rank == 0 else sc.receive(0)
+    >>> sc.simulate(pair, "crossbar-16", {"P": 2}, effects="none").message_bytes
+    8.0
+    """
     return Operation((SEND, "send", bytes, to, tag))
 
 
 def receive(source: int | None = None, bytes: float | None = None, tag: int = 0) -> Operation:
     """Wait for the next message with this tag from rank ``source``, or, without one, from whoever comes first;
-    ``bytes``, if given, must be what was sent."""
+    ``bytes``, if given, must be what was sent.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def pair(rank, size):
+    ...     yield sc.send(1, bytes=8) if rank == 0 else sc.receive(0, bytes=8)
+    >>> sc.simulate(pair, "crossbar-16", {"P": 2}, effects="none").messages
+    1
+    """
     return Operation((RECEIVE, "receive", bytes, source, tag))
 
 
 def phase(name: str) -> Operation:
-    """From here on the time of this rank is booked under ``name``."""
+    """From here on the time of this rank is booked under ``name``.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def two(rank, size):
+    ...     yield sc.phase("first")
+    ...     yield sc.compute(seconds=1.0)
+    ...     yield sc.phase("second")
+    ...     yield sc.compute(seconds=2.0)
+    >>> sorted(sc.simulate(two, "crossbar-16", {"P": 1}, effects="none").phases)
+    ['first', 'second']
+    """
     return Operation((PHASE, name))
 
 
 def start(operation: Operation) -> Operation:
-    """Begin a message, a collective operation or a disk access, and go on at once: ``handle = yield sc.start(...)``."""
+    """Begin a message, a collective operation or a disk access, and go on at once: ``handle = yield sc.start(...)``.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def pair(rank, size):
+    ...     handle = yield sc.start(sc.send(1 - rank, bytes=8))
+    ...     yield sc.receive(1 - rank)
+    ...     yield sc.wait(handle)
+    >>> sc.simulate(pair, "crossbar-16", {"P": 2}, effects="none").messages
+    2
+    """
     return Operation((START, operation))
 
 
 def wait(*handles: Handle) -> Operation:
-    """Wait until the operations that were started are done."""
+    """Wait until the operations that were started are done: ``handles`` are what ``yield sc.start(...)`` gave.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def write_behind(rank, size):
+    ...     handle = yield sc.start(sc.write(bytes=8))
+    ...     yield sc.compute(seconds=2.0)
+    ...     yield sc.wait(handle)
+    >>> float(sc.simulate(write_behind, "torus-cluster", {"P": 1}, effects="none").makespan_s)
+    2.0
+    """
     return Operation((WAIT, handles))
 
 
@@ -121,6 +206,13 @@ class Group:
 
     It has a method for every collective operation: ``broadcast(bytes, root=0, algorithm=None)``, with ``order`` and
     ``segment`` where the algorithm has them.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def everyone(rank, size):
+    ...     yield sc.world.broadcast(bytes=8)
+    >>> sc.simulate(everyone, "crossbar-16", {"P": 8}, effects="none").messages
+    7
     """
 
     def __init__(self, number: int) -> None:
@@ -180,7 +272,15 @@ def group(colour: int | None) -> Group | None:
     """The ranks that give the same ``colour``, in rank order: MPI_Comm_split. With None, or a colour below 0 as in a
     workload file, the rank belongs to none.
 
-    All ranks call it in the same order, anywhere in the program.
+    All ranks call it in the same order, anywhere in the program. InputError outside of one.
+
+    >>> import simcodesign as sc
+    >>> @sc.program
+    ... def rows(rank, size):
+    ...     row = sc.group(rank // 2)
+    ...     yield row.barrier()
+    >>> sc.simulate(rows, "crossbar-16", {"P": 4}, effects="none").messages  # two groups of two ranks
+    4
     """
     number = _run("sc.group").join(colour, sys._getframe(1).f_lineno)
     return None if number is None else Group(number)

@@ -18,6 +18,11 @@ def build_topology(
     (default: the balanced shape of 2 dimensions), ``arity`` of the fat tree and ``graph`` (of NetworkX) of the graph,
     which both need it. Raises InputError, with ``place``, for an unknown kind, an option that the kind does not have,
     sizes out of range or at odds with each other, and for graphs that ``graph_topology`` refuses.
+
+    >>> import simcodesign as sc
+    >>> torus = sc.build_topology("torus", 16, [4, 4])
+    >>> torus.node_count
+    16
     """
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
         raise InputError("unknown topology kind", place, value=kind, allowed=nearest(str(kind), TOPOLOGIES))

@@ -38,6 +38,10 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
 
     ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
     "20 us"}``. InputError names file, line and path of whatever is wrong.
+
+    >>> import simcodesign as sc
+    >>> sc.load_machine("torus-cluster", {"network.startup": "20 us"}).network.startup_s
+    2e-05
     """
     return machine_from(*machine_tree(name, changes))
 
@@ -54,6 +58,10 @@ def load_workload(name: str | Path) -> Workload:
     program in Python (``a.py:name``), which executes the file.
 
     InputError names file, line and path of an error.
+
+    >>> import simcodesign as sc
+    >>> sc.load_workload("jacobi").name
+    'jacobi'
     """
     if python_file(name) is not None:
         return load_program(name)
@@ -68,14 +76,30 @@ def make_machine(content: Mapping[str, object]) -> Machine:
     ``content`` may also have dotted paths (``"network.startup"``), and may extend a shipped machine or a file of the
     current folder (``extends``). Quantities are texts with their unit or numbers in SI units; ``simcodesign: 1`` may be
     left out. InputError names the path of whatever is wrong, as for a file.
+
+    >>> import simcodesign as sc
+    >>> machine = sc.make_machine(
+    ...     {
+    ...         "name": "pair",
+    ...         "nodes": 2,
+    ...         "processor": {"rate": "1 GFLOP/s"},
+    ...         "network": {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"},
+    ...     }
+    ... )
+    >>> machine.network.startup_s
+    1e-06
     """
     return machine_from(_laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ()), Path())
 
 
 def make_workload(content: Mapping[str, object]) -> Workload:
-    """The workload of what would stand in its file: keys and values as there, in dictionaries and lists.
+    """The workload of what would stand in its file: ``content`` has its keys and values, in dictionaries and lists.
 
     Expressions are texts or numbers; ``simcodesign: 1`` may be left out. InputError names the path of what is wrong.
+
+    >>> import simcodesign as sc
+    >>> sc.make_workload({"name": "work", "program": [{"compute": {"flops": 1e9}}]}).name
+    'work'
     """
     return workload_from(_in_python(content, _WORKLOAD))
 
@@ -97,7 +121,14 @@ def workload_of(schedule: Schedule) -> Workload:
 
 
 def available(kind: str) -> list[str]:
-    """Names of the shipped ``machines`` (also ``topologies``, their folder) or ``workloads``."""
+    """Names of the shipped ``machines`` (also ``topologies``, their folder) or ``workloads``, which is the ``kind``.
+
+    InputError for another kind.
+
+    >>> import simcodesign as sc
+    >>> "jacobi" in sc.available("workloads"), "fugaku" in sc.available("machines")
+    (True, True)
+    """
     if kind not in ("machines", "topologies", "workloads"):
         raise InputError("nothing of this kind is shipped", value=kind, allowed="machines, workloads")
     return sorted(path.stem for path in shipped("topologies" if kind == "machines" else kind))

@@ -52,6 +52,14 @@ def fit_formula(
     Raises InputError for a formula that cannot be fitted, as ``form_of`` says, two of one name, one that is undefined
     at measured points for all coefficients tried, an unknown weighting, and values that
     ``fit`` refuses for their size.
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("runs.csv")
+    >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
+    >>> (one,) = sc.fit_formula(sc.read_measurements(file), "slope*p")
+    >>> round(one.values["slope"], 9)
+    3.0
     """
     checked_level(level)
     given = (

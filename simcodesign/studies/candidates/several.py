@@ -189,6 +189,11 @@ def compare_several(
     for ``compare``.
 
     Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
+
+    >>> import simcodesign as sc
+    >>> several = sc.compare_several("broadcast", ["mesh-256", "crossbar-16"], {"P": 16}, effects="none")
+    >>> len(several.candidates)
+    2
     """
     given = [_several(workloads), _several(machines)]
     name, values = _axis(over)

@@ -92,6 +92,11 @@ def elasticities(
 
     Other arguments as for ``simulate``. Raises InputError as ``simulate`` does, and for an ``improvement`` that is not
     above 0.
+
+    >>> import simcodesign as sc
+    >>> found = sc.elasticities("broadcast", "crossbar-16", {"P": 2}, improvement=0.5, effects="none")
+    >>> len(found.improvements) > 0
+    True
     """
     experiment = Experiment.of(workload, machine, parameters, **options)
     return elasticities_of(experiment, improvement, on_cost=on_cost, on_progress=on_progress)

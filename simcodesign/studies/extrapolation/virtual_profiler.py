@@ -116,11 +116,17 @@ def profiled(
     problem_class: str = "",
     engine: str = AUTO,
 ) -> CounterTable:
-    """The counters of simulations on these numbers of processes, one for each seed, which is their repetition.
+    """The counters of simulations on these numbers of ``processes``, one for each of the ``seeds``: their repetitions.
 
     ``of_run`` gives parameters that depend on the number of processes, e.g. ``lambda P: {"n": 1000 * P}`` for weak
-    scaling; the other arguments are those of ``simulate``. Raises InputError for no run, a number of processes or a
+    scaling. ``problem_class``: the name of the problem in
+    the table. The other arguments are those of ``simulate``. Raises InputError for no run, a number of processes or a
     seed that comes twice, and as ``simulate`` and ``counters_of``.
+
+    >>> import simcodesign as sc
+    >>> table = sc.profiled("jacobi", "torus-cluster", [4, 8], effects="none")
+    >>> len(table.kernels) >= 2
+    True
     """
     for what, given in (("numbers of processes", processes), ("seeds", seeds)):
         if not len(given) or len(set(given)) < len(given):

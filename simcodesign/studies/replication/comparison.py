@@ -97,7 +97,13 @@ def replicate_comparison(
     **options: Unpack[ReplicationKeywords],
 ) -> ReplicatedComparison:
     """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
-    ``replicate``."""
+    ``replicate``.
+
+    >>> import simcodesign as sc
+    >>> many = sc.replicate_comparison("jacobi", "torus-cluster", {"P": 4}, replications=2, effects="noise")
+    >>> many.count
+    2
+    """
     wanted = Replications.of(workload, machine, parameters, **options)
     experiment = wanted.experiment
     experiment.point.require_one_point("a simulation")

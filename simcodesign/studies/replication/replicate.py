@@ -214,12 +214,18 @@ def replicate(
     share of its mean, at two looks in a row, which are taken after every 10 replications; up to ``most``, in whole
     rounds of 10. Neither ``replications`` nor ``most`` may be above 1,000,000. ``precision_of``: a name of
     ``Replicated.keys``, parts joined by dots; by default the makespan, or the response time of an open stream.
-    ``warm_up``: how many first requests of an open stream are left out of response times and shares blocked, by default
-    as many as MSER-5 finds in their mean. ``workers``: the most processes; the answer does not depend on them. Other
-    arguments as for ``simulate``.
+    ``confidence``: of all intervals, 0 to 1. ``warm_up``: how many first requests of an open stream are left out of
+    response times and shares blocked, by default as many as MSER-5 finds in their mean. ``workers``: the most
+    processes; the answer does not depend on them. Other arguments as for ``simulate``.
 
     Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and
     SimcodesignError when a replication ends its process again and again.
+
+    >>> import simcodesign as sc
+    >>> many = sc.replicate("jacobi", "torus-cluster", {"P": 4}, replications=3)
+    >>> interval = many.interval("makespan_s")
+    >>> bool(interval.low <= interval.mean <= interval.high)
+    True
     """
     wanted = Replications.of(workload, machine, parameters, **options)
     (replicated,) = _replicated(wanted, (wanted.experiment,))
@@ -240,6 +246,11 @@ def replicate_against(
     ``precision``: of the half-width of the difference as a share of the mean on the first machine, since a difference
     may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other arguments,
     and what is raised, as for ``replicate``.
+
+    >>> import simcodesign as sc
+    >>> pair = sc.replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
+    >>> float(pair.verdict.difference.mean)  # of a machine and itself, with the same random numbers
+    0.0
     """
     wanted = Replications.of(workload, machine, parameters, **options)
     experiment = wanted.experiment

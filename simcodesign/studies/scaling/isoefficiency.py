@@ -147,6 +147,12 @@ def isoefficiency(
 
     Raises InputError for what cannot be used at any value of the parameter, and for an efficiency that is not between 0
     and 1.
+
+    >>> import simcodesign as sc
+    >>> found = sc.isoefficiency("cannon", "hypercube-256", [4, 16], efficiency=0.5, readings=["forecast"])
+    >>> small, large = (point.size for point in found.curve("forecast").points)
+    >>> small < large
+    True
     """
     described = _with_real(workload_of(workload), parameter)
     if not 0 < efficiency < 1:

@@ -72,6 +72,11 @@ def sweep(
     them, and our forecast are trusted; 0.1 where formulas are given and points are simulated.
 
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
+
+    >>> import simcodesign as sc
+    >>> table = sc.sweep("jacobi", "torus-cluster", ["P=1:8:x2"]).table
+    >>> [int(P) for P in table["P"]]
+    [1, 2, 4, 8]
     """
     axes = over if not isinstance(over, Mapping) else [f"{name}={_texts(values)}" for name, values in over.items()]
     ties = [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()]

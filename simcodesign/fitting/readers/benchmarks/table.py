@@ -104,9 +104,16 @@ def add_benchmark(
 
 
 def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTable:
-    """The rows of a file that a benchmark has written; ``format`` names a reader, None to find it out.
+    """The rows of the file at ``path``, which a benchmark has written; ``format`` names a reader, None to find it out.
 
     Raises InputError naming file and line; and for a format that has no rows of this kind.
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("osu_latency.txt")
+    >>> _ = file.write_text("# OSU MPI Latency Test v7.0\\n# Size  Latency (us)\\n1000  2\\n2000  3\\n9000  10\\n")
+    >>> [round(row.value * 1e6, 6) for row in sc.read_benchmark(file).rows]
+    [2.0, 3.0, 10.0]
     """
     path = Path(path)
     reader = recognised(start_of(path), path) if format is None else READERS.named(format, path)

@@ -1,0 +1,56 @@
+"""Docstrings of public names are reference text: each parameter, what is raised, and an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import simcodesign
+
+NAMES = [name for name in simcodesign.__all__ if name != "__version__"]
+#: Where the arguments of a function that has others "as for" another one are described.
+AS_FOR = re.compile(r"as(?: for|\s+in)?\s+``(\w+)``")
+#: Functions of programs in Python, whose errors are raised where they are yielded; and what raises nothing.
+QUIET = {"memory", "overlap", "phase", "read", "receive", "send", "start", "wait", "write", "timings_of"}
+
+
+def documented(name: str) -> str:
+    """The docstring of a public name: of ``sc.world``, that of its class."""
+    return inspect.getdoc(getattr(simcodesign, name)) or ""
+
+
+def all_words(name: str, seen: frozenset[str] = frozenset()) -> str:
+    """The docstring, and those to which it refers for other arguments."""
+    text = documented(name)
+    for other in {*AS_FOR.findall(text)} & {*NAMES} - seen - {name}:
+        text += all_words(other, seen | {name})
+    return text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(simcodesign, name), name) or [None]
+    assert test is not None
+    assert test.examples, "has no example"
+    said: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(simcodesign, name))])
+def test_every_parameter_is_described(name: str) -> None:
+    words = all_words(name)
+    parameters = inspect.signature(getattr(simcodesign, name)).parameters.values()
+    named = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+    assert [one for one in named if not re.search(rf"\b{one}\b", words)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(simcodesign, name))])
+def test_what_is_raised_is_said(name: str) -> None:
+    if name not in QUIET:
+        assert re.search(r"InputError|[Rr]aises", all_words(name))
