@@ -213,7 +213,7 @@ def search_progress(**options: Any) -> Iterator[Callable[[str, int], None]]:
 
 @contextmanager
 def lesson_progress(**options: Any) -> Iterator[Callable[[int, int], None]]:
-    """Of the simulations of a lesson: how many of all are done. Those that are kept from the last build take no time."""
+    """Of the simulations of a lesson: how many of all are done. Those kept from the last build take no time."""
     with ProgressBar("simulations of the lesson", counted=True, **options) as bar:
 
         def on_progress(done: int, total: int) -> None:
