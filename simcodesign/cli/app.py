@@ -34,6 +34,9 @@ def _errors_as_messages() -> Iterator[None]:
     """Every error that is not Click's own becomes a message and an exit status."""
     try:
         yield
+    except click.UsageError as error:
+        error.message = f"{error.message.rstrip('.')}.{_how_to_set(error)}"
+        raise
     except SimcodesignError as error:
         complain(f"error: {error}")
         raise Exit(BAD_INPUT) from None
@@ -50,6 +53,15 @@ def _errors_as_messages() -> Iterator[None]:
         where = f"{error.filename}: " if error.filename else ""
         complain(f"error: {where}{error.strerror or error}")
         raise Exit(BAD_INPUT) from None
+
+
+def _how_to_set(error: click.UsageError) -> str:
+    """What to write in place of ``n=200`` and ``-p n=200``, as others have it, where a command sets values."""
+    takes_values = error.ctx is not None and any("--set" in one.opts for one in error.ctx.command.params)
+    is_guess = getattr(error, "option_name", "") in ("-p", "--param", "--parameter") or (
+        "extra argument" in error.message and "=" in error.message
+    )
+    return " Values are set with --set NAME=VALUE." if takes_values and is_guess else ""
 
 
 def _discard_output() -> None:

@@ -152,6 +152,8 @@ def kind_of(name: str) -> str:
     if name in machines and name in workloads:
         what = "there is a machine and a workload of this name"
         raise InputError(what, value=name, allowed="say which: --machine or --workload")
+    if name not in machines and name not in workloads and "=" in name:
+        raise InputError("neither a machine nor a workload", value=name, allowed=f"a value is set by --set {name}")
     if name not in machines and name not in workloads:
         allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
         raise InputError("no such machine or workload", value=name, allowed=allowed)
