@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import effect_named
 from simcodesign.lessons.compute import Numbers, trace_key
-from simcodesign.lessons.description import ChoiceQuestion, Lesson, NumberQuestion, Question, Run, Slider, Step
+from simcodesign.lessons.description import Lesson, Run, Slider, Step
 from simcodesign.lessons.figures.stations import OF_STATIONS, station_names
-from simcodesign.lessons.markdown import inline_html, to_html
-from simcodesign.lessons.values import Values, shown, unit_factor
+from simcodesign.lessons.folders import lesson_hash
+from simcodesign.lessons.grading.exam import Curtain, Held, held_back, owner, run_in_exam, shown_in_exam
+from simcodesign.lessons.grading.questions import Teller, by_case, question_told, without_secrets
+from simcodesign.lessons.grading.seeding import combinations_of
+from simcodesign.lessons.markdown import to_html
+from simcodesign.lessons.values import Values
+
+Arrays = dict[str, NDArray[np.generic]]
 
 
-def contents(lesson: Lesson, numbers: Numbers) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
-    """The header and the arrays of a page. InputError for values, links and answers that cannot be."""
-    values = Values(lesson, numbers.lattices, numbers.traces)
-    arrays: dict[str, NDArray[np.generic]] = {}
+def contents(lesson: Lesson, numbers: Numbers, exam: bool = False) -> tuple[dict[str, Any], Arrays]:
+    """The header and the arrays of a page; of an exam without answers and all that they could be read from.
+
+    InputError for values, links and answers that cannot be.
+    """
+    combinations = combinations_of(lesson)
+    cases = [Values(lesson, numbers.lattices, numbers.traces, drawn) for drawn in combinations]
+    arrays: Arrays = {}
     views = [view for step in lesson.steps for view in step.views]
     with_stations = {name for view in views if view.options.get("of") == "stations" for name in view.runs}
     for name, lattice in numbers.lattices.items():
@@ -27,13 +37,21 @@ def contents(lesson: Lesson, numbers: Numbers) -> tuple[dict[str, Any], dict[str
         ladder = lattice.simulated_s
         is_random = bool((ladder[..., 1] != ladder[..., 0]).any())
         arrays[f"{name}/simulated"] = ladder if is_random else ladder[..., :1]
+    runs = {name: _run(one, numbers, arrays, name in with_stations) for name, one in lesson.runs.items()}
+    held: Held | None = held_back(lesson, cases, arrays) if exam else None
+    if held is not None:
+        arrays = {name: array for name, array in arrays.items() if owner(name) not in held}
+        runs = {name: run_in_exam(one, name, held) for name, one in runs.items()}
     header = {
         "name": lesson.name,
         "title": lesson.title,
         "language": lesson.language,
+        "content": lesson_hash(lesson),
+        "exam": exam,
+        "seeded": {"sliders": list(lesson.seeded), "combinations": [list(one.values()) for one in combinations]},
         "sliders": {name: _slider(one) for name, one in lesson.sliders.items()},
-        "runs": {name: _run(one, numbers, arrays, name in with_stations) for name, one in lesson.runs.items()},
-        "steps": [_step(one, values) for one in lesson.steps],
+        "runs": runs,
+        "steps": [_step(one, cases, held) for one in lesson.steps],
     }
     return header, arrays
 
@@ -43,7 +61,7 @@ def _slider(one: Slider) -> dict[str, Any]:
     return {"about": one.about, "dimension": one.dimension, "stops": stops, "start": one.start}
 
 
-def _run(run: Run, numbers: Numbers, arrays: dict[str, NDArray[np.generic]], has_stations: bool) -> dict[str, Any]:
+def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict[str, Any]:
     """A run; its traces become arrays of the page, and with ``has_stations`` what stations did."""
     traces = []
     for number, one in enumerate(run.traces):
@@ -74,53 +92,21 @@ def _run(run: Run, numbers: Numbers, arrays: dict[str, NDArray[np.generic]], has
     }
 
 
-def _step(step: Step, values: Values) -> dict[str, Any]:
+def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, Any]:
+    """A step; in an exam it is open, and asks for no prediction but in its questions."""
+    tellers: list[Teller] = [one if held is None else Curtain(one, held) for one in cases]
+    views = [{"kind": one.kind, "runs": list(one.runs), "title": one.title, **one.options} for one in step.views]
+    if held is not None:
+        views = [{**one, "predict": False} if "predict" in one else one for one in views if shown_in_exam(one, held)]
+    questions = []
+    for one in step.questions:
+        told = [question_told(one, values, teller) for values, teller in zip(cases, tellers, strict=True)]
+        questions.append(by_case([without_secrets(each) for each in told] if held is not None else told))
+    texts = [{"html": to_html(step.text, step.text_place, one.evaluate, one.text)} for one in tellers]
     return {
         "name": step.name,
-        "html": to_html(step.text, step.text_place, values.evaluate, shown),
-        "after_prediction": step.after_prediction,
-        "views": [{"kind": one.kind, "runs": list(one.runs), "title": one.title, **one.options} for one in step.views],
-        "questions": [_question(one, values) for one in step.questions],
+        **by_case(texts),
+        "after_prediction": step.after_prediction and held is None,
+        "views": views,
+        "questions": questions,
     }
-
-
-def _question(one: Question, values: Values) -> dict[str, Any]:
-    def html(text: str, place: Place = one.place) -> str:
-        return inline_html(text, place, values.evaluate, shown) if text else ""
-
-    common = {"name": one.name, "html": html(one.text), "hint": html(one.hint)}
-    if isinstance(one, ChoiceQuestion):
-        return {**common, "choices": _choices(one, values, html)}
-    factor = unit_factor(one.unit, one.place)
-    answer = values.of(one.answer, one.place) / factor
-    if not np.isfinite(answer):
-        raise InputError("the answer is not a number", one.place, value=one.answer.text)
-    wrong = [values.of(each.answer, one.place) / factor for each in one.mistakes]
-    _check_mistakes(one, answer, wrong)
-    mistakes = [{"answer": value, "html": html(each.text)} for value, each in zip(wrong, one.mistakes, strict=True)]
-    return {
-        **common,
-        "answer": answer,
-        "unit": one.unit.replace("us", "µs"),
-        "tolerance": one.tolerance,
-        "right": html(one.right),
-        "wrong": html(one.wrong),
-        "mistakes": mistakes,
-    }
-
-
-def _choices(one: ChoiceQuestion, values: Values, html: Any) -> list[dict[str, Any]]:
-    """The choices; that of the largest value is right. InputError if two are."""
-    worth = [values.of(choice.value, one.place) for choice in one.choices]
-    if worth.count(max(worth)) > 1:
-        raise InputError("two choices have the largest value", one.place, value=max(worth))
-    return [
-        {"html": html(choice.text), "right": value == max(worth), "feedback": html(choice.feedback)}
-        for choice, value in zip(one.choices, worth, strict=True)
-    ]
-
-
-def _check_mistakes(one: NumberQuestion, answer: float, mistakes: list[float]) -> None:
-    for value in mistakes:
-        if abs(value - answer) <= one.tolerance * abs(answer):
-            raise InputError("a mistake that is right within the tolerance", one.place, value=value)

@@ -89,7 +89,10 @@ class Run:
 
 @dataclass(frozen=True)
 class ReadValue:
-    """A named value that is read of ``run`` at these stops, with its effects up to this one (``values.READINGS``)."""
+    """A named value that is read of ``run`` at these stops, with its effects up to this one (``values.READINGS``).
+
+    ``at``: those that the lesson names; the other sliders stand where they begin, or where a student's code puts them.
+    """
 
     run: str
     reading: str
@@ -126,6 +129,7 @@ class NumberQuestion:
     hint: str
     mistakes: tuple[Mistake, ...]
     place: Place
+    points: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -146,9 +150,31 @@ class ChoiceQuestion:
     choices: tuple[Choice, ...]
     hint: str
     place: Place
+    points: float = 1.0
 
 
-Question = NumberQuestion | ChoiceQuestion
+@dataclass(frozen=True)
+class DrawnQuestion:
+    """A question for a curve: the times of a run over the stops of one slider, by the formula or simulated.
+
+    ``given``: how many of its first points are shown. ``tolerance``: by how much the curve may miss, in the geometric
+    mean over the axis, as a share.
+    """
+
+    name: str
+    text: str
+    curve: ReadValue
+    over: str
+    given: int
+    tolerance: float
+    right: str
+    wrong: str
+    hint: str
+    place: Place
+    points: float = 1.0
+
+
+Question = NumberQuestion | ChoiceQuestion | DrawnQuestion
 
 
 @dataclass(frozen=True)
@@ -190,3 +216,4 @@ class Lesson:
     steps: tuple[Step, ...]
     sources: tuple[str, ...]
     teacher: str = ""  # notes for teachers, in Markdown
+    seeded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by slider, stops drawn from a student's code

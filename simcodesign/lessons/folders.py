@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.files.input_files import is_folder, read_text
+from simcodesign.core.files.input_files import is_folder, read_bytes, read_text
+from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.yaml.lesson import FILE
 
 TEMPLATE = "template"
@@ -37,6 +39,16 @@ def new_lesson(folder: Path) -> None:
     text = read_text(file).replace("name: template", f"name: {folder.name}")
     with replacing_text(file) as written:
         written.write(text)
+
+
+def lesson_hash(lesson: Lesson) -> str:
+    """Of all that an author has written, but for the notes for teachers: 16 hexadecimal digits."""
+    digest = sha256()
+    for path in sorted(lesson.folder.glob("*.y*ml")):
+        digest.update(f"{path.name}\n".encode() + read_bytes(path))
+    for step in lesson.steps:
+        digest.update(step.text.encode())
+    return digest.hexdigest()[:16]
 
 
 def _folder() -> Path:

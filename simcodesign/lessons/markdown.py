@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -20,17 +21,19 @@ from simcodesign.core.errors import InputError, Place
 
 ROLES = ("formula", "simulation", "waiting", "you", "measured")
 _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
-#: The value of an expression in SI units; and as text in a format.
+#: The value of an expression in SI units; and as text in a format ("" for none).
 Evaluate = Callable[[str, Place], float]
-Format = Callable[[float, str, Place], str]
+Format = Callable[[str, str, Place], str]
 
 
 def to_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
-    """The HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none."""
+    """The HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none.
+
+    A button for a time that is nan is text only."""
 
     def value(match: re.Match[str]) -> str:
         here = Place(place.file, (place.line or 1) + text.count("\n", 0, match.start()))
-        return shown(evaluate(match[1].strip(), here), (match[2] or "").strip(), here)
+        return shown(match[1].strip(), (match[2] or "").strip(), here)
 
     filled = _VALUE.sub(value, text)
     tokens = _parser().parse(filled)
@@ -46,6 +49,7 @@ def inline_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> s
     return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html
 
 
+@cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "typographer": False}).enable("table")
     parser.validateLink = lambda url: True  # type: ignore[method-assign] # links are judged in _change
@@ -86,6 +90,8 @@ def _link(token: Token, place: Place, evaluate: Evaluate) -> str:
     elif kind == "clock":
         time_s = evaluate(target.replace("%20", " "), place)
         token.tag, token.attrs = "button", {"type": "button", "class": "jump", "data-clock": repr(time_s)}
+        if time_s != time_s:
+            token.tag, token.attrs = "span", {}
     else:
         allowed = f"https://..., clock:NAME, {', '.join(f'role:{role}' for role in ROLES)}"
         raise InputError("not a link", place, value=f"{kind}:{target}", allowed=allowed)

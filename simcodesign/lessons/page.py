@@ -12,6 +12,7 @@ from simcodesign.core.files.input_files import is_file, read_text
 from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.grading.changes import Changes, changed
 from simcodesign.lessons.packing import pack
 from simcodesign.lessons.yaml.lesson import read_lesson
 
@@ -21,19 +22,28 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def build_lesson(
-    folder: Path, output: Path, workers: int, fresh: bool = False, on_progress: OnProgress | None = None
+    folder: Path,
+    output: Path,
+    workers: int,
+    fresh: bool = False,
+    on_progress: OnProgress | None = None,
+    exam: bool = False,
+    changes: Changes | None = None,
 ) -> Lesson:
-    """Write the page of a lesson's folder. InputError for a lesson, or a path, that cannot be used."""
+    """Write the page of a lesson's folder, or its exam. InputError for a lesson, a path or changes that cannot be
+    used."""
     lesson = read_lesson(folder)
-    text = page(lesson, numbers_of(lesson, workers, fresh, on_progress))
+    text = page(lesson, numbers_of(lesson, workers, fresh, on_progress), exam, changes)
     with replacing_text(output) as file:
         file.write(text)
     return lesson
 
 
-def page(lesson: Lesson, numbers: Numbers) -> str:
-    """The HTML of a lesson."""
-    header, arrays = contents(lesson, numbers)
+def page(lesson: Lesson, numbers: Numbers, exam: bool = False, changes: Changes | None = None) -> str:
+    """The HTML of a lesson, or of its exam, with a teacher's changes."""
+    header, arrays = contents(lesson, numbers, exam)
+    header = changed(header, changes or Changes())
+    teacher = "" if exam else "<lesson-teacher></lesson-teacher>"
     steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.
     for one in header["steps"]:
@@ -47,23 +57,23 @@ def page(lesson: Lesson, numbers: Numbers) -> str:
 <title>{escape(lesson.title)}</title>
 <style>{_asset("lesson.css")}</style>
 </head>
-<body>
+<body{' data-needs-code=""' if exam or lesson.seeded else ""}>
 <a class="skip" href="#step-1" data-text="skip"></a>
 <header class="bar"><div class="wrap">
 <span class="brand">simcodesign <i data-text="lesson"></i></span>
 <nav data-text-label="steps"><ol>{_links(header["steps"])}</ol></nav>
-<span class="tools"><lesson-theme></lesson-theme><lesson-export></lesson-export></span>
+<span class="tools"><lesson-theme></lesson-theme>{teacher}<lesson-export></lesson-export></span>
 </div></header>
 <main class="wrap">
 <section class="hero">
-<div><p class="kicker"><span data-text="minutes" data-count="{lesson.minutes}"></span></p>
+<div><p class="kicker"><span data-text="{"exam" if exam else "minutes"}" data-count="{lesson.minutes}"></span></p>
 <h1>{escape(lesson.title)}</h1><p class="about">{escape(lesson.about)}</p></div>
 <div class="objectives"><h2 data-text="objectives"></h2><ul>{_items(lesson.objectives)}</ul></div>
 </section>
 <noscript><p>This lesson needs JavaScript.</p></noscript>
 {"".join(steps)}
 </main>
-<footer class="wrap"><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
+<footer class="wrap"><lesson-export></lesson-export><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>
 <script type="text/plain" id="lesson-data">{pack(header, arrays)}</script>
 <script>{_asset("lesson.js")}</script>
 </body>
@@ -100,8 +110,9 @@ def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
         rows.setdefault(view["row"], []).append(element)
     stage = "".join(f'<div class="row of-{len(row)}">{"".join(row)}</div>' for row in rows.values())
     questions = "".join(
-        f'<lesson-question data-step="{number - 1}" data-question="{place}"></lesson-question>'
-        for place, _ in enumerate(step["questions"])
+        f'<lesson-{kind} data-step="{number - 1}" data-question="{place}"></lesson-{kind}>'
+        for place, one in enumerate(step["questions"])
+        for kind in ["drawing" if "open" in one else "question"]
     )
     later = ' data-after-prediction=""' if step["after_prediction"] else ""
     return f"""<section class="step" id="step-{number}"{later} tabindex="-1" aria-labelledby="head-{number}">

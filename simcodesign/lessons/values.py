@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import parse_quantity
-from simcodesign.lessons.description import Lesson, ReadValue, Run
+from simcodesign.lessons.description import Lesson, ReadValue, Run, Stop, Stops
 from simcodesign.lessons.lattice import Lattice
 
 #: What a value reads of a run. ``formula``: the forecast, or the formula that the run names; ``change``: what one
@@ -30,11 +30,16 @@ MOST_NESTED = 50
 
 @dataclass
 class Values:
-    """Named values, each computed when it is first asked for. ``lattices`` by run, ``traces`` by run and stops."""
+    """Named values, each computed when it is first asked for. ``lattices`` by run, ``traces`` by run and stops.
+
+    ``drawn``: the stops of sliders that are drawn from a student's code. The name of a slider is the value of its stop,
+    unless a value has this name.
+    """
 
     lesson: Lesson
     lattices: Mapping[str, Lattice]
     traces: Mapping[tuple[str, tuple[int, ...]], Mapping[str, NDArray[np.generic]]]
+    drawn: Stops = field(default_factory=dict)
     _known: dict[str, float] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
 
@@ -43,7 +48,7 @@ class Values:
         if name in self._known:
             return self._known[name]
         if name not in self.lesson.values:
-            raise InputError("no such value", place, value=name, allowed=nearest(name, self.lesson.values))
+            return self._stop(name, place).value
         if name in self._open or len(self._open) > MOST_NESTED:
             raise InputError(f"values are defined by each other: {' -> '.join([*self._open, name])}", place)
         self._open.append(name)
@@ -60,15 +65,49 @@ class Values:
         """The value of an expression in a text."""
         return self.of(parse(text, place), place)
 
+    def text(self, text: str, form: str, place: Place) -> str:
+        """An expression in a text as it is shown: the name of a slider alone as the text of its stop."""
+        if not form and text not in self.lesson.values and text in self.lesson.sliders:
+            return self._stop(text, place).text
+        return shown(self.evaluate(text, place), form, place)
+
+    def stops_of(self, one: ReadValue) -> dict[str, int]:
+        """The stops of all sliders of its run."""
+        return {slider.name: one.at.get(slider.name, self._number(slider.name)) for slider in self._run(one).sliders}
+
+    def reads(self, expression: Expression) -> Iterator[ReadValue]:
+        """All that an expression reads of runs, also by way of other values."""
+        for name in sorted(expression.names & set(self.lesson.values)):
+            one = self.lesson.values[name]
+            if not isinstance(one, ReadValue):
+                yield from self.reads(one)
+                continue
+            yield one
+            if one.by is not None:
+                yield from self.reads(one.by)
+
+    def _run(self, one: ReadValue) -> Run:
+        return self.lesson.runs[one.run]
+
+    def _number(self, slider: str) -> int:
+        return self.drawn.get(slider, self.lesson.sliders[slider].start)
+
+    def _stop(self, name: str, place: Place) -> Stop:
+        known = self.lesson.sliders
+        if name not in known:
+            raise InputError("no such value", place, value=name, allowed=nearest(name, [*self.lesson.values, *known]))
+        return known[name].stops[self._number(name)]
+
     def _read(self, one: ReadValue) -> float:
-        run, lattice = self.lesson.runs[one.run], self.lattices[one.run]
-        index = tuple(one.at[slider.name] for slider in run.sliders)
+        run, lattice = self._run(one), self.lattices[one.run]
+        at = self.stops_of(one)
+        index = tuple(at[slider.name] for slider in run.sliders)
         if one.reading == FORMULA:
             return float(lattice.formula_s[index])
         rung = rung_of(run, one.effect, one.place)
         if one.reading in OF_TRACES:
             return self._of_trace(one, index, rung)
-        ladder = lattice.simulated_s[_simulated(run, one)][:, 0]
+        ladder = lattice.simulated_s[simulated_index(run, at, one.place)][:, 0]
         if one.reading == SIMULATION:
             return float(ladder[rung])
         return float(ladder[rung] - (ladder[rung - 1] if rung else lattice.formula_s[index]))
@@ -88,14 +127,14 @@ class Values:
         return float(waits[:, 0].min())
 
 
-def _simulated(run: Run, one: ReadValue) -> tuple[int, ...]:
-    """Where the stops of a value stand among those that are simulated."""
+def simulated_index(run: Run, at: Stops, place: Place) -> tuple[int, ...]:
+    """Where stops stand among those that are simulated. InputError, with ``place``, for one that is not."""
     for slider in run.sliders:
-        if one.at[slider.name] not in run.simulated[slider.name]:
+        if at[slider.name] not in run.simulated[slider.name]:
             shown = ", ".join(slider.stops[number].text for number in run.simulated[slider.name])
-            given = slider.stops[one.at[slider.name]].text
-            raise InputError(f"not simulated at this stop of {slider.name}", one.place, value=given, allowed=shown)
-    return tuple(run.simulated[slider.name].index(one.at[slider.name]) for slider in run.sliders)
+            given = slider.stops[at[slider.name]].text
+            raise InputError(f"not simulated at this stop of {slider.name}", place, value=given, allowed=shown)
+    return tuple(run.simulated[slider.name].index(at[slider.name]) for slider in run.sliders)
 
 
 def rung_of(run: Run, effect: str | None, place: Place) -> int:

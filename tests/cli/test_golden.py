@@ -7,6 +7,7 @@ read the difference before it is committed.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -45,6 +46,7 @@ LINES = [
     "extrapolate jacobi torus-cluster --set sweeps=2 --on 2,4,8 --target P=16 --seeds 2",
     "fit runs.csv --target p=65536",
     f"forecast {JACOBI}",
+    "grade answers.json -o marks.csv --lesson small -j 1",
     "lesson build small -o small.html",
     "lesson check small",
     "lesson list",
@@ -89,6 +91,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     times.to_csv(folder / "times.csv", index=False)
     rows = [f"{p},time,{3 + 0.5 * p}\n" for p in (4, 8, 16, 32, 64)]
     small_lesson(folder / "small")
+    answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}
+    (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "runs.csv").write_text("p,metric,value\n" + "".join(rows))
     return folder
 

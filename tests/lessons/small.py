@@ -82,3 +82,24 @@ def lesson_with_all_figures(folder: Path) -> Path:
     small_lesson(folder)
     (folder / "lesson.yaml").write_text(TEXT.replace(*MORE).replace(*VIEWS), encoding="utf-8")
     return folder
+
+
+#: What is added to the small lesson: stops by code, a curve to draw, and a question whose answer is simulated.
+DRAWN = """\
+      - name: sketch
+        text: Draw it.
+        draw: {run: near, over: size, reading: formula, given: 1, at: {startup: 1 us}}
+        tolerance: 20 %
+        points: 3
+      - {name: factor, text: "By what factor, on {{nodes}} nodes and {{size}}?", answer: simulated/formula, points: 2, tolerance: 5 %, hint: Divide., right: "{{simulated : ms}}"}
+"""
+SEEDED = "seeded: {nodes: [2, 8], size: [1 KiB, 1 MiB]}\n"
+
+
+def seeded_lesson(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """The small lesson with stops that are drawn from a student's code, and questions of all kinds."""
+    small_lesson(folder)
+    text = TEXT + DRAWN + SEEDED
+    assert change[0] in text
+    (folder / "lesson.yaml").write_text(text.replace(*change) if change[0] else text, encoding="utf-8")
+    return folder

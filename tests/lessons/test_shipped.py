@@ -16,8 +16,8 @@ from simcodesign.lessons.scenarios import start_of
 from simcodesign.lessons.yaml.lesson import read_lesson
 
 
-def test_both_are_read() -> None:
-    assert available() == ["broadcast", "ping-pong"]
+def test_all_are_read() -> None:
+    assert available() == ["broadcast", "exam", "ping-pong"]
     for name in available():
         lesson = read_lesson(lesson_folder(name))
         assert (lesson.name, bool(lesson.teacher), bool(lesson.objectives), bool(lesson.sources)) == (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -91,6 +91,22 @@ class BuildLessonOptions:
 
     lesson: LessonName
     output: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The page that is written (.html).")]
+    exam: Annotated[
+        bool, Option(help="Without truths, feedback and hints, and without all that answers could be read from.")
+    ] = False
+    hide: Annotated[
+        list[str],
+        Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
+    ] = field(default_factory=list)
+    start: Annotated[
+        list[str], Option(metavar="SLIDER=STOP", help="Where a slider begins in the page. Repeatable.")
+    ] = field(default_factory=list)
+    tolerance: Annotated[
+        list[str], Option(metavar="QUESTION=SHARE", help="How exact an answer must be: factor=5%. Repeatable.")
+    ] = field(default_factory=list)
+    changes: Annotated[
+        Path | None, Option(metavar="FILE", help="Such changes in a YAML file, or in a page that has them.")
+    ] = None
     fresh: Annotated[bool, Option(help="Compute everything anew, also what has not changed.")] = False
     jobs: Jobs = None
 
@@ -103,13 +119,21 @@ def run_build(options: BuildLessonOptions) -> None:
     changes.
     """
     from simcodesign.lessons.folders import lesson_folder
+    from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
     from simcodesign.lessons.page import build_lesson
     from simcodesign.report.common.progress import lesson_progress
     from simcodesign.report.common.terminal import write
 
     check_folder("--output", options.output, (".html",))
+    stored = read_changes(options.changes) if options.changes else Changes()
     with lesson_progress() as on_progress:
         build_lesson(
-            lesson_folder(options.lesson), options.output, options.jobs or usable_cpus(), options.fresh, on_progress
+            lesson_folder(options.lesson),
+            options.output,
+            options.jobs or usable_cpus(),
+            options.fresh,
+            on_progress,
+            exam=options.exam,
+            changes=stored.and_then(changes_of(options.hide, options.start, options.tolerance)),
         )
     write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")

@@ -1,11 +1,14 @@
 // Begins a lesson: unpack the numbers, make store and clock, define the elements.
+import { enter } from "./code.js";
 import { unpack } from "./data.js";
 import { provide } from "./figure.js";
 import { Lesson } from "./lesson.js";
 import { Clock, Store } from "./store.js";
+import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
 import { ClockBar } from "./views/clock.js";
 import { Curve } from "./views/curve.js";
+import { Drawing } from "./views/drawing.js";
 import { Events } from "./views/events.js";
 import { Gantt } from "./views/gantt.js";
 import { Helps } from "./views/helps.js";
@@ -17,17 +20,19 @@ import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, theme: Theme, export: Export };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export };
 
 async function begin() {
+  remember();
   const lesson = new Lesson(await unpack(document.getElementById("lesson-data").textContent));
   useLanguage(lesson.language);
   fillTexts(document);
+  const { code, started } = await enter(lesson);
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
   const store = new Store({
     stops, rung: firstRung(lesson), time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
-    predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {},
+    predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {}, code, started,
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);

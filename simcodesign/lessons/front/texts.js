@@ -22,6 +22,9 @@ const TEXTS = {
     event_waits: "waits {0}", event_waits_for: "waits for a message of rank {0}", event_waits_holder: "waits for {0}, which {1} has", event_begins: "begins:", event_ends: "ends:", event_arrives: "arrives", event_asks: "asks for {0}", event_granted: "gets {0}",
     helpsNote: "By how much the time changes when one thing is {0} % better", better: "{0} % better", forecast: "Forecast", instead: "In place of {0}, by", changeLittle: "{0} other changes move the time by less than 0.05 %.",
     trust: "Where the formula can be trusted", trusted: "within {0} %", tooLow: "formula too low", tooHigh: "formula too high", axes: "across: {0}, up: {1}", trustCount: "{0} of {1} points are within it. Click one to go there.",
+    exam: "Exam, {0} minutes", code: "Your code", begin: "Begin", codeNote: "The code that your teacher gave you, as s017. Numbers in questions depend on it.", codeWrong: "Letters, digits and . _ - please, up to 40.",
+    codeIs: "Answers of {0}. Reload the page for another code.", points: "Points: {0}", within: "within {0} %", keep: "Keep", kept: "Kept. You can change it until you export your answers.",
+    teacher: "For teachers", teacherNote: "Choose what students see, and write a page of your own. This one stays as it is.", tolerance: "Tolerance", question: "Question", starts: "Sliders begin at", write: "Write the page", cancel: "Cancel",
   },
   de: {
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
@@ -44,6 +47,9 @@ const TEXTS = {
     event_waits: "wartet {0}", event_waits_for: "wartet auf eine Nachricht von Rang {0}", event_waits_holder: "wartet auf {0}, die gerade {1} hat", event_begins: "beginnt:", event_ends: "endet:", event_arrives: "kommt an", event_asks: "fragt nach {0}", event_granted: "bekommt {0}",
     helpsNote: "Wie sich die Zeit ändert, wenn eines um {0} % besser ist", better: "{0} % besser", forecast: "Vorhersage", instead: "Anstelle von {0} durch", changeLittle: "{0} andere Änderungen bewegen die Zeit um weniger als 0,05 %.",
     trust: "Wo man der Formel trauen kann", trusted: "innerhalb von {0} %", tooLow: "Formel zu niedrig", tooHigh: "Formel zu hoch", axes: "nach rechts: {0}, nach oben: {1}", trustCount: "{0} von {1} Punkten liegen darin. Ein Klick führt hin.",
+    exam: "Prüfung, {0} Minuten", code: "Ihr Code", begin: "Beginnen", codeNote: "Der Code, den Ihnen die Lehrkraft gegeben hat, etwa s017. Zahlen in den Fragen hängen davon ab.", codeWrong: "Bitte Buchstaben, Ziffern und . _ -, höchstens 40.",
+    codeIs: "Antworten von {0}. Für einen anderen Code laden Sie die Seite neu.", points: "Punkte: {0}", within: "auf {0} % genau", keep: "Merken", kept: "Gemerkt. Sie können es ändern, bis Sie die Antworten exportieren.",
+    teacher: "Für Lehrende", teacherNote: "Wählen Sie, was Studierende sehen, und schreiben Sie eine eigene Seite. Diese bleibt, wie sie ist.", tolerance: "Toleranz", question: "Frage", starts: "Regler beginnen bei", write: "Seite schreiben", cancel: "Abbrechen",
   },
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
@@ -9,14 +10,16 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.files.input_files import check_confined, is_file, is_folder, read_text
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
-from simcodesign.lessons.description import Lesson, ReadValue, Run, Step, Value, View
+from simcodesign.lessons.description import Lesson, Question, ReadValue, Run, Slider, Step, Value, View
 from simcodesign.lessons.values import OF_TRACES, READINGS, rung_of
 from simcodesign.lessons.yaml.questions import read_questions
-from simcodesign.lessons.yaml.runs import read_run, read_slider, read_stops
+from simcodesign.lessons.yaml.runs import chosen_stops, read_run, read_slider, read_stops
 
 FILE = "lesson.yaml"
 TEXT_BYTES = 1024 * 1024
 LANGUAGES = ("en", "de")
+#: Texts and truths are computed for each combination of stops that a student's code may draw.
+MOST_COMBINATIONS = 100
 KEYS = (
     "simcodesign",
     "name",
@@ -29,6 +32,7 @@ KEYS = (
     "runs",
     "values",
     "steps",
+    "seeded",
     "sources",
     "teacher",
 )
@@ -63,6 +67,7 @@ def read_lesson(folder: Path) -> Lesson:
         {name: _value(entry, runs) for name, entry in items["values"].mapping().items()} if "values" in items else {}
     )
     steps = tuple(_step(entry, runs, folder) for entry in items["steps"].sequence())
+    _check_names([one for step in steps for one in step.questions])
     teacher = _text(items["teacher"], folder)[0] if "teacher" in items else ""
     return Lesson(
         folder=folder,
@@ -78,7 +83,25 @@ def read_lesson(folder: Path) -> Lesson:
         steps=steps,
         sources=_texts(items, "sources"),
         teacher=teacher,
+        seeded=_seeded(items["seeded"], sliders) if "seeded" in items else {},
     )
+
+
+def _seeded(entry: Entry, sliders: dict[str, Slider]) -> dict[str, tuple[int, ...]]:
+    """By slider, the stops of which one is drawn from a student's code."""
+    drawn = {name: chosen_stops(one, sliders[name]) for name, one in entry.mapping(sliders).items()}
+    count = prod(len(numbers) for numbers in drawn.values())
+    if not 2 <= count <= MOST_COMBINATIONS:
+        raise entry.error(f"{count} combinations of stops", f"2 to {MOST_COMBINATIONS}")
+    return drawn
+
+
+def _check_names(questions: list[Question]) -> None:
+    """Answers go by the names of questions."""
+    names = [one.name for one in questions]
+    for one in questions:
+        if names.count(one.name) > 1:
+            raise InputError("two questions have this name", one.place, value=one.name, allowed="a name of its own")
 
 
 def _texts(items: dict[str, Entry], key: str) -> tuple[str, ...]:
@@ -92,9 +115,7 @@ def _value(entry: Entry, runs: dict[str, Run]) -> Value:
     items = entry.mapping(("run", "reading", "at", "effect", "by"), required=("run", "reading"))
     run = runs[items["run"].text(runs)]
     reading = items["reading"].text(READINGS)
-    at = {slider.name: slider.start for slider in run.sliders}
-    if "at" in items:
-        at |= read_stops(items["at"], run.sliders)
+    at = read_stops(items["at"], run.sliders) if "at" in items else {}
     effect = items["effect"].text() if "effect" in items else None
     by: Expression | None = items["by"].expression() if "by" in items else None
     if reading in OF_TRACES and not run.traces:
@@ -116,7 +137,7 @@ def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
         text=text,
         text_place=place,
         views=tuple(views),
-        questions=read_questions(items["questions"]) if "questions" in items else (),
+        questions=read_questions(items["questions"], runs) if "questions" in items else (),
         after_prediction=items["after_prediction"].flag() if "after_prediction" in items else False,
     )
 

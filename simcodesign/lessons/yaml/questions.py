@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.tree import Entry
-from simcodesign.lessons.description import Choice, ChoiceQuestion, Mistake, NumberQuestion, Question
-from simcodesign.lessons.values import unit_factor
+from simcodesign.lessons.description import (
+    Choice,
+    ChoiceQuestion,
+    DrawnQuestion,
+    Mistake,
+    NumberQuestion,
+    Question,
+    ReadValue,
+    Run,
+)
+from simcodesign.lessons.values import FORMULA, SIMULATION, rung_of, unit_factor
+from simcodesign.lessons.yaml.runs import read_stops
 
-COMMON = ("name", "text", "hint")
+COMMON = ("name", "text", "hint", "points")
+MOST_POINTS = 1000.0
 OF_NUMBERS = ("answer", "unit", "tolerance", "right", "wrong", "mistakes")
+OF_CURVES = ("draw", "tolerance", "right", "wrong")
 
 
-def read_questions(entry: Entry) -> tuple[Question, ...]:
+def read_questions(entry: Entry, runs: Mapping[str, Run]) -> tuple[Question, ...]:
     """All questions of a step."""
-    return tuple(_question(one) for one in entry.sequence())
+    return tuple(_question(one, runs) for one in entry.sequence())
 
 
-def _question(entry: Entry) -> Question:
-    items = entry.mapping((*COMMON, *OF_NUMBERS, "choices"), required=("name", "text"))
-    if ("choices" in items) == ("answer" in items):
-        what = "a question has an answer, which is a number, or choices"
-        raise InputError(what, entry.place, allowed="one of answer, choices")
+def _question(entry: Entry, runs: Mapping[str, Run]) -> Question:
+    items = entry.mapping((*COMMON, *OF_NUMBERS, "choices", "draw"), required=("name", "text"))
+    if sum(key in items for key in ("choices", "answer", "draw")) != 1:
+        what = "a question has an answer, which is a number, choices, or a curve to draw"
+        raise InputError(what, entry.place, allowed="one of answer, choices, draw")
+    if "draw" in items:
+        return _drawn(entry, items, runs)
     return _choices(entry, items) if "choices" in items else _number(items, entry)
+
+
+def _points(items: dict[str, Entry]) -> float:
+    points = items["points"].number() if "points" in items else 1.0
+    if not 0 <= points <= MOST_POINTS:
+        raise items["points"].error("not a number of points", f"0 to {MOST_POINTS:.0f}")
+    return points
+
+
+def _tolerance(items: dict[str, Entry], otherwise: float) -> float:
+    return items["tolerance"].quantity("count") if "tolerance" in items else otherwise
 
 
 def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
     unit = items["unit"].text() if "unit" in items else ""
     unit_factor(unit, items["unit"].place if "unit" in items else entry.place)
-    tolerance = items["tolerance"].quantity("count") if "tolerance" in items else 0.02
+    tolerance = _tolerance(items, 0.02)
     if not 0 <= tolerance <= 1:
         raise items["tolerance"].error("not a tolerance", "0 to 100 %")
     mistakes = [
@@ -45,6 +72,45 @@ def _number(items: dict[str, Entry], entry: Entry) -> NumberQuestion:
         hint=_text(items, "hint"),
         mistakes=tuple(Mistake(one["answer"].expression(), one["text"].text()) for one in mistakes),
         place=entry.place,
+        points=_points(items),
+    )
+
+
+def _drawn(entry: Entry, items: dict[str, Entry], runs: Mapping[str, Run]) -> DrawnQuestion:
+    """A curve of a run over one of its sliders."""
+    entry.mapping((*COMMON, *OF_CURVES))
+    keys = ("run", "over", "reading", "effect", "at", "given")
+    asked = items["draw"].mapping(keys, required=("run", "over"))
+    run = runs[asked["run"].text(runs)]
+    over = asked["over"].text([slider.name for slider in run.sliders])
+    others = [slider for slider in run.sliders if slider.name != over]
+    at = read_stops(asked["at"], others) if "at" in asked else {}
+    reading = asked["reading"].text((FORMULA, SIMULATION)) if "reading" in asked else SIMULATION
+    effect = asked["effect"].text() if "effect" in asked else None
+    rung_of(run, effect, items["draw"].place)
+    count = (
+        len(run.simulated[over]) if reading == SIMULATION else len(next(s for s in run.sliders if s.name == over).stops)
+    )
+    given = asked["given"].whole(0, 100) if "given" in asked else 1
+    if given > count - 2:
+        raise (asked.get("given") or items["draw"]).error(
+            "too many points are given", f"at most {count - 2} of {count}"
+        )
+    tolerance = _tolerance(items, 0.2)
+    if not 0 < tolerance <= 10:
+        raise items["tolerance"].error("not a tolerance of a curve", "more than 0, to 1000 %")
+    return DrawnQuestion(
+        name=items["name"].name(),
+        text=items["text"].text(),
+        curve=ReadValue(run.name, reading, at, effect, None, items["draw"].place),
+        over=over,
+        given=given,
+        tolerance=tolerance,
+        right=_text(items, "right"),
+        wrong=_text(items, "wrong"),
+        hint=_text(items, "hint"),
+        place=entry.place,
+        points=_points(items),
     )
 
 
@@ -58,7 +124,9 @@ def _choices(entry: Entry, items: dict[str, Entry]) -> ChoiceQuestion:
     if len(choices) < 2:
         raise items["choices"].error("too few choices", "2 or more")
     made = tuple(Choice(one["text"].text(), one["value"].expression(), _text(one, "feedback")) for one in choices)
-    return ChoiceQuestion(items["name"].name(), items["text"].text(), made, _text(items, "hint"), entry.place)
+    return ChoiceQuestion(
+        items["name"].name(), items["text"].text(), made, _text(items, "hint"), entry.place, _points(items)
+    )
 
 
 def _text(items: dict[str, Entry], key: str) -> str:

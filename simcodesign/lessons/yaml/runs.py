@@ -121,7 +121,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     simulated = {slider.name: tuple(range(len(slider.stops))) for slider in over}
     if "simulate" in items:
         chosen = items["simulate"].mapping(simulated)
-        simulated |= {key: _chosen_stops(one, sliders[key]) for key, one in chosen.items()}
+        simulated |= {key: chosen_stops(one, sliders[key]) for key, one in chosen.items()}
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
     traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
     return Run(
@@ -152,10 +152,11 @@ def _requests(entries: Sequence[Entry], sliders: Sequence[Slider]) -> tuple[Trac
     return tuple(TraceRequest({**start, **read_stops(one, sliders)}, one.place) for one in entries)
 
 
-def _chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
+def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
+    """The numbers of some stops of a slider, in ascending order."""
     numbers = sorted({_stop_number(one, slider.dimension, slider.stops) for one in entry.sequence()})
     if not numbers:
-        raise entry.error("no stop is simulated", "some stops of the slider")
+        raise entry.error("no stop is named", "some stops of the slider")
     return tuple(numbers)
 
 

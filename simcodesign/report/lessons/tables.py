@@ -10,6 +10,7 @@ from rich.table import Table
 
 from simcodesign.lessons.checking import Checked
 from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.grading.marks import STATES, Marks
 from simcodesign.report.common.tables import facts, new_table, section
 
 
@@ -43,3 +44,14 @@ def check_tables(checked: Checked) -> list[RenderableType]:
         section("Values (SI units)", [(name, f"{value:.6g}") for name, value in checked.values.items()]),
         section("Answers", list(checked.answers.items())),
     ]
+
+
+def marks_tables(marks: Marks) -> list[RenderableType]:
+    """How many files there are of each state, and the mean of the points of each question."""
+    graded = [row for row in marks.rows if row.points]
+    table = new_table(f"Marks of {marks.lesson}", "question", "points", "mean")
+    for name, most in marks.most.items():
+        mean = sum(row.points[name] for row in graded) / len(graded) if graded else 0.0
+        table.add_row(name, f"{most:g}", f"{mean:.2f}")
+    counts = [sum(row.state == state for row in marks.rows) for state in STATES]
+    return [table, facts([(state, str(count)) for state, count in zip(STATES, counts, strict=True)])]

@@ -120,6 +120,7 @@ export class Curve extends Figure {
   }
 
   readings({ x, y }, rows, points) {
+    if (!points.length) return this.formulaAlone(x, y, rows);
     const chosen = this.state.stops[this.options.over];
     const path = line().x((row) => x(row.value));
     const formula = path.y((row) => y(row.forecast))(rows);
@@ -150,6 +151,12 @@ export class Curve extends Figure {
       const title = `<title>${escaped(row.stop.text)}: ${duration(mean, 4)}</title>`;
       return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="${points.length > 60 ? 2 : 3.6}">${title}</circle>`;
     }).join("");
+  }
+
+  /** In an exam, which holds simulations back. */
+  formulaAlone(x, y, rows) {
+    const path = line().x((row) => x(row.value)).y((row) => y(row.forecast))(rows), last = rows.at(-1);
+    return `<path class="formula" d="${path}"/>${this.label(x(last.value), y(last.forecast), "formula", last.forecast)}`;
   }
 
   /** A ring around the chosen stop, with how many times the formula the simulation takes there. */

@@ -1,5 +1,6 @@
 // The buttons at the top: dark or light, and the answers as a file.
 import { Figure } from "../figure.js";
+import { checkedCode, codeForm, placeOf } from "../code.js";
 import { text } from "../texts.js";
 
 export class Theme extends Figure {
@@ -22,16 +23,46 @@ export class Export extends Figure {
 
   build() {
     this.innerHTML = `<button type="button" class="ghost">${text("export")}</button>`;
-    this.firstChild.addEventListener("click", () => this.save());
+    this.firstChild.addEventListener("click", () => (this.state.code ? this.save() : this.ask()));
+    // The two buttons are at both ends of the page; one of them guards answers that are not saved yet.
+    if (this.lesson.exam && this.closest("footer"))
+      addEventListener("beforeunload", (event) => this.state.answers !== this.state.exported && Object.keys(this.state.answers).length && event.preventDefault());
+  }
+
+  /** Which of `count` combinations is that of a code, for tests. */
+  placeOf(code, count) {
+    return placeOf(this.lesson.name, checkedCode(code), count);
+  }
+
+  /** Whose answers they are. */
+  ask() {
+    const dialog = document.createElement("dialog");
+    dialog.setAttribute("aria-label", text("export"));
+    dialog.append(codeForm((code) => {
+      dialog.close();
+      this.store.set({ code });
+      this.save();
+    }));
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
   }
 
   save() {
-    const { predictions, answers } = this.state;
-    const file = new Blob([JSON.stringify({ simcodesign: 1, lesson: this.lesson.name, predictions, answers }, null, 1)], { type: "application/json" });
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = "answers.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const { lesson } = this, { code, started, predictions, answers } = this.state;
+    const file = {
+      simcodesign: 1, lesson: lesson.name, content: lesson.content, exam: lesson.exam, code, parameters: lesson.parameters ?? {},
+      answers, predictions, started, exported: new Date().toISOString(),
+    };
+    this.store.set({ exported: answers });
+    download(`answers-${code}.json`, "application/json", JSON.stringify(file, null, 1));
   }
+}
+
+export function download(name, type, content) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

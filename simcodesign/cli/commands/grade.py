@@ -1,0 +1,50 @@
+"""``simcodesign grade``: marks of a class from exported answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from simcodesign.cli.app import app
+from simcodesign.cli.dataclass_commands import Argument, Option, command
+from simcodesign.cli.options import Jobs, check_folder, usable_cpus
+from simcodesign.cli.sections import Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeOptions:
+    """Which files are graded, and by what."""
+
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Answers that pages have exported (.json).")]
+    output: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The marks that are written (.csv).")]
+    lesson: Annotated[
+        str | None,
+        Option(metavar="LESSON", help="A lesson or its folder; by default the shipped one that most files name."),
+    ] = None
+    tolerances: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="A teacher's tolerances and hidden parts: a YAML file, or the page that has them."),
+    ] = None
+    jobs: Jobs = None
+
+
+@command(app, "grade", section=Section.TEACH)
+def run_grade(options: GradeOptions) -> None:
+    """Grade answers.json of a class, a row for each file, without a server.
+
+    Every truth is computed from the models anew. Nothing in a file is believed but its code and the last answer to each
+    question; what does not fit is named in the last column, and the file marked "check" or "refused".
+    """
+    from simcodesign.core.files.atomic_files import replacing_text
+    from simcodesign.lessons.grading.changes import read_changes
+    from simcodesign.lessons.grading.marks import grade, marks_csv
+    from simcodesign.report.common.terminal import print_all
+    from simcodesign.report.lessons.tables import marks_tables
+
+    check_folder("--output", options.output, (".csv",))
+    changes = read_changes(options.tolerances) if options.tolerances else None
+    marks = grade(options.files, options.lesson, changes, options.jobs or usable_cpus())
+    with replacing_text(options.output) as file:
+        file.write(marks_csv(marks))
+    print_all(marks_tables(marks))

@@ -1,0 +1,193 @@
+"""Marks of a class: every truth from the models anew, a row for each file of answers, and a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import InputError, nearest, shorten
+from simcodesign.lessons.compute import numbers_of
+from simcodesign.lessons.contents import contents
+from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.grading.answers import Answers, read_answers
+from simcodesign.lessons.grading.changes import Changes, changed
+from simcodesign.lessons.grading.marking import mark
+from simcodesign.lessons.grading.questions import of_case
+from simcodesign.lessons.grading.seeding import place_of
+from simcodesign.lessons.yaml.lesson import read_lesson
+
+#: A row without remarks, with some that a teacher should look at, and a file that cannot be graded.
+OK, CHECK, REFUSED = STATES = ("ok", "check", "refused")
+#: Spreadsheets take a cell that begins so for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
+_MOST_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Row:
+    """The marks of one file; ``points`` by question, empty for one that is refused."""
+
+    file: str
+    code: str
+    state: str
+    points: Mapping[str, float]
+    remarks: tuple[str, ...]
+
+    @property
+    def total(self) -> float:
+        """The sum of its points."""
+        return sum(self.points.values())
+
+
+@dataclass(frozen=True)
+class Marks:
+    """``most``: the points of every question. Rows stand in the order of codes; refused files at the end."""
+
+    lesson: str
+    most: Mapping[str, float]
+    rows: tuple[Row, ...]
+
+
+def grade(
+    files: Sequence[Path], lesson: str | Path | None = None, changes: Changes | None = None, workers: int = 1
+) -> Marks:
+    """Grade files of answers; ``lesson``: its name or folder, by default the shipped one that most files name.
+
+    InputError for a lesson or changes that cannot be used, never for what is in a file of answers.
+    """
+    read = [_read(path) for path in files]
+    found = [one for one in read if isinstance(one, Answers)]
+    described = read_lesson(lesson_folder(lesson if lesson is not None else _named(found)))
+    grader = Grader.of(described, changes or Changes(), workers)
+    rows = [grader.row(one) if isinstance(one, Answers) else one for one in read]
+    rows = _with_twins(rows)
+    rows.sort(key=lambda one: (one.state == REFUSED, one.code, one.file))
+    return Marks(described.name, grader.most, tuple(rows))
+
+
+def _read(path: Path) -> Answers | Row:
+    try:
+        return read_answers(path)
+    except InputError as error:
+        return Row(path.name, "", REFUSED, {}, (error.what,))
+
+
+def _named(found: Sequence[Answers]) -> str:
+    """The shipped lesson that most files name."""
+    named = Counter(one.lesson for one in found if one.lesson in available())
+    if not named:
+        raise InputError(
+            "no file names a shipped lesson", allowed=f"--lesson FOLDER, or answers to {nearest('', available())}"
+        )
+    return named.most_common(1)[0][0]
+
+
+def _with_twins(rows: list[Row]) -> list[Row]:
+    """Rows of one code name each other."""
+    files: dict[str, list[str]] = {}
+    for row in rows:
+        if row.code:
+            files.setdefault(row.code, []).append(row.file)
+    return [_with_twin(row, [name for name in files.get(row.code, []) if name != row.file], files) for row in rows]
+
+
+def _with_twin(row: Row, others: list[str], files: Mapping[str, list[str]]) -> Row:
+    if len(files.get(row.code, [])) < 2:
+        return row
+    remark = f"the same code as {', '.join(others[:3]) or 'another file of this name'}"
+    return replace(row, state=CHECK if row.state == OK else row.state, remarks=(*row.remarks, remark))
+
+
+@dataclass(frozen=True)
+class Grader:
+    """The questions of a lesson with all truths, for every combination of drawn stops."""
+
+    header: Mapping[str, Any]
+    questions: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, lesson: Lesson, changes: Changes, workers: int) -> Grader:
+        """Truths are computed by both readings, or taken from the last time if nothing has changed since."""
+        header = changed(contents(lesson, numbers_of(lesson, workers))[0], changes)
+        return cls(header, tuple(one for step in header["steps"] for one in step["questions"]))
+
+    @property
+    def most(self) -> dict[str, float]:
+        """The points of every question."""
+        return {one["name"]: one["points"] for one in self.questions}
+
+    def row(self, answers: Answers) -> Row:
+        """The marks of one file."""
+        if answers.lesson != self.header["name"]:
+            remark = f"answers to another lesson: {shorten(answers.lesson)}"
+            return Row(answers.file, answers.code, REFUSED, {}, (remark,))
+        number = place_of(answers.lesson, answers.code, len(self.header["seeded"]["combinations"]))
+        suspicions = self._suspicions(answers, number)
+        points, missing, remarks = {}, [], []
+        for one in self.questions:
+            name, question = one["name"], of_case(one, number)
+            points[name] = 0.0
+            if name not in answers.given:
+                missing.append(name)
+                continue
+            judged = mark(question, answers.given[name], self._axis(question))
+            points[name] = judged.points
+            if judged.remark:
+                remarks.append(f"{name}: {judged.remark}")
+        if missing:
+            remarks.append(f"not answered: {', '.join(missing)}")
+        state = CHECK if suspicions else OK
+        return Row(answers.file, answers.code, state, points, (*suspicions, *remarks))
+
+    def _axis(self, question: Mapping[str, Any]) -> list[float]:
+        return (
+            [stop["value"] for stop in self.header["sliders"][question["over"]]["stops"]] if "over" in question else []
+        )
+
+    def _suspicions(self, answers: Answers, number: int) -> list[str]:
+        """What does not fit a file that the page of this lesson has written."""
+        seeded = self.header["seeded"]
+        expected = dict(zip(seeded["sliders"], seeded["combinations"][number], strict=True))
+        found = []
+        if answers.parameters != expected:
+            found.append("parameters are not those of the code; graded by those of the code")
+        if answers.content != self.header["content"]:
+            found.append("of another version of the lesson")
+        strange = set(answers.given) - {one["name"] for one in self.questions}
+        if strange:
+            found.append(f"answers to {len(strange)} other questions")
+        return found
+
+
+def marks_csv(marks: Marks) -> str:
+    """A line for each row: code, file, state, points by question, total, out of, remarks.
+
+    Texts that a spreadsheet would take for formulas have an apostrophe before them.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["code", "file", "state", *map(_cell, marks.most), "total", "of", "remarks"])
+    most = sum(marks.most.values())
+    for row in marks.rows:
+        points = [_shown(row.points[name]) if name in row.points else "" for name in marks.most]
+        total = "" if row.state == REFUSED else _shown(row.total)
+        cells = [_cell(row.code), _cell(row.file), row.state, *points, total, _shown(most)]
+        writer.writerow([*cells, _cell("; ".join(row.remarks))])
+    return text.getvalue()
+
+
+def _shown(points: float) -> str:
+    return f"{points:.6g}"
+
+
+def _cell(text: str) -> str:
+    """One line of printable text that no spreadsheet takes for a formula."""
+    plain = "".join(one if one.isprintable() else " " for one in text)
+    plain = plain if len(plain) <= _MOST_CHARACTERS else f"{plain[:_MOST_CHARACTERS]}..."
+    return f"'{plain}" if plain.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else plain
