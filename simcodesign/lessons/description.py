@@ -63,8 +63,8 @@ class Run:
 
     ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
-    how many where they are random. ``events``: a small run that is gone through step by step; ``helps``: where it is
-    tried what would help.
+    how many where they are random. ``per``: how many repetitions a run has, one of which its times are shown of.
+    ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Run:
     effects: tuple[str, ...]
     simulated: Mapping[str, tuple[int, ...]]
     seeds: int
+    per: int
     traces: tuple[TraceRequest, ...]
     events: TraceRequest | None
     helps: tuple[TraceRequest, ...]

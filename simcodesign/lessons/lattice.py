@@ -12,12 +12,12 @@ from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.effects import random_effects
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
 from simcodesign.lessons.description import Run, Stops
 from simcodesign.lessons.scenarios import every_stop, scenario_at, simulated_stops, within
 from simcodesign.studies.replication.output_analysis import interval
+from simcodesign.studies.replication.replicate import random_sources_of
 
 Floats = NDArray[np.float64]
 #: Of the many small simulations of a lattice: all of them together are worth the start of the compiled engine.
@@ -50,7 +50,7 @@ def formula_times(run: Run) -> Floats:
         at = {slider.name: stops.get(slider.name, slider.start) for slider in run.sliders}
         scenario = scenario_at(run, at, arrays)
         try:
-            found = np.asarray(_formula(run, scenario), dtype=np.float64)
+            found = np.asarray(_formula(run, scenario), dtype=np.float64) / run.per
         except InputError as error:
             raise within(run, at, error) from error
         index = tuple(slice(None) if slider.simple is not None else at[slider.name] for slider in run.sliders)
@@ -81,13 +81,14 @@ def _single(parameters: object) -> float:
 def ladder_at(run: Run, stops: Stops) -> Floats:
     """(rungs, 3) seconds of one point: mean, low and high of every rung of the ladder."""
     scenario = scenario_at(run, stops)
+    point = scenario.bind()
     rows = []
     try:
         for count in range(len(run.effects) + 1):
             effects = run.effects[:count]
-            is_random = random_effects(scenario.workload, scenario.machine, effects)
-            seeds = range(run.seeds) if is_random else range(1)
-            times_s = [float(simulate(scenario, effects=effects, seed=seed, engine=_ENGINE).headline_s) for seed in seeds]
+            seeds = range(run.seeds if random_sources_of(point, effects) else 1)
+            runs = (simulate(scenario, effects=effects, seed=seed, engine=_ENGINE) for seed in seeds)
+            times_s = [float(one.headline_s) / run.per for one in runs]
             if len(times_s) > 1:
                 one = interval(times_s)
                 rows.append([one.mean, one.mean - one.half_width, one.mean + one.half_width])

@@ -15,12 +15,13 @@ from simcodesign.lessons.description import Lesson, ReadValue, Run, Stop, Stops
 from simcodesign.lessons.lattice import Lattice
 
 #: What a value reads of a run. ``formula``: the forecast, or the formula that the run names; ``change``: what one
-#: effect adds; ``arrived``: how many messages have arrived ``by`` a time; ``first_wait``: when one first waits for a
+#: effect adds; ``interval``: half the width of that of a simulated time; ``arrived``: how many messages have arrived ``by`` a time; ``first_wait``: when one first waits for a
 #: link.
-FORMULA, SIMULATION, CHANGE, ARRIVED, FIRST_WAIT = READINGS = (
+FORMULA, SIMULATION, CHANGE, INTERVAL, ARRIVED, FIRST_WAIT = READINGS = (
     "formula",
     "simulation",
     "change",
+    "interval",
     "arrived",
     "first_wait",
 )
@@ -107,10 +108,12 @@ class Values:
         rung = rung_of(run, one.effect, one.place)
         if one.reading in OF_TRACES:
             return self._of_trace(one, index, rung)
-        ladder = lattice.simulated_s[simulated_index(run, at, one.place)][:, 0]
+        means, low, high = np.moveaxis(lattice.simulated_s[simulated_index(run, at, one.place)], -1, 0)
+        if one.reading == INTERVAL:
+            return float(high[rung] - low[rung]) / 2
         if one.reading == SIMULATION:
-            return float(ladder[rung])
-        return float(ladder[rung] - (ladder[rung - 1] if rung else lattice.formula_s[index]))
+            return float(means[rung])
+        return float(means[rung] - (means[rung - 1] if rung else lattice.formula_s[index]))
 
     def _of_trace(self, one: ReadValue, index: tuple[int, ...], rung: int) -> float:
         trace = self.traces.get((one.run, index))

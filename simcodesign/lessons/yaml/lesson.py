@@ -38,7 +38,7 @@ KEYS = (
 )
 #: Kinds of views: how many runs each shows at most, and its options.
 VIEWS: dict[str, tuple[int, frozenset[str]]] = {
-    "curve": (1, frozenset({"over", "predict", "given", "measured", "height"})),
+    "curve": (1, frozenset({"over", "predict", "given", "top", "measured", "height"})),
     "ladder": (1, frozenset()),
     "network": (1, frozenset()),
     "gantt": (1, frozenset({"of"})),
@@ -187,6 +187,8 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
             options[key] = items[key].flag()
     if "given" in items:
         options["given"] = items["given"].whole(1, 100)
+    if "top" in items:
+        options["top"] = items["top"].number()
     if "height" in items:
         options["height"] = items["height"].whole(100, 1000)
     if "show" in items:

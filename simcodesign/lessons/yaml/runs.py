@@ -14,6 +14,7 @@ from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, Tr
 
 MOST_STOPS = 400
 MOST_SEEDS = 100
+MOST_REPETITIONS = 1_000_000
 RUN_KEYS = (
     "about",
     "workload",
@@ -26,6 +27,7 @@ RUN_KEYS = (
     "effects",
     "simulate",
     "seeds",
+    "per",
     "traces",
     "events",
     "helps",
@@ -122,6 +124,9 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     if "simulate" in items:
         chosen = items["simulate"].mapping(simulated)
         simulated |= {key: chosen_stops(one, sliders[key]) for key, one in chosen.items()}
+    per = items["per"].whole(1, MOST_REPETITIONS) if "per" in items else 1
+    if per > 1 and "traces" in items:
+        raise items["per"].error("traces are of whole runs", "'traces' or 'per', not both")
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
     traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
     return Run(
@@ -137,6 +142,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         effects=_effects(items["effects"]) if "effects" in items else (),
         simulated=simulated,
         seeds=items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5,
+        per=per,
         traces=traces,
         events=_requests([items["events"]], over)[0] if "events" in items else None,
         helps=helps,

@@ -70,7 +70,7 @@ export class Curve extends Figure {
     const x = (values[0] > 0 && values.at(-1) / values[0] > 20 ? scaleLog().base(2) : scaleLinear())
       .domain([values[0], values.at(-1)]).range([MARGIN.left + 12, width - MARGIN.right]);
     const most = Math.max(...rows.map((row) => row.forecast));
-    const highest = this.asks ? 6 * most : Math.max(
+    const highest = this.asks ? (this.options.top ?? 6) * most : Math.max(
       most, ...rows.map((row) => row.simulated?.high ?? 0), ...measured.map((one) => one.high),
       ...(this.showsPencil() ? this.pencil.values() : []));
     const y = scaleLinear().domain([0, highest * 1.06]).range([height - MARGIN.bottom, MARGIN.top]);

@@ -7,8 +7,8 @@ import { text } from "../texts.js";
 import { BARS } from "./bars.js";
 
 const BOTTOM = 24, FUTURE = 0.32;
-const KEYS = { ranks: ["sends", "receives", "works", "waits", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
-const ROLES = { sends: "sim-2", receives: "sim", works: "for", waits: "wait", serves: "sim" };
+const KEYS = { ranks: ["sends", "receives", "works", "accesses", "waits", "waitsForDisk", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
+const ROLES = { sends: "sim-2", receives: "sim", works: "for", accesses: "sim", waits: "wait", waitsForDisk: "wait", serves: "sim" };
 
 export class Gantt extends Figure {
   static uses = ["stops", "rung", "time", "hover"];
@@ -60,7 +60,7 @@ export class Gantt extends Figure {
 
   /** What waited longest, for those who do not see the chart. */
   longestWait() {
-    const long = (bar) => (bar && bar.role === "waits" ? bar.to - bar.from : 0);
+    const long = (bar) => (bar && bar.role.startsWith("waits") ? bar.to - bar.from : 0);
     const most = this.chart.bars.reduce((best, bar) => (long(bar) > long(best) ? bar : best), null);
     return long(most) ? `; ${text("longestWait", this.chart.rows[most.row], duration(long(most)), duration(most.from))}` : "";
   }
