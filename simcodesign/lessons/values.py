@@ -15,8 +15,8 @@ from simcodesign.lessons.description import Lesson, ReadValue, Run, Stop, Stops
 from simcodesign.lessons.lattice import Lattice
 
 #: What a value reads of a run. ``formula``: the forecast, or the formula that the run names; ``change``: what one
-#: effect adds; ``interval``: half the width of that of a simulated time; ``arrived``: how many messages have arrived ``by`` a time; ``first_wait``: when one first waits for a
-#: link.
+#: effect adds; ``interval``: half the width of the interval of a simulated time; ``arrived``: how many messages have
+#: arrived ``by`` a time; ``first_wait``: when one first waits for a link.
 FORMULA, SIMULATION, CHANGE, INTERVAL, ARRIVED, FIRST_WAIT = READINGS = (
     "formula",
     "simulation",

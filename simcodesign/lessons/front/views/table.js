@@ -12,8 +12,8 @@ export class Table extends Figure {
     const [run] = this.runs, { over } = this.options, slider = this.lesson.slider(over);
     const rows = run.measured.map((one) => {
       const stops = { ...this.state.stops, ...one.at }, stop = slider.stops[one.at[over]];
-      const forecast = this.lesson.forecast(run, stops), { mean } = this.lesson.simulated(run, stops, this.rungOf(run));
-      const cells = [duration(forecast, 4), duration(mean, 4), `<b>${duration(one.value, 4)}</b>`, (one.value / forecast).toFixed(2), (one.value / mean).toFixed(2)];
+      const forecast = this.lesson.forecast(run, stops), { mean, exact } = this.lesson.simulated(run, stops, this.rungOf(run));
+      const cells = [duration(forecast, 4), exact ? duration(mean, 4) : "–", `<b>${duration(one.value, 4)}</b>`, (one.value / forecast).toFixed(2), exact ? (one.value / mean).toFixed(2) : "–"];
       return `<tr><th scope="row">${escaped(stop.note || stop.text)} <small>${escaped(stop.note ? `${stop.text} ${slider.about}` : "")}</small></th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
     });
     const heads = ["formula", "simulation", "measured", "gap", "gapSimulation"].map((name) => `<th scope="col">${text(name)}</th>`).join("");
