@@ -51,6 +51,7 @@ def test_the_all_to_all_on_fugaku_is_published() -> None:
         assert value.evaluate({}) * 1e6 == pytest.approx(row.median_us, rel=1e-9)  # type: ignore[union-attr]
 
 
+@pytest.mark.thorough
 def test_no_all_to_all_on_a_mesh_is_quicker_than_its_bisection() -> None:
     """32 nodes send 32 blocks each over the 8 links of the cut, 64 KiB at 6.345 GB/s; and never quicker than the formula."""
     for name in ("mesh", "burst"):
@@ -127,6 +128,7 @@ def count_misses(n: int, lines: int) -> int:
     return misses
 
 
+@pytest.mark.thorough
 def test_misses_are_those_that_are_counted_one_by_one() -> None:
     """The simulation without effects is the stack model; a miss takes 100 ns."""
     run = run_of("caches", "loops")
@@ -135,6 +137,7 @@ def test_misses_are_those_that_are_counted_one_by_one() -> None:
         assert ladder_at(run, at)[0, 0] == pytest.approx(count_misses(48, size // 8) * 100e-9, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_published_distance_of_b_is_too_short() -> None:
     """At 2,432 elements, above n^2 + 2 n - 1 and below n^2 + 3 n - 1 for n = 48, most uses of B miss."""
     run = run_of("caches", "check")
