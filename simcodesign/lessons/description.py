@@ -65,6 +65,7 @@ class Run:
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
     how many where they are random. ``per``: how many repetitions a run has, one of which its times are shown of.
     ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help.
+    how many where they are random; ``repeats``: of how many runs in a row, all alike, times are.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Run:
     measured: tuple[MeasuredPoint, ...]
     measured_about: str
     place: Place
+    repeats: int = 1
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def formula_times(run: Run) -> Floats:
             raise within(run, at, error) from error
         index = tuple(slice(None) if slider.simple is not None else at[slider.name] for slider in run.sliders)
         times_s[index] = np.broadcast_to(found, [shape[number] for number in together])
-    return times_s
+    return run.repeats * times_s
 
 
 def _formula(run: Run, scenario: Scenario) -> FloatOrArray:
@@ -96,7 +96,7 @@ def ladder_at(run: Run, stops: Stops) -> Floats:
                 rows.append(times_s * 3)
     except InputError as error:
         raise within(run, stops, error) from error
-    return np.array(rows)
+    return run.repeats * np.array(rows)
 
 
 def assembled(run: Run, formula_s: Floats, ladders: list[Floats]) -> Lattice:

@@ -15,6 +15,7 @@ from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, Tr
 MOST_STOPS = 400
 MOST_SEEDS = 100
 MOST_REPETITIONS = 1_000_000
+MOST_REPEATS = 1_000_000
 RUN_KEYS = (
     "about",
     "workload",
@@ -32,6 +33,7 @@ RUN_KEYS = (
     "events",
     "helps",
     "measured",
+    "repeats",
 )
 
 
@@ -129,6 +131,10 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         raise items["per"].error("traces are of whole runs", "'traces' or 'per', not both")
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
     traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
+    start = {slider.name: slider.start for slider in over}
+    repeats = items["repeats"].whole(1, MOST_REPEATS) if "repeats" in items else 1
+    if repeats > 1 and traces:
+        raise items["repeats"].error("a trace is of one run", "a run with traces, or one that repeats")
     return Run(
         name=name,
         about=items["about"].text() if "about" in items else name,
@@ -149,6 +155,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         measured=measured,
         measured_about=about,
         place=entry.place,
+        repeats=repeats,
     )
 
 
