@@ -49,15 +49,16 @@ def contents(lesson: Lesson, numbers: Numbers, exam: bool = False) -> tuple[dict
         "content": lesson_hash(lesson),
         "exam": exam,
         "seeded": {"sliders": list(lesson.seeded), "combinations": [list(one.values()) for one in combinations]},
-        "sliders": {name: _slider(one) for name, one in lesson.sliders.items()},
+        "begins_with_chance": lesson.begins_with_chance,
+        "sliders": {name: _slider(one, lesson.language) for name, one in lesson.sliders.items()},
         "runs": runs,
         "steps": [_step(one, cases, held) for one in lesson.steps],
     }
     return header, arrays
 
 
-def _slider(one: Slider) -> dict[str, Any]:
-    stops = [{"value": stop.value, "text": stop.text, "note": stop.note} for stop in one.stops]
+def _slider(one: Slider, language: str) -> dict[str, Any]:
+    stops = [{"value": stop.value, "text": digits_in(stop.text, language), "note": stop.note} for stop in one.stops]
     return {"about": one.about, "dimension": one.dimension, "stops": stops, "start": one.start}
 
 

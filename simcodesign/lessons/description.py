@@ -220,3 +220,4 @@ class Lesson:
     sources: tuple[str, ...]
     teacher: str = ""  # notes for teachers, in Markdown
     seeded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by slider, stops drawn from a student's code
+    begins_with_chance: bool = False  # the page begins with all effects on; else with those before the first random one

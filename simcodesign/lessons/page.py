@@ -15,7 +15,9 @@ from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.changes import Changes, changed
 from simcodesign.lessons.packing import pack
 from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.lessons.yaml.translation import in_language
 
+NEEDS_SCRIPT = {"en": "This lesson needs JavaScript.", "de": "Diese Lektion braucht JavaScript."}
 BUNDLE = Path(__file__).with_name("bundle")
 #: The page asks for nothing: styles, scripts and data stand in it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:"
@@ -29,11 +31,13 @@ def build_lesson(
     on_progress: OnProgress | None = None,
     exam: bool = False,
     changes: Changes | None = None,
+    language: str | None = None,
 ) -> Lesson:
-    """Write the page of a lesson's folder, or its exam. InputError for a lesson, a path or changes that cannot be
-    used."""
-    lesson = read_lesson(folder)
-    text = page(lesson, numbers_of(lesson, workers, fresh, on_progress), exam, changes)
+    """Write the page of a lesson's folder, or its exam, in its own language or another that it has. InputError for a
+    lesson, a path or changes that cannot be used."""
+    original = read_lesson(folder)
+    lesson = in_language(original, language)
+    text = page(lesson, numbers_of(original, workers, fresh, on_progress), exam, changes)
     with replacing_text(output) as file:
         file.write(text)
     return lesson
@@ -70,7 +74,7 @@ def page(lesson: Lesson, numbers: Numbers, exam: bool = False, changes: Changes 
 <h1>{escape(lesson.title)}</h1><p class="about">{escape(lesson.about)}</p></div>
 <div class="objectives"><h2 data-text="objectives"></h2><ul>{_items(lesson.objectives)}</ul></div>
 </section>
-<noscript><p>This lesson needs JavaScript.</p></noscript>
+<noscript><p>{NEEDS_SCRIPT[lesson.language]}</p></noscript>
 {"".join(steps)}
 </main>
 <footer class="wrap"><lesson-export></lesson-export><p data-text="made"></p><ul>{_items(lesson.sources)}</ul></footer>

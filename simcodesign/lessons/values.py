@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -70,7 +71,7 @@ class Values:
         """An expression in a text as it is shown: the name of a slider alone as the text of its stop."""
         if not form and text not in self.lesson.values and text in self.lesson.sliders:
             return self._stop(text, place).text
-        return shown(self.evaluate(text, place), form, place)
+        return digits_in(shown(self.evaluate(text, place), form, place), self.lesson.language)
 
     def stops_of(self, one: ReadValue) -> dict[str, int]:
         """The stops of all sliders of its run."""
@@ -166,3 +167,10 @@ def shown(value: float, form: str, place: Place) -> str:
     except ValueError:
         raise InputError("not a format", place, value=form, allowed="a unit of time or %, a format like .2f") from None
     return f"{text}\N{NO-BREAK SPACE}{unit.replace('us', 'µs')}" if unit else text
+
+
+def digits_in(text: str, language: str) -> str:
+    """Numbers as a language writes them: a comma before decimals and points between thousands in German."""
+    if language != "de":
+        return text
+    return re.sub(r"(?<=\d)[.,](?=\d)", lambda match: "," if match[0] == "." else ".", text)

@@ -108,6 +108,9 @@ class BuildLessonOptions:
         Path | None, Option(metavar="FILE", help="Such changes in a YAML file, or in a page that has them.")
     ] = None
     fresh: Annotated[bool, Option(help="Compute everything anew, also what has not changed.")] = False
+    language: Annotated[
+        str | None, Option(metavar="LANGUAGE", help="Of the texts: de, for a lesson that has a folder of this name.")
+    ] = None
     jobs: Jobs = None
 
 
@@ -134,6 +137,7 @@ def run_build(options: BuildLessonOptions) -> None:
             options.fresh,
             on_progress,
             exam=options.exam,
+            language=options.language,
             changes=stored.and_then(changes_of(options.hide, options.start, options.tolerance)),
         )
     write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")

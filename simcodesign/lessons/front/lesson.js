@@ -122,7 +122,7 @@ export class Lesson {
   /** How many effects of a run come before the first that is random: texts, clock and predictions are of these. */
   calmRung(run) {
     const first = run.effects.findIndex((effect) => effect.random);
-    return first < 0 ? run.effects.length : first;
+    return first < 0 || this.begins_with_chance ? run.effects.length : first;
   }
 
   /** Stops of the sliders of a run in words, without `without`. */

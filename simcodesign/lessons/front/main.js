@@ -3,6 +3,7 @@ import { enter } from "./code.js";
 import { unpack } from "./data.js";
 import { provide } from "./figure.js";
 import { Lesson } from "./lesson.js";
+import { numbersIn } from "./numbers.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
@@ -26,6 +27,7 @@ async function begin() {
   remember();
   const lesson = new Lesson(await unpack(document.getElementById("lesson-data").textContent));
   useLanguage(lesson.language);
+  numbersIn(lesson.language);
   fillTexts(document);
   const { code, started } = await enter(lesson);
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
@@ -52,7 +54,8 @@ async function begin() {
   document.body.classList.add("is-ready");
 }
 
-/** The rung that a page begins with: all effects up to the first that is random, since texts and clock are of one run. */
+/** The rung that a page begins with: all effects up to the first that is random, since texts and clock are of one run; all, if a
+ * lesson is about chance. */
 function firstRung(lesson) {
   return Math.max(0, ...Object.values(lesson.runs).map((run) => lesson.calmRung(run)));
 }

@@ -1,5 +1,15 @@
 // Numbers as they are shown.
 
+let swaps = false;
+
+/** German has a comma before decimals and points between thousands. */
+export function numbersIn(language) {
+  swaps = language === "de";
+}
+
+/** Digits as the language of the page writes them. */
+export const local = (digits) => (swaps ? digits.replace(/[.,]/g, (mark) => (mark === "." ? "," : ".")) : digits);
+
 const UNITS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 
 /** The unit in which times up to `most` seconds read well: [seconds, name]. */
@@ -10,14 +20,14 @@ export function unitOf(most) {
 /** A number to three digits or, when larger, to whole ones. */
 export function digits(value, count = 3) {
   if (!Number.isFinite(value)) return "–";
-  if (value !== 0 && Math.abs(value) < 1e-3) return value.toPrecision(2);
+  if (value !== 0 && Math.abs(value) < 1e-3) return local(value.toPrecision(2));
   const places = Math.max(0, Math.min(count, count - 1 - Math.floor(Math.log10(Math.abs(value) || 1))));
   const shown = value.toFixed(places);
-  return Math.abs(value) >= 1e4 ? Number(shown).toLocaleString("en") : shown;
+  return local(Math.abs(value) >= 1e4 ? Number(shown).toLocaleString("en") : shown);
 }
 
 /** A round number of an axis. */
-export const tickText = (value) => Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 });
+export const tickText = (value) => local(Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 }));
 
 /** A time in s as text with its unit. */
 export function duration(seconds, count = 3) {

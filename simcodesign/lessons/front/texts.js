@@ -25,6 +25,8 @@ const TEXTS = {
     exam: "Exam, {0} minutes", code: "Your code", begin: "Begin", codeNote: "The code that your teacher gave you, as s017. Numbers in questions depend on it.", codeWrong: "Letters, digits and . _ - please, up to 40.",
     codeIs: "Answers of {0}. Reload the page for another code.", points: "Points: {0}", within: "within {0} %", keep: "Keep", kept: "Kept. You can change it until you export your answers.",
     teacher: "For teachers", teacherNote: "Choose what students see, and write a page of your own. This one stays as it is.", tolerance: "Tolerance", question: "Question", starts: "Sliders begin at", write: "Write the page", cancel: "Cancel",
+    effect_hops: "Hops", effect_links: "Links", effect_interfaces: "Interfaces", effect_disks: "Disks", effect_memory: "Memory", effect_accelerators: "Accelerators", effect_storage: "Storage",
+    effect_conflicts: "Conflicts", effect_caches: "Caches", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
@@ -50,6 +52,8 @@ const TEXTS = {
     exam: "Prüfung, {0} Minuten", code: "Ihr Code", begin: "Beginnen", codeNote: "Der Code, den Ihnen die Lehrkraft gegeben hat, etwa s017. Zahlen in den Fragen hängen davon ab.", codeWrong: "Bitte Buchstaben, Ziffern und . _ -, höchstens 40.",
     codeIs: "Antworten von {0}. Für einen anderen Code laden Sie die Seite neu.", points: "Punkte: {0}", within: "auf {0} % genau", keep: "Merken", kept: "Gemerkt. Sie können es ändern, bis Sie die Antworten exportieren.",
     teacher: "Für Lehrende", teacherNote: "Wählen Sie, was Studierende sehen, und schreiben Sie eine eigene Seite. Diese bleibt, wie sie ist.", tolerance: "Toleranz", question: "Frage", starts: "Regler beginnen bei", write: "Seite schreiben", cancel: "Abbrechen",
+    effect_hops: "Teilstrecken", effect_links: "Verbindungen", effect_interfaces: "Netzanschlüsse", effect_disks: "Platten", effect_memory: "Speicher", effect_accelerators: "Beschleuniger", effect_storage: "Dateiserver",
+    effect_conflicts: "Konflikte", effect_caches: "Caches", effect_imbalance: "Ungleichgewicht", effect_noise: "Rauschen", effect_background: "Fremdlast", effect_failures: "Ausfälle",
   },
 };
 

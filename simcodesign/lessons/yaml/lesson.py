@@ -35,6 +35,7 @@ KEYS = (
     "seeded",
     "sources",
     "teacher",
+    "begins_with_chance",
 )
 #: Kinds of views: how many runs each shows at most, and its options.
 VIEWS: dict[str, tuple[int, frozenset[str]]] = {
@@ -68,7 +69,7 @@ def read_lesson(folder: Path) -> Lesson:
     )
     steps = tuple(_step(entry, runs, folder) for entry in items["steps"].sequence())
     _check_names([one for step in steps for one in step.questions])
-    teacher = _text(items["teacher"], folder)[0] if "teacher" in items else ""
+    teacher = read_markdown(items["teacher"], folder)[0] if "teacher" in items else ""
     return Lesson(
         folder=folder,
         name=items["name"].name(),
@@ -84,6 +85,7 @@ def read_lesson(folder: Path) -> Lesson:
         sources=_texts(items, "sources"),
         teacher=teacher,
         seeded=_seeded(items["seeded"], sliders) if "seeded" in items else {},
+        begins_with_chance=items["begins_with_chance"].flag() if "begins_with_chance" in items else False,
     )
 
 
@@ -127,7 +129,7 @@ def _value(entry: Entry, runs: dict[str, Run]) -> Value:
 def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
     """A step with its text, figures and questions."""
     items = entry.mapping(("name", "text", "views", "questions", "after_prediction"), required=("name", "text"))
-    text, place = _text(items["text"], folder)
+    text, place = read_markdown(items["text"], folder)
     views: list[View] = []
     for row, one in enumerate(items["views"].sequence() if "views" in items else ()):
         members = one.sequence() if isinstance(one.content, list) else [one]
@@ -142,7 +144,7 @@ def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
     )
 
 
-def _text(entry: Entry, folder: Path) -> tuple[str, Place]:
+def read_markdown(entry: Entry, folder: Path) -> tuple[str, Place]:
     """The text of a Markdown file beside the lesson, and where it begins."""
     name = entry.name()
     if not name.endswith(".md"):

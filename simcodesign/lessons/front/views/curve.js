@@ -3,7 +3,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Figure } from "../figure.js";
-import { clamp, duration, escaped, tickText, unitOf } from "../numbers.js";
+import { clamp, duration, escaped, local, tickText, unitOf } from "../numbers.js";
 import { reducedMotion } from "../store.js";
 import { text } from "../texts.js";
 
@@ -164,7 +164,7 @@ export class Curve extends Figure {
     if (!row?.simulated?.exact || this.options.measured) return "";
     const { mean } = row.simulated;
     return `<circle class="ring" cx="${x(row.value)}" cy="${y(mean)}" r="8.5"/>
-      <text class="ratio" x="${x(row.value) - 8}" y="${y(mean) - 13}" text-anchor="end">×${(mean / row.forecast).toFixed(2)}</text>`;
+      <text class="ratio" x="${x(row.value) - 8}" y="${y(mean) - 13}" text-anchor="end">×${local((mean / row.forecast).toFixed(2))}</text>`;
   }
 
   label(x, y, role, value) {
@@ -309,7 +309,7 @@ export class Curve extends Figure {
     const open = this.open(points);
     const off = (value) => Math.exp(open.reduce((sum, row) => sum + Math.abs(Math.log(Math.max(value(row), 1e-12) / row.simulated.mean)), 0) / open.length);
     const you = off((row) => this.pencil.get(row.number)), formula = off((row) => row.forecast);
-    const bar = (role, value) => `<div class="bar-row"><span>${text(role)}</span><i class="${role}" style="width:${Math.min(100, (100 * Math.log(value)) / Math.log(Math.max(you, formula, 1.05)))}%"></i><b>${text("offBy", value.toFixed(2))}</b></div>`;
+    const bar = (role, value) => `<div class="bar-row"><span>${text(role)}</span><i class="${role}" style="width:${Math.min(100, (100 * Math.log(value)) / Math.log(Math.max(you, formula, 1.05)))}%"></i><b>${text("offBy", local(value.toFixed(2)))}</b></div>`;
     shown.innerHTML = `<div>${bar("you", you)}${bar("formula", formula)}</div><p>${text(you < formula ? "closerYou" : "closerFormula")}</p>`;
   }
 

@@ -1,7 +1,7 @@
 // A question for a curve: the student draws times over the stops of a slider, both axes logarithmic.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { clamp, duration, escaped } from "../numbers.js";
+import { clamp, duration, escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
 import { Question } from "./question.js";
 
@@ -136,7 +136,7 @@ export class Drawing extends Question {
     const miss = missedShare(open.map((stop) => this.axis.stops[stop].value), open.map((stop) => this.pencil.get(stop)), truth);
     const isRight = miss <= tolerance * (1 + 1e-9);
     this.isJudged = true;
-    this.feedback(isRight, `${escaped(text("offBy", (1 + miss).toFixed(2)))}. ${isRight ? right : wrong}`);
+    this.feedback(isRight, `${escaped(text("offBy", local((1 + miss).toFixed(2))))}. ${isRight ? right : wrong}`);
     this.keep(value, isRight);
     this.draw();
   }

@@ -1,9 +1,9 @@
 // What helps most: by how much the time falls when one thing of the machine is 10 % better, in formula and simulation.
 import { Figure } from "../figure.js";
-import { escaped } from "../numbers.js";
+import { escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
 
-const percent = (share) => (Math.abs(share) < 5e-4 ? "0\u00a0%" : `${share > 0 ? "+" : "−"}${(100 * Math.abs(share)).toFixed(1)}\u00a0%`);
+const percent = (share) => (Math.abs(share) < 5e-4 ? "0\u00a0%" : `${share > 0 ? "+" : "−"}${local((100 * Math.abs(share)).toFixed(1))}\u00a0%`);
 
 export class Helps extends Figure {
   static uses = ["stops"];

@@ -16,11 +16,12 @@ export class Ladder extends Figure {
     const isRung = name !== "formula" && name !== "simulation";
     const one = document.createElement(isRung ? "button" : "div");
     one.className = `rung ${isRung ? "effect" : name}`;
-    const title = name === "waiting" ? text("waiting_rung") : isRung ? name.replaceAll("_", " ") : text(name);
+    const known = text(`effect_${name}`), effect = known.startsWith("effect_") ? name.replaceAll("_", " ") : known;
+    const title = name === "waiting" ? text("waiting_rung") : isRung ? effect : text(name);
     one.innerHTML = `<span class="name">${escaped(title)}</span><span class="track"><i></i></span><b></b>`;
     if (!isRung) return one;
     one.type = "button";
-    if (place > 1) one.title = this.run.effects[place - 2].adds;
+    if (place > 1 && document.documentElement.lang === "en") one.title = this.run.effects[place - 2].adds;
     one.addEventListener("click", () => this.store.set({ rung: place - 1 }));
     return one;
   }

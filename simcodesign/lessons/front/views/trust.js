@@ -1,6 +1,6 @@
 // Where the formula can be trusted: over two sliders, by how much it misses the simulation at every point that is simulated.
 import { Figure } from "../figure.js";
-import { duration, escaped } from "../numbers.js";
+import { duration, escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
 
 export class Trust extends Figure {
@@ -46,7 +46,7 @@ export class Trust extends Figure {
   }
 
   percent(error) {
-    const rounded = Math.abs(100 * error) < 9.95 ? Math.abs(100 * error).toFixed(1) : Math.abs(100 * error).toFixed(0);
+    const rounded = local(Math.abs(100 * error).toFixed(Math.abs(100 * error) < 9.95 ? 1 : 0));
     return `${Number(rounded) === 0 ? "" : error < 0 ? "−" : "+"}${rounded}\u00a0%`;
   }
 }

@@ -1,0 +1,163 @@
+"""A lesson in another language has all texts and only these, the same numbers in the same places, and nothing in the first language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcodesign.core.errors import InputError
+from simcodesign.lessons.compute import content_hash
+from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.packing import block_in, unpack
+from simcodesign.lessons.page import build_lesson
+from simcodesign.lessons.values import digits_in
+from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.lessons.yaml.translation import in_language, languages_of
+from tests.lessons.small import small_lesson
+
+TRANSLATED = [
+    (name, language) for name in available() for language in languages_of(read_lesson(lesson_folder(name)))[1:]
+]
+#: Words that are English alone.
+ENGLISH = re.compile(r"\b(the|of|and|is|are|with|which|what|how|that|from|you|for|by|it)\b", re.IGNORECASE)
+GERMAN = """\
+simcodesign: 1
+title: Eine kleine Lektion
+sliders: {nodes: {about: Knoten}, size: {about: Größe}, startup: {about: Startzeit}}
+runs: {near: {about: nah}}
+steps:
+  - name: Eins
+    text: one.md
+    titles: [Titel]
+    questions:
+      number: {text: "Wie lange?", mistakes: [Die Hälfte davon.]}
+      choice: {text: "Was?", choices: [{text: Teilstrecken, feedback: Nein.}, {text: Verbindungen, feedback: Ja.}]}
+"""
+
+
+def texts_of(lesson: Lesson) -> Iterator[tuple[str, str]]:
+    """All texts of a lesson that are read, with where they stand."""
+    yield from (("title", lesson.title), ("about", lesson.about), ("teacher", lesson.teacher))
+    yield from ((f"objective {number}", one) for number, one in enumerate(lesson.objectives))
+    yield from ((f"source {number}", one) for number, one in enumerate(lesson.sources))
+    yield from ((f"slider {name}", one.about) for name, one in lesson.sliders.items())
+    for name, run in lesson.runs.items():
+        yield from ((f"run {name}", run.about), (f"run {name}, measured", run.measured_about))
+    for step_number, step in enumerate(lesson.steps):
+        here = f"step {step_number}"
+        yield from ((f"{here}, name", step.name), (f"{here}, text", step.text))
+        yield from ((f"{here}, view {number}", view.title) for number, view in enumerate(step.views))
+        for question in step.questions:
+            there = f"{here}, {question.name}"
+            yield from ((f"{there}, {key}", getattr(question, key, "")) for key in ("text", "hint", "right", "wrong"))
+            for number, one in enumerate((*getattr(question, "mistakes", ()), *getattr(question, "choices", ()))):
+                yield f"{there}, {number}", one.text
+                yield f"{there}, feedback {number}", getattr(one, "feedback", "")
+
+
+def both(name: str, language: str) -> tuple[dict[str, str], dict[str, str]]:
+    original = read_lesson(lesson_folder(name))
+    shown = in_language(original, language)
+    first, second = (dict(texts_of(one)) for one in (original, shown))
+    assert first.keys() == second.keys()
+    assert content_hash(original) == content_hash(read_lesson(lesson_folder(name)))
+    return first, second
+
+
+def is_text(text: str) -> bool:
+    """Whether there is anything to translate: a word of small letters, besides numbers and names of units."""
+    plain = re.sub(r"\{\{.*?\}\}|\]\(.*?\)", " ", text)
+    return bool(re.search(r"[a-zäöü]{3,}", plain))
+
+
+def test_the_broadcast_is_there_in_german() -> None:
+    assert ("broadcast", "de") in TRANSLATED
+
+
+@pytest.mark.parametrize(("name", "language"), TRANSLATED)
+def test_no_text_is_left_untranslated(name: str, language: str) -> None:
+    first, second = both(name, language)
+    texts = {where: text for where, text in second.items() if is_text(first[where])}
+    assert len(texts) > 50
+    assert [(where, text) for where, text in texts.items() if text == first[where]] == []
+    own_words = {
+        where: re.sub(r"\{\{.*?\}\}|`.*?`|Introduction to Parallel.*|The Tofu.*", " ", text)
+        for where, text in texts.items()
+    }
+    assert [(where, found[0]) for where, text in own_words.items() if (found := ENGLISH.search(text))] == []
+
+
+@pytest.mark.parametrize(("name", "language"), TRANSLATED)
+def test_the_same_values_stand_in_both(name: str, language: str) -> None:
+    """Values, buttons of the clock and colours of roles are those of the original, in any order."""
+    first, second = both(name, language)
+    for where, text in first.items():
+        for marks in (r"\{\{(.*?)\}\}", r"\]\((.*?)\)", r"^```(\w*)"):
+            mine, theirs = (sorted(re.findall(marks, one, re.MULTILINE)) for one in (second[where], text))
+            assert mine == theirs, where
+        assert ("\n> " in second[where]) is ("\n> " in text), where
+
+
+def german(folder: Path, change: tuple[str, str] = ("", "")) -> Lesson:
+    small_lesson(folder)
+    (folder / "de").mkdir()
+    assert change[0] in GERMAN
+    (folder / "de" / "lesson.yaml").write_text(GERMAN.replace(*change) if change[0] else GERMAN, encoding="utf-8")
+    (folder / "de" / "one.md").write_text("Die [Formel](role:formula) sagt {{formula : ms .2f}}.\n", encoding="utf-8")
+    return in_language(read_lesson(folder), "de")
+
+
+def test_numbers_of_both_languages_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    german(tmp_path / "small")
+    pages = []
+    for language in ("en", "de"):
+        build_lesson(tmp_path / "small", tmp_path / "page.html", 1, language=language)
+        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert len(list((tmp_path / "cache").rglob("*.txt"))) == 1  # computed once
+    (first, arrays), (second, others) = (unpack(block_in(page)) for page in pages)
+    assert arrays.keys() == others.keys()
+    for name, one in arrays.items():
+        np.testing.assert_array_equal(others[name], one)
+    for one, other in zip(first["steps"][0]["questions"], second["steps"][0]["questions"], strict=True):
+        assert (one["name"], one.get("answer")) == (other["name"], other.get("answer"))
+    assert '<html lang="de">' in pages[1]
+    assert re.search(r"sagt \d+,\d\d\N{NO-BREAK SPACE}ms", pages[1])
+    assert "JavaScript." in pages[1]
+    assert "This lesson" not in pages[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (("title: Eine kleine Lektion\n", ""), "'title' is missing"),
+        (("nodes: {about: Knoten}, ", ""), "nodes"),
+        (("titles: [Titel]", "titles: [Titel, Noch einer]"), "not as many titles"),
+        (("mistakes: [Die Hälfte davon.]", "right: Ja."), "translates nothing"),
+        (('"Wie lange?"', '"Wie lange?", hint: Hm.'), "translates nothing"),
+        ((", mistakes: [Die Hälfte davon.]", ""), "'mistakes' is missing"),
+        ((", feedback: Nein.", ""), "'feedback' is missing"),
+        (("text: one.md", "text: two.md"), "no such file"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_named(change: tuple[str, str], word: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(word)) as caught:
+        german(tmp_path / "small", change)
+    assert caught.value.place is not None
+    assert Path(caught.value.place.file).parent.name == "de"
+
+
+def test_a_language_that_is_not_there(tmp_path: Path) -> None:
+    lesson = read_lesson(small_lesson(tmp_path / "small"))
+    with pytest.raises(InputError, match="no texts in this language"):
+        in_language(lesson, "de")
+
+
+def test_digits_in_german() -> None:
+    assert digits_in("1,024.5 ms, 3.5", "de") == "1.024,5 ms, 3,5"
+    assert digits_in("1,024.5 ms", "en") == "1,024.5 ms"
