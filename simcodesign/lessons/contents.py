@@ -17,7 +17,7 @@ from simcodesign.lessons.grading.exam import Curtain, Held, held_back, owner, ru
 from simcodesign.lessons.grading.questions import Teller, by_case, question_told, without_secrets
 from simcodesign.lessons.grading.seeding import combinations_of
 from simcodesign.lessons.markdown import to_html
-from simcodesign.lessons.values import Values
+from simcodesign.lessons.values import Values, digits_in
 
 Arrays = dict[str, NDArray[np.generic]]
 

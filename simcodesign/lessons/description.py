@@ -63,9 +63,8 @@ class Run:
 
     ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
-    how many where they are random. ``per``: how many repetitions a run has, one of which its times are shown of.
+    how many where they are random. ``scale``: what all its times are multiplied by.
     ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help.
-    how many where they are random; ``repeats``: of how many runs in a row, all alike, times are.
     """
 
     name: str
@@ -80,14 +79,13 @@ class Run:
     effects: tuple[str, ...]
     simulated: Mapping[str, tuple[int, ...]]
     seeds: int
-    per: int
+    scale: float
     traces: tuple[TraceRequest, ...]
     events: TraceRequest | None
     helps: tuple[TraceRequest, ...]
     measured: tuple[MeasuredPoint, ...]
     measured_about: str
     place: Place
-    repeats: int = 1
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,12 @@ def formula_times(run: Run) -> Floats:
         at = {slider.name: stops.get(slider.name, slider.start) for slider in run.sliders}
         scenario = scenario_at(run, at, arrays)
         try:
-            found = np.asarray(_formula(run, scenario), dtype=np.float64) / run.per
+            found = np.asarray(_formula(run, scenario), dtype=np.float64)
         except InputError as error:
             raise within(run, at, error) from error
         index = tuple(slice(None) if slider.simple is not None else at[slider.name] for slider in run.sliders)
         times_s[index] = np.broadcast_to(found, [shape[number] for number in together])
-    return run.repeats * times_s
+    return run.scale * times_s
 
 
 def _formula(run: Run, scenario: Scenario) -> FloatOrArray:
@@ -88,7 +88,7 @@ def ladder_at(run: Run, stops: Stops) -> Floats:
             effects = run.effects[:count]
             seeds = range(run.seeds if random_sources_of(point, effects) else 1)
             runs = (simulate(scenario, effects=effects, seed=seed, engine=_ENGINE) for seed in seeds)
-            times_s = [float(one.headline_s) / run.per for one in runs]
+            times_s = [float(one.headline_s) for one in runs]
             if len(times_s) > 1:
                 one = interval(times_s)
                 rows.append([one.mean, one.mean - one.half_width, one.mean + one.half_width])
@@ -96,7 +96,7 @@ def ladder_at(run: Run, stops: Stops) -> Floats:
                 rows.append(times_s * 3)
     except InputError as error:
         raise within(run, stops, error) from error
-    return run.repeats * np.array(rows)
+    return run.scale * np.array(rows)
 
 
 def assembled(run: Run, formula_s: Floats, ladders: list[Floats]) -> Lattice:

@@ -4,7 +4,6 @@ and what can be computed by hand is."""
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from simcodesign.lessons.folders import lesson_folder
 from simcodesign.lessons.lattice import Lattice, formula_times, ladder_at
 from simcodesign.lessons.values import Values
 from simcodesign.lessons.yaml.lesson import read_lesson
-from tests.lessons.small import small_lesson
 
 
 def published(name: str) -> pd.DataFrame:
@@ -77,7 +75,7 @@ def test_eight_steps_stand_for_eight_hundred() -> None:
     """Work of 800 steps of 30^3 elements, by the file's times of an element; messages take less than 0.1 s."""
     run = read_lesson(lesson_folder("noise")).runs["lulesh"]
     work_s = 800 * 30**3 * (807 + 34.9 + 238 + 233 + 7.4) * 1e-9
-    assert run.repeats == 100
+    assert run.scale == 100
     assert work_s < formula_times(run)[0] < work_s + 0.1
     assert formula_times(run)[0] == pytest.approx(ladder_at(run, {"ranks": 0})[0, 0], rel=1e-3)
 
@@ -163,19 +161,3 @@ def test_upgrades_of_lulesh_are_those_of_its_model() -> None:
     assert values.named("printed_loads", where) == row["memory"]
     assert values.named("lulesh_flop", where) == pytest.approx(2**0.25 * math.log2(2**18) / math.log2(2**17))
     assert values.named("lulesh_loads", where) == pytest.approx(math.log2(2**21) / math.log2(2**20))
-
-
-def test_a_run_that_repeats_takes_that_many_times_as_long(tmp_path: Path) -> None:
-    traces = "    traces:\n      - {nodes: 8}\n"
-    plain = read_lesson(small_lesson(tmp_path / "plain")).runs["near"]
-    folder = small_lesson(tmp_path / "repeats", (traces, "    repeats: 50\n"))
-    text = (
-        (folder / "lesson.yaml")
-        .read_text(encoding="utf-8")
-        .replace("  early: {run: near, reading: arrived, effect: links, by: half}\n", "")
-    )
-    (folder / "lesson.yaml").write_text(text, encoding="utf-8")
-    repeated = read_lesson(folder).runs["near"]
-    at = {"nodes": 1, "size": 2, "startup": 1}
-    assert formula_times(repeated) == pytest.approx(50 * formula_times(plain))
-    assert ladder_at(repeated, at) == pytest.approx(50 * ladder_at(plain, at))

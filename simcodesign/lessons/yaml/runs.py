@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,6 @@ from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, Tr
 
 MOST_STOPS = 400
 MOST_SEEDS = 100
-MOST_REPETITIONS = 1_000_000
-MOST_REPEATS = 1_000_000
 RUN_KEYS = (
     "about",
     "workload",
@@ -28,12 +27,11 @@ RUN_KEYS = (
     "effects",
     "simulate",
     "seeds",
-    "per",
+    "scale",
     "traces",
     "events",
     "helps",
     "measured",
-    "repeats",
 )
 
 
@@ -126,15 +124,10 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     if "simulate" in items:
         chosen = items["simulate"].mapping(simulated)
         simulated |= {key: chosen_stops(one, sliders[key]) for key, one in chosen.items()}
-    per = items["per"].whole(1, MOST_REPETITIONS) if "per" in items else 1
-    if per > 1 and "traces" in items:
-        raise items["per"].error("traces are of whole runs", "'traces' or 'per', not both")
+    if "scale" in items and "traces" in items:
+        raise items["scale"].error("traces are of runs as they are", "'traces' or 'scale', not both")
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
     traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
-    start = {slider.name: slider.start for slider in over}
-    repeats = items["repeats"].whole(1, MOST_REPEATS) if "repeats" in items else 1
-    if repeats > 1 and traces:
-        raise items["repeats"].error("a trace is of one run", "a run with traces, or one that repeats")
     return Run(
         name=name,
         about=items["about"].text() if "about" in items else name,
@@ -148,15 +141,26 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         effects=_effects(items["effects"]) if "effects" in items else (),
         simulated=simulated,
         seeds=items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5,
-        per=per,
+        scale=_scale(items["scale"]) if "scale" in items else 1.0,
         traces=traces,
         events=_requests([items["events"]], over)[0] if "events" in items else None,
         helps=helps,
         measured=measured,
         measured_about=about,
         place=entry.place,
-        repeats=repeats,
     )
+
+
+def _scale(entry: Entry) -> float:
+    """A positive number, or a fraction of two."""
+    try:
+        above, _, below = entry.text().partition("/")
+        scale = float(above) / float(below or 1)
+    except (ValueError, ZeroDivisionError):
+        scale = math.nan
+    if not 0 < scale < math.inf:
+        raise entry.error("not a factor of times", "a number above 0, as 100, or a fraction, as 1/400")
+    return scale
 
 
 def _requests(entries: Sequence[Entry], sliders: Sequence[Slider]) -> tuple[TraceRequest, ...]:

@@ -1,6 +1,7 @@
-"""The texts of a lesson in another language: ``lesson.yaml`` and Markdown in a folder of that name inside the lesson's own.
+"""The texts of a lesson in another language: ``lesson.yaml`` and Markdown in a folder of that name in the lesson's own.
 
-Sliders, runs, values and answers stay those of the lesson: numbers are computed once. Every text must be there, and no other.
+Sliders, runs, values and answers stay those of the lesson: numbers are computed once. Every text must be there, and no
+other.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ def languages_of(lesson: Lesson) -> tuple[str, ...]:
 
 
 def in_language(lesson: Lesson, language: str | None) -> Lesson:
-    """The lesson with its texts in a language; None: in its own. InputError for one that it has not, for texts that are missing and
-    for those that belong to nothing."""
+    """The lesson with its texts in a language; None: in its own.
+
+    InputError for a language that it has not, for texts that are missing, and for those that belong to nothing.
+    """
     if language is None or language == lesson.language:
         return lesson
     if language not in languages_of(lesson):

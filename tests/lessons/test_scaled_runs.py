@@ -33,15 +33,21 @@ def without_traces(folder: Path, **more: str) -> Path:
 
 def test_times_are_those_of_one_repetition(tmp_path: Path) -> None:
     (whole,) = read_lesson(without_traces(tmp_path / "whole")).runs.values()
-    (part,) = read_lesson(without_traces(tmp_path / "part", per="4")).runs.values()
+    (part,) = read_lesson(without_traces(tmp_path / "part", scale="1/4")).runs.values()
     assert formula_times(part) == pytest.approx(formula_times(whole) / 4, rel=1e-15)
     at = start_of(whole)
     assert ladder_at(part, at) == pytest.approx(ladder_at(whole, at) / 4, rel=1e-12)
 
 
-def test_traces_are_of_whole_runs(tmp_path: Path) -> None:
-    small_lesson(tmp_path / "both", change=("    seeds: 3\n", "    seeds: 3\n    per: 4\n"))
-    with pytest.raises(InputError, match="whole runs"):
+@pytest.mark.parametrize("scale", ["0", "-1", "1/0", "inf", "nan", "4 ms", "1e400", "[1]"])
+def test_a_factor_that_is_none_is_refused(tmp_path: Path, scale: str) -> None:
+    with pytest.raises(InputError, match="scale"):
+        read_lesson(without_traces(tmp_path / "part", scale=scale))
+
+
+def test_traces_are_of_runs_as_they_are(tmp_path: Path) -> None:
+    small_lesson(tmp_path / "both", change=("    seeds: 3\n", "    seeds: 3\n    scale: 4\n"))
+    with pytest.raises(InputError, match="as they are"):
         read_lesson(tmp_path / "both")
 
 
