@@ -32,7 +32,7 @@ COLOURS = {name: colour for colour, names in GROUPS.values() for name in names}
 #: Where the boxes stand, row by row from the top: every arrow leads down.
 ROWS = (
     ("", "cli", ""),
-    ("", "report", ""),
+    ("", "report", "lab"),
     ("", "lessons", ""),
     ("studies", "", ""),
     ("aspen", "counters", "calibration"),

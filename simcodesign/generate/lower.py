@@ -79,6 +79,13 @@ def make_plan(
         )
 
 
+def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ()) -> float:
+    """Of all ranks together, how many operations ``make_plan`` would make, before any is made. Raises as it does."""
+    design_point.require_one_point("a simulation")
+    builder = _builder(design_point, frozenset(effects), 0, False, 0)
+    return _operations(builder, builder.evaluation.program)
+
+
 def _builder(
     design_point: DesignPoint, effects: frozenset[str], seed: int, counters: bool, background: int
 ) -> PlanBuilder:

@@ -35,7 +35,7 @@ LAYERS: list[list[set[str]]] = [
     [{"aspen"}],
     [{"studies"}],
     [{"lessons"}],
-    [{"report"}],
+    [{"report"}, {"lab"}],
     [{"cli"}],
 ]
 # The two readings are independent: analytic stands above generate, and may still not import it.

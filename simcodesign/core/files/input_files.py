@@ -13,6 +13,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -28,7 +29,9 @@ STREAM_BYTES = 2**40
 LINE_CHARACTERS = 2**26
 #: The folder out of which no description may name a file, for this process and those that it starts.
 CONFINED = "SIMCODESIGN_CONFINE"
-_PACKAGE = os.path.realpath(Path(__file__).parent.parent)
+#: Whether descriptions may name no file at all (``without_files``).
+_STANDS_ALONE: ContextVar[bool] = ContextVar("stands_alone", default=False)
+_PACKAGE = os.path.realpath(Path(__file__).parent.parent.parent)
 _SHIPPED = tuple(
     os.path.join(folder, name)
     for folder in (_PACKAGE, os.path.dirname(_PACKAGE))  # inside the installed package, or beside it in a checkout
@@ -70,6 +73,7 @@ def open_bytes(path: str | Path, most_bytes: int = DATA_BYTES, named_at: Place |
     path = Path(path)
     place = named_at or Place(_name(path))
     shown = f"{_name(path)}: " if named_at else ""
+    _check_stands_alone(path, place, _SHIPPED)
     try:
         descriptor = _regular_file(path)
         size_bytes = os.fstat(descriptor).st_size
@@ -206,8 +210,32 @@ def confine(folder: str | Path) -> Iterator[None]:
             os.environ[CONFINED] = before
 
 
+@contextmanager
+def without_files() -> Iterator[None]:
+    """Refuse every file that a description names, and open no others than those shipped with the package, in this
+    context of execution (a thread, a task of asyncio) while this lasts. For texts that a page sends."""
+    token = _STANDS_ALONE.set(True)
+    try:
+        yield
+    finally:
+        _STANDS_ALONE.reset(token)
+
+
+def stands_alone() -> bool:
+    """Whether ``without_files`` holds."""
+    return _STANDS_ALONE.get()
+
+
+def _check_stands_alone(path: Path, place: Place, allowed: tuple[str, ...] = ()) -> None:
+    if _STANDS_ALONE.get() and not any(_is_inside(path, within) for within in allowed):
+        what = "a text that stands alone names no file"
+        raise InputError(what, place, value=str(path), allowed="what stands in the text itself, and shipped machines")
+
+
 def check_confined(path: Path, place: Place) -> Path:
-    """The path of a file that a description names at ``place``; InputError where ``confine`` forbids it."""
+    """The path of a file that a description names at ``place``; InputError where ``confine`` or ``without_files``
+    forbids it."""
+    _check_stands_alone(path, place)
     folder = os.environ.get(CONFINED)
     if folder and not any(_is_inside(path, within) for within in (os.path.realpath(folder), *_SHIPPED)):
         raise InputError("a file outside the folder of --confine", place, value=str(path), allowed=f"files in {folder}")

@@ -18,7 +18,6 @@ import pickle
 import signal
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -30,6 +29,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from simcodesign.core.errors import InputError, SimcodesignError
+from simcodesign.core.processes.worker import serve
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -73,6 +73,7 @@ class _Worker:
     process: SpawnProcess
     connection: Connection[Any, Any]
     ready: bool = False
+    ended: bool = False  # it was told to stop, and gets no further task
     tasks: deque[_Task] = field(default_factory=deque)
 
 
@@ -90,6 +91,7 @@ class ProcessExecutor(Executor):
         self._most, self._ahead = workers, ahead
         self._lock = threading.Lock()
         self._waiting: deque[_Task] = deque()
+        self._unwanted: deque[Future[Any]] = deque()
         self._workers: dict[Connection[Any, Any], _Worker] = {}
         self._thread: threading.Thread | None = None
         self._closing = self._stopping = self._woken = False
@@ -113,6 +115,15 @@ class ProcessExecutor(Executor):
                 atexit.register(self.shutdown, cancel_futures=True)
             self._wake()
         return future
+
+    def stop(self, future: Future[Any]) -> None:
+        """End the work on a task of an executor without ``ahead``: one that waits is cancelled; of one that is worked
+        on the process is ended, and it fails with WorkerDied. What is done stays so; another process takes over."""
+        if future.cancel() or future.done():
+            return
+        with self._lock:
+            self._unwanted.append(future)
+            self._wake()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """No more tasks. With ``cancel_futures`` those that are being worked on are ended too, within a second."""
@@ -158,6 +169,7 @@ class ProcessExecutor(Executor):
                         self._clear_wake_up()
                     else:
                         self._receive(self._workers[connection])  # type: ignore[index] # wait() returns what it was given
+                self._end_unwanted()
         except Exception as error:  # else whoever waits for a result would wait for ever
             self._give_up(f"{type(error).__name__}: {error}")
             self._stopping = True
@@ -175,7 +187,7 @@ class ProcessExecutor(Executor):
 
     def _start_missing(self) -> None:
         """As many processes as there is work for."""
-        idle = sum(not worker.tasks for worker in self._workers.values())
+        idle = sum(not worker.tasks and not worker.ended for worker in self._workers.values())
         while idle < len(self._waiting) and len(self._workers) < self._most and not self._broken:
             idle += 1
             try:
@@ -185,7 +197,7 @@ class ProcessExecutor(Executor):
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,))
+        process = self._context.Process(target=serve, args=(theirs,))
         try:
             with quiet_start():
                 process.start()
@@ -200,7 +212,8 @@ class ProcessExecutor(Executor):
         """Tasks to idle processes first, then small ones to those that work."""
         for level in range(1 + self._ahead):
             for worker in [*self._workers.values()]:
-                if worker.ready and len(worker.tasks) == level and not self._give(worker, level > 0):
+                is_free = worker.ready and not worker.ended and len(worker.tasks) == level
+                if is_free and not self._give(worker, level > 0):
                     return
 
     def _give(self, worker: _Worker, small: bool) -> bool:
@@ -217,6 +230,15 @@ class ProcessExecutor(Executor):
                     worker.connection.send_bytes(task.payload)
                 return True
         return False
+
+    def _end_unwanted(self) -> None:
+        """Ends the processes that work on tasks which are to stop, unless they have answered."""
+        while self._unwanted:
+            future = self._unwanted.popleft()
+            for worker in self._workers.values():
+                if worker.tasks and worker.tasks[0].future is future and not worker.connection.poll():
+                    worker.ended = True
+                    worker.process.terminate()
 
     def _receive(self, worker: _Worker) -> None:
         try:
@@ -340,56 +362,3 @@ def quiet_start() -> Iterator[None]:
                     del os.environ[name]
                 else:
                     os.environ[name] = value
-
-
-# --- In the other processes ----------------------------------------------------------------------------------
-
-
-def _serve(connection: Connection[Any, Any]) -> None:
-    """Does tasks until an empty one comes or the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
-    with contextlib.suppress(EOFError, OSError):
-        connection.send_bytes(b"ready")
-        while payload := connection.recv_bytes():
-            connection.send_bytes(_reply(payload))
-
-
-def _reply(payload: bytes) -> bytes:
-    try:
-        function, arguments, options = pickle.loads(payload)
-        return pickle.dumps((True, function(*arguments, **options), ""), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # whatever a task may raise
-        return pickle.dumps((False, _portable(error), traceback.format_exc()), pickle.HIGHEST_PROTOCOL)
-
-
-def _portable(error: Exception) -> Exception:
-    """The error, or its text if its type cannot be pickled and read again."""
-    with contextlib.suppress(Exception):  # what pickling may raise has no common base
-        if type(pickle.loads(pickle.dumps(error))) is type(error):
-            return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
-
-def end_with_parent() -> None:
-    """This process ends when the one that started it does, even while it is in compiled code.
-
-    The parent holds one end of a pipe, which closes when the parent ends. The signal SIGIO, sent at that moment, ends a
-    process by default; a thread would wait for the lock of the interpreter, which compiled code may hold for minutes.
-    The thread is for systems without that signal, and for a parent that is gone already.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    pipe = parent.sentinel
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
-    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
-
-
-def _watch(pipe: int) -> None:
-    wait([pipe])
-    os._exit(1)

@@ -8,7 +8,14 @@ from functools import cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.files.input_files import check_confined, is_file, names_a_path, real_path
+from simcodesign.core.files.input_files import (
+    check_confined,
+    is_file,
+    names_a_path,
+    real_path,
+    stands_alone,
+    without_files,
+)
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.goal.binary import read_binary_goal
 from simcodesign.describe.goal.format import read_goal
@@ -20,7 +27,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, check_format, machine_from
 from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
-from simcodesign.describe.yaml.tree import Entry, merged, nested, read_yaml
+from simcodesign.describe.yaml.tree import Entry, merged, nested, parse_yaml, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
@@ -102,6 +109,20 @@ def make_workload(content: Mapping[str, object]) -> Workload:
     'work'
     """
     return workload_from(_in_python(content, _WORKLOAD))
+
+
+def machine_of_text(text: str, name: str) -> Machine:
+    """The machine of the text of a file, which may extend a shipped machine and names no other file; ``name``: what
+    errors call it. InputError as for a file, with the line."""
+    with without_files():
+        return machine_from(_laid_over_base(parse_yaml(text, name), Path(name), ()), Path())
+
+
+def workload_of_text(text: str, name: str) -> Workload:
+    """The workload of the text of a file, which names no other file; ``name``: what errors call it. InputError as for a
+    file, with the line."""
+    with without_files():
+        return workload_from(parse_yaml(text, name))
 
 
 def _in_python(content: Mapping[str, object], what: str) -> Entry:
@@ -191,7 +212,7 @@ def _find_base(base: Entry, path: Path) -> Path:
     """A machine beside the extending file wins over a shipped one of the same name."""
     name = base.name()
     beside = path.parent / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
-    if is_file(beside):
+    if not stands_alone() and is_file(beside):
         return check_confined(beside, base.place)
     if name not in available("topologies"):
         shipped_ones = nearest(name, available("topologies"), every=True)

@@ -11,6 +11,7 @@ import { ClockBar } from "./views/clock.js";
 import { Curve } from "./views/curve.js";
 import { Drawing } from "./views/drawing.js";
 import { Events } from "./views/events.js";
+import { Free } from "./views/free.js";
 import { Gantt } from "./views/gantt.js";
 import { Helps } from "./views/helps.js";
 import { Ladder } from "./views/ladder.js";
@@ -21,7 +22,7 @@ import { Table } from "./views/table.js";
 import { Export, Theme } from "./views/tools.js";
 import { Trust } from "./views/trust.js";
 
-const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export };
+const ELEMENTS = { curve: Curve, ladder: Ladder, network: Network, gantt: Gantt, clock: ClockBar, sliders: Sliders, table: Table, events: Events, helps: Helps, trust: Trust, question: Question, drawing: Drawing, teacher: Teacher, theme: Theme, export: Export, free: Free };
 
 async function begin() {
   remember();

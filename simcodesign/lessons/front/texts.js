@@ -1,7 +1,10 @@
 // The texts of the interface. {0}, {1} ... are filled in.
 
+import { LAB } from "./texts-lab.js";
+
 const TEXTS = {
   en: {
+    ...LAB.en,
     skip: "Skip to the lesson", lesson: "lessons", minutes: "{0} minutes", step: "Step {0}", steps: "Steps of the lesson",
     objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers stay in this page until you export them.",
     formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
@@ -29,6 +32,7 @@ const TEXTS = {
     effect_conflicts: "Conflicts", effect_caches: "Caches", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
+    ...LAB.de,
     skip: "Zur Lektion springen", lesson: "Lektionen", minutes: "{0} Minuten", step: "Schritt {0}", steps: "Schritte der Lektion",
     objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten bleiben auf dieser Seite, bis Sie sie exportieren.",
     formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",

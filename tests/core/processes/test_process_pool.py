@@ -126,6 +126,27 @@ def pair() -> Iterator[ProcessExecutor]:
 # --- Work ----------------------------------------------------------------------------------------------------
 
 
+def test_a_task_that_is_stopped_ends_its_process_alone(tmp_path: Path) -> None:
+    with ProcessExecutor(2) as executor:
+        long = executor.submit(sleep_long, tmp_path)
+        while not (begun := [*tmp_path.iterdir()]):
+            time.sleep(0.01)
+        other = executor.submit(square, 3)
+        assert other.result(timeout=30) == 9
+        waits = [executor.submit(sleep_long, tmp_path / "none") for _ in range(4)][-1]
+        executor.stop(waits)
+        assert waits.cancelled()
+        executor.stop(long)
+        with pytest.raises(WorkerDied):
+            long.result(timeout=30)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(begun[0].name), 0)
+        executor.stop(other)
+        assert other.result() == 9
+        assert executor.submit(square, 4).result(timeout=30) == 16
+        executor.stop(long)  # which is over
+
+
 def test_as_the_map_of_the_language(pair: ProcessExecutor) -> None:
     assert list(pair.map(square, range(300))) == [number * number for number in range(300)]
     assert len(pair.processes) == 2
@@ -239,7 +260,7 @@ def test_others_work_on_while_one_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_processes_that_cannot_start_are_an_error_not_an_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_pool, "_serve", ended_at_once)
+    monkeypatch.setattr(process_pool, "serve", ended_at_once)
     with ProcessExecutor(2) as executor:
         futures = [executor.submit(square, number) for number in range(9)]
         for future in futures:

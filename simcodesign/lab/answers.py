@@ -1,0 +1,117 @@
+"""Answers to what a page asks: what may be set, forecasts, and simulated points. Plain functions that can be sent to
+other processes; what they give is JSON."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from simcodesign.analytic.forecast import forecast
+from simcodesign.core.errors import InputError, Place, SimcodesignError
+from simcodesign.core.files.input_files import without_files
+from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import ladder, random_effects
+from simcodesign.describe.parameters import Parameter
+from simcodesign.engine.simulate import simulate
+from simcodesign.generate.lower import operations_at_most
+from simcodesign.lab.asked import MACHINE, MOST_RANKS, PARAMETERS, WORKLOAD, Asked
+from simcodesign.studies.replication.output_analysis import interval
+
+#: Operations of one simulation: a few seconds.
+MOST_OPERATIONS = 2_000_000
+Answer = dict[str, Any]
+
+
+def described(asked: Asked) -> Answer:
+    """Names, parameters with their limits, the effects that act, and the forecast at the values given."""
+    with without_files():
+        scenario = asked.scenario()
+        point = scenario.bind()
+        check_size(point)
+        result = forecast(scenario)
+        parameters = {"P": point.values["P"], **{name: point.values[name] for name in point.workload.parameters}}
+        acting = [one for one in ladder() if one.acts_on(point.workload, point.machine)]
+        return {
+            "machine": scenario.machine.name,
+            "workload": scenario.workload.name,
+            "about": scenario.workload.about,
+            "parameters": [
+                _parameter(name, float(value), point.workload.parameters.get(name))
+                for name, value in parameters.items()
+            ],
+            "most_ranks": min(int(point.machine.most_ranks), MOST_RANKS),
+            "effects": [{"name": one.name, "adds": one.adds} for one in acting],
+            "forecast_s": float(result.headline_s),
+            "operations": operations_at_most(point, asked.effects),
+        }
+
+
+def forecast_over(asked: Asked) -> Answer:
+    """The forecasts at every value of the axis, in s; and how long that took."""
+    began = time.perf_counter()
+    with without_files():
+        scenario = asked.scenario({asked.axis: np.array(asked.values)} if asked.axis is not None else None)
+        check_size(scenario.bind())
+        found = np.asarray(forecast(scenario).headline_s, dtype=np.float64)
+    total_s = np.broadcast_to(found, max(len(asked.values), 1)).tolist()
+    shown = [value if np.isfinite(value) else None for value in total_s]
+    return {"values": list(asked.values), "total_s": shown, "took_ms": 1e3 * (time.perf_counter() - began)}
+
+
+def simulated_at(asked: Asked, place: int) -> Answer:
+    """The simulation at one value of the axis: the mean of several seeds with its interval where it is random."""
+    began = time.perf_counter()
+    with without_files():
+        value = asked.values[place] if asked.axis is not None else None
+        scenario = asked.scenario({} if asked.axis is None else {asked.axis: value})
+        point = scenario.bind()
+        check_size(point)
+        operations = operations_at_most(point, asked.effects)
+        if operations > MOST_OPERATIONS:
+            what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"
+            allowed = f"up to {MOST_OPERATIONS:.0e} here; more with simcodesign simulate"
+            raise InputError(what, Place(PARAMETERS), value=value, allowed=allowed)
+        is_random = random_effects(scenario.workload, scenario.machine, asked.effects)
+        seeds = range(asked.seeds if is_random else 1)
+        times_s = [float(simulate(scenario, effects=asked.effects, seed=seed).headline_s) for seed in seeds]
+    mean = float(np.mean(times_s))
+    half = interval(times_s).half_width if len(times_s) > 1 else 0.0
+    took_ms = 1e3 * (time.perf_counter() - began)
+    return {"place": place, "value": value, "mean": mean, "low": mean - half, "high": mean + half, "took_ms": took_ms}
+
+
+def check_size(point: DesignPoint) -> None:
+    """InputError for more ranks than are taken here."""
+    most = float(np.max(point.values["P"]))
+    if most > MOST_RANKS:
+        raise InputError("ranks", Place(PARAMETERS, None, "P"), value=most, allowed=f"up to {MOST_RANKS} here")
+
+
+def error_rows(error: Exception) -> list[Answer]:
+    """An error as a page shows it: in which text, at which line, and what is wrong."""
+    place = getattr(error, "place", None)
+    if not isinstance(error, SimcodesignError):
+        words = f"this cannot be computed ({type(error).__name__})"
+        return [{"where": "", "line": None, "path": "", "message": words}]
+    where = place.file if isinstance(place, Place) and place.file in (MACHINE, WORKLOAD, PARAMETERS) else ""
+    message = str(error).removeprefix(f"{place}: ") if where else str(error)
+    row = {"where": where, "line": None, "path": "", "message": message}
+    return [row | {"line": place.line, "path": place.path[:200]} if where and isinstance(place, Place) else row]
+
+
+def _parameter(name: str, value: float, known: Parameter | None) -> Answer:
+    """A parameter as a page offers it; infinite limits are None."""
+    one = known or Parameter(name, value, about="ranks", low=1.0, whole=True)
+    limits = [limit if np.isfinite(limit) else None for limit in (one.low, one.high)]
+    return {
+        "name": name,
+        "about": one.about,
+        "unit": one.unit,
+        "value": value,
+        "low": limits[0],
+        "high": limits[1],
+        "whole": one.whole,
+        "choices": dict(one.choices),
+    }

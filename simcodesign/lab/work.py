@@ -1,0 +1,97 @@
+"""Work in other processes for a page that may go away: it has a limit of time, and is stopped when nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
+from simcodesign.lab.answers import Answer, error_rows, simulated_at
+from simcodesign.lab.asked import PARAMETERS, Asked
+
+#: Seconds that one simulated point, and the first look at a description, may take.
+POINT_S, LOOK_S = 30.0, 15.0
+#: Seconds after which a point that nobody waits for is stopped: most are done until then, and their process stays.
+GRACE_S = 0.3
+_LOOK_AGAIN_S = 0.05
+
+
+class Workers:
+    """Processes for one page, on as many CPUs as are given."""
+
+    def __init__(self, processes: int) -> None:
+        self.executor = ProcessExecutor(processes)
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def answer(self, function: Callable[..., Answer], *arguments: object, limit_s: float = LOOK_S) -> Answer:
+        """What ``function`` gives in another process. InputError for what it raises, and beyond ``limit_s``."""
+        future: Future[Answer] = self.executor.submit(function, *arguments)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), limit_s)
+        except TimeoutError:
+            raise too_long(limit_s) from None
+        except WorkerDied as error:
+            raise InputError(f"this cannot be computed: {error}") from None
+        finally:
+            self.executor.stop(future)
+
+    async def points(self, asked: Asked, limit_s: float = POINT_S) -> AsyncIterator[tuple[str, Answer]]:
+        """The simulated points of all values as they are done: ``("point", ...)``, or ``("failed", ...)`` with its
+        place; in the end ``("done", ...)``. All work ends with the iterator."""
+        count = max(len(asked.values), 1)
+        futures = [self.executor.submit(simulated_at, asked, place) for place in range(count)]
+        waits = {asyncio.wrap_future(future): place for place, future in enumerate(futures)}
+        began_s: dict[int, float] = {}
+        try:
+            while waits:
+                done, _ = await asyncio.wait(waits, timeout=_LOOK_AGAIN_S, return_when=asyncio.FIRST_COMPLETED)
+                for one in done:
+                    yield _outcome(one, waits.pop(one), limit_s)
+                now_s = asyncio.get_running_loop().time()
+                for place in waits.values():
+                    if futures[place].running() and now_s - began_s.setdefault(place, now_s) > limit_s:
+                        self.executor.stop(futures[place])
+            yield "done", {"points": count}
+        finally:
+            self._leave([futures[place] for place in waits.values()])
+            for one in waits:
+                one.cancel()
+
+    def _leave(self, futures: list[Future[Answer]]) -> None:
+        """Stop what nobody waits for: what has not begun now, the rest after a moment."""
+        left = [future for future in futures if not future.cancel()]
+        if left:
+            task = asyncio.get_running_loop().create_task(self._stop_later(left))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    async def _stop_later(self, futures: list[Future[Answer]]) -> None:
+        await asyncio.sleep(GRACE_S)
+        for future in futures:
+            self.executor.stop(future)
+
+    def close(self) -> None:
+        """End all processes."""
+        self.executor.shutdown(cancel_futures=True)
+
+
+def too_long(limit_s: float) -> InputError:
+    """The error of what takes longer than it may."""
+    return InputError(f"takes longer than {limit_s:g} s", Place(PARAMETERS), allowed="fewer ranks or repetitions")
+
+
+def event(name: str, content: Answer) -> str:
+    """A server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(content, allow_nan=False)}\n\n"
+
+
+def _outcome(done: asyncio.Future[Answer], place: int, limit_s: float) -> tuple[str, Answer]:
+    error = done.exception()
+    if error is None:
+        return "point", done.result()
+    shown = too_long(limit_s) if isinstance(error, WorkerDied) else error
+    rows = error_rows(shown) if isinstance(shown, Exception) else []
+    return "failed", {"place": place, "errors": rows}

@@ -1,0 +1,20 @@
+// The texts of the laboratory's panel.
+
+export const LAB = {
+  en: {
+    labLessons: "Lessons", labHome: "All lessons of the laboratory", labTitle: "Your own machine and workload",
+    labNote: "Change the texts: the forecast follows. Simulations fill in point by point, and begin anew when something changes.",
+    labMachine: "Machine", labWorkload: "Workload", labFrom: "begin with", labChoose: "choose ...", labLine: "line {0}", labFine: "No error.", labAxis: "Over",
+    labLow: "from", labHigh: "to", labEffects: "Effects", labRun: "Simulate", labStop: "Stop", labForecast: "{0} forecasts in {1} ms",
+    labPoints: "{0} of {1} points simulated", labWaits: "changed; simulations begin in a moment", labGone: "The laboratory does not answer: has it been ended?",
+    labUnknown: "Mend the text first.", labRatio: "simulation ÷ forecast at {0}: {1}", labTo: "Go to line {0} of {1}",
+  },
+  de: {
+    labLessons: "Lektionen", labHome: "Alle Lektionen des Labors", labTitle: "Eigene Maschine und eigenes Programm",
+    labNote: "Ändern Sie die Texte: Die Vorhersage folgt. Simulationen kommen Punkt für Punkt hinzu und beginnen neu, wenn sich etwas ändert.",
+    labMachine: "Maschine", labWorkload: "Programm", labFrom: "beginnen mit", labChoose: "wählen ...", labLine: "Zeile {0}", labFine: "Kein Fehler.", labAxis: "Über",
+    labLow: "von", labHigh: "bis", labEffects: "Effekte", labRun: "Simulieren", labStop: "Anhalten", labForecast: "{0} Vorhersagen in {1} ms",
+    labPoints: "{0} von {1} Punkten simuliert", labWaits: "geändert; Simulationen beginnen gleich", labGone: "Das Labor antwortet nicht: Wurde es beendet?",
+    labUnknown: "Berichtigen Sie zuerst den Text.", labRatio: "Simulation ÷ Vorhersage bei {0}: {1}", labTo: "Zu Zeile {0} in: {1}",
+  },
+};

@@ -1,0 +1,88 @@
+// The curve of the laboratory's panel: forecasts as a line, simulated points as they come.
+import { scaleLinear, scaleLog } from "d3-scale";
+import { line } from "d3-shape";
+import { digits, duration, escaped, tickText, unitOf } from "../numbers.js";
+import { text } from "../texts.js";
+
+const MARGIN = { top: 18, right: 92, bottom: 44, left: 54 }, HEIGHT = 330;
+
+export class FreeCurve {
+  constructor(svg) {
+    this.svg = svg;
+    this.points = [];
+    this.rows = [];
+  }
+
+  forecast(axis, { values, total_s }) {
+    this.axis = axis;
+    this.rows = values.map((value, k) => ({ value, total: total_s[k] })).filter((row) => row.total !== null);
+    this.svg.classList.remove("is-old");
+    this.draw();
+  }
+
+  point(one) {
+    this.points.push(one);
+    this.points.sort((first, second) => first.value - second.value);
+    this.draw();
+  }
+
+  clear() {
+    this.points = [];
+    this.draw();
+  }
+
+  fade() {
+    this.svg.classList.add("is-old");
+  }
+
+  draw() {
+    const width = this.svg.parentElement.clientWidth, { rows, points } = this;
+    if (rows.length < 2 || !width) return;
+    const ends = [rows[0].value, rows.at(-1).value];
+    const x = (ends[0] > 0 && ends[1] / ends[0] > 20 ? scaleLog() : scaleLinear()).domain(ends).range([MARGIN.left + 8, width - MARGIN.right]);
+    const highest = Math.max(...rows.map((row) => row.total), ...points.map((one) => one.high)) || 1;
+    const y = scaleLinear().domain([0, highest * 1.06]).range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    this.svg.style.height = `${HEIGHT}px`;
+    this.svg.innerHTML = this.axes(x, y, width, unitOf(highest)) + this.lines(x, y);
+    this.svg.setAttribute("aria-label", this.summary());
+  }
+
+  axes(x, y, width, unit) {
+    const across = y.ticks(5).map((tick) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(tick)}" y2="${y(tick)}"/>
+      <text x="${MARGIN.left - 8}" y="${y(tick) + 4}" text-anchor="end">${tickText(tick / unit[0])}</text></g>`);
+    let left = -Infinity;
+    const along = x.ticks(6).map((tick) => {
+      const words = tickWords(tick), at = x(tick), half = 4 * words.length;
+      if (at - half < left + 6) return "";
+      left = at + half;
+      return `<text x="${at}" y="${HEIGHT - MARGIN.bottom + 18}" text-anchor="middle">${words}</text>`;
+    });
+    const about = `${this.axis.name}${this.axis.unit ? ` in ${this.axis.unit}` : ""}`;
+    return `<g class="axes">${across.join("")}${along.join("")}<text x="${MARGIN.left - 8}" y="${MARGIN.top - 5}" text-anchor="end">${unit[1]}</text>
+      <text x="${width - MARGIN.right}" y="${HEIGHT - 4}" text-anchor="end" class="faint">${escaped(about)}</text></g>`;
+  }
+
+  lines(x, y) {
+    const { rows, points } = this, last = rows.at(-1), end = points.at(-1);
+    const path = line().x((row) => x(row.value)).y((row) => y(row.total))(rows);
+    const marks = points.map(({ value, mean, low, high }) => {
+      const bar = high > low ? `<line class="interval" x1="${x(value)}" x2="${x(value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
+      return `${bar}<circle class="simulated" cx="${x(value)}" cy="${y(mean)}" r="4"><title>${tickWords(value)}: ${duration(mean, 4)}</title></circle>`;
+    });
+    const label = (role, at, value) => `<text class="end ${role}" x="${x(last.value) + 12}" y="${at}">${text(role)}<tspan x="${x(last.value) + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
+    const near = end && Math.abs(y(end.mean) - y(last.total)) < 32, isUp = end && end.mean >= last.total;
+    return `<path class="formula" d="${path}"/>${marks.join("")}${label("formula", y(last.total) + (near ? (isUp ? 18 : -20) : 0), last.total)}
+      ${end ? label("simulation", y(end.mean) - (near ? (isUp ? 20 : -18) : 2), end.mean) : ""}`;
+  }
+
+  summary() {
+    const parts = this.points.map((one) => `${tickWords(one.value)}: ${text("simulation")} ${duration(one.mean)}`);
+    return `${text("formula")} ${duration(this.rows[0].total)} – ${duration(this.rows.at(-1).total)}; ${parts.join("; ")}`;
+  }
+}
+
+/** 1e6 rather than 1,000,000, so that neighbours do not touch. */
+function tickWords(value) {
+  return Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential(1).replace(".0", "").replace("e+", "e") : digits(value, 4).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}

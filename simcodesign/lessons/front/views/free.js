@@ -1,0 +1,324 @@
+// The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
+// that come point by point. All numbers come from the server; a change ends the simulations that run.
+import { escaped } from "../numbers.js";
+import { text } from "../texts.js";
+import { FreeCurve } from "./free-curve.js";
+
+const LOOK_MS = 250, REST_MS = 500, POINTS = 9, FORECASTS = 120;
+
+export class Free extends HTMLElement {
+  connectedCallback() {
+    this.config = JSON.parse(this.dataset.config);
+    this.values = { ...this.config.start.parameters };
+    this.axis = this.config.start.axis;
+    this.off = new Set();
+    this.build();
+    for (const kind of ["machine", "workload"]) this.listen(kind);
+    this.curve = new FreeCurve(this.querySelector("svg"));
+    new ResizeObserver(() => this.curve.draw()).observe(this.querySelector(".lab-stage"));
+    this.look();
+  }
+
+  build() {
+    const { shipped, start } = this.config;
+    const editor = (kind, label) => `<div class="lab-head"><label for="lab-${kind}">${text(label)}</label>
+      <label class="note">${text("labFrom")} <select data-from="${kind}"><option value="">${text("labChoose")}</option>${shipped[kind]
+        .map((name) => `<option>${escaped(name)}</option>`).join("")}</select></label></div>
+      <div class="lab-editor" data-kind="${kind}"><pre aria-hidden="true"></pre><textarea id="lab-${kind}" rows="12" spellcheck="false"
+        autocapitalize="off" autocomplete="off" aria-describedby="lab-${kind}-error">${escaped(start[kind])}</textarea></div>
+      <p class="lab-error" id="lab-${kind}-error" role="status"></p>`;
+    this.innerHTML = `<h2>${text("labTitle")}</h2><p class="note">${text("labNote")}</p>
+      <div class="lab-grid"><div>${editor("machine", "labMachine")}${editor("workload", "labWorkload")}</div>
+      <div class="lab-stage"><figure><svg class="chart lab-chart" role="img"></svg></figure>
+      <p class="lab-status" role="status"><span data-of="forecast"></span> <span data-of="points"></span></p><p class="lab-error" data-of="errors" role="status"></p>
+      <div class="lab-row"><label>${text("labAxis")} <select class="lab-axis"></select></label>
+        <label>${text("labLow")} <input type="text" class="lab-low"></label> <label>${text("labHigh")} <input type="text" class="lab-high"></label>
+        <button type="button" class="primary lab-run">${text("labRun")}</button><button type="button" class="ghost lab-stop">${text("labStop")}</button></div>
+      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset></div></div></div>`;
+    this.querySelector(".lab-run").addEventListener("click", () => this.simulate());
+    this.querySelector(".lab-stop").addEventListener("click", () => this.stop());
+    this.querySelector(".lab-axis").addEventListener("change", (event) => {
+      this.axis = event.target.value;
+      this.ends = null;
+      this.offer();
+      this.changed();
+    });
+    for (const name of ["low", "high"]) this.querySelector(`.lab-${name}`).addEventListener("change", (event) => this.setEnd(name, event.target));
+  }
+
+  // --- The texts
+
+  listen(kind) {
+    const area = this.area(kind), lines = this.editor(kind).querySelector("pre");
+    area.addEventListener("input", () => {
+      this.number(kind);
+      this.stop();
+      clearTimeout(this.looking);
+      this.looking = setTimeout(() => this.look(), LOOK_MS);
+    });
+    area.addEventListener("scroll", () => (lines.scrollTop = area.scrollTop));
+    new ResizeObserver(() => (lines.style.height = `${area.offsetHeight}px`)).observe(area);
+    this.querySelector(`[data-from="${kind}"]`).addEventListener("change", async ({ target }) => {
+      if (!target.value) return;
+      const response = await this.ask(`shipped/${kind}/${encodeURIComponent(target.value)}`);
+      if (!response?.ok) return;
+      area.value = await response.text();
+      if (kind === "workload") [this.values, this.axis, this.ends] = [this.values.P ? { P: this.values.P } : {}, "P", null];
+      target.value = "";
+      this.number(kind);
+      this.look();
+    });
+    this.number(kind);
+  }
+
+  area(kind) {
+    return this.querySelector(`#lab-${kind}`);
+  }
+
+  editor(kind) {
+    return this.querySelector(`.lab-editor[data-kind="${kind}"]`);
+  }
+
+  /** The numbers of the lines, that of an error in red. */
+  number(kind, wrong = null) {
+    const count = this.area(kind).value.split("\n").length;
+    const rows = Array.from({ length: count }, (_, k) => `<b${k + 1 === wrong ? ' class="is-wrong"' : ""}>${k + 1}</b>`);
+    const lines = this.editor(kind).querySelector("pre");
+    lines.innerHTML = rows.join("");
+    lines.scrollTop = this.area(kind).scrollTop;
+  }
+
+  goTo(kind, line) {
+    const area = this.area(kind), lines = area.value.split("\n");
+    const begin = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+    area.focus();
+    area.setSelectionRange(begin, begin + (lines[line - 1]?.length ?? 0));
+    area.scrollTop = Math.max(0, (line - 6) * 19);
+  }
+
+  // --- Asking the server
+
+  get asked() {
+    return { machine: this.area("machine").value, workload: this.area("workload").value, parameters: this.values };
+  }
+
+  async ask(path, content, signal) {
+    const options = content && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content), signal };
+    try {
+      return await fetch(this.config.root + path, options);
+    } catch (error) {
+      if (error.name !== "AbortError") this.say("errors", text("labGone"), true);
+      return null;
+    }
+  }
+
+  /** The answer in JSON, or null where there were errors, which are shown then; only that to the last request counts. */
+  async answer(path, content) {
+    const number = (this[`last-${path}`] = (this[`last-${path}`] ?? 0) + 1);
+    const response = await this.ask(path, content);
+    const answer = response && (await response.json().catch(() => ({ errors: [] })));
+    if (!answer || number !== this[`last-${path}`]) return null;
+    this.showErrors(answer.errors ?? []);
+    return answer.errors ? null : answer;
+  }
+
+  /** What the texts have: names, parameters, effects. */
+  async look() {
+    this.stop();
+    const known = await this.answer("describe", this.asked);
+    if (!known) return;
+    this.known = known;
+    const names = new Set(known.parameters.map((one) => one.name));
+    for (const name of Object.keys(this.values)) if (!names.has(name) && !name.includes(".")) delete this.values[name];
+    if (!this.parameter(this.axis)) [this.axis, this.ends] = ["P", null];
+    this.offer();
+    this.changed();
+  }
+
+  showErrors(errors) {
+    for (const kind of ["machine", "workload"]) {
+      const mine = errors.filter((one) => one.where === kind);
+      this.number(kind, mine[0]?.line ?? null);
+      this.editor(kind).classList.toggle("is-wrong", mine.length > 0);
+      this.area(kind).setAttribute("aria-invalid", String(mine.length > 0));
+      const place = this.querySelector(`#lab-${kind}-error`);
+      place.classList.toggle("is-wrong", mine.length > 0);
+      place.innerHTML = mine.map((one) => this.errorLine(kind, one)).join("<br>") || text("labFine");
+      place.querySelector("button")?.addEventListener("click", () => this.goTo(kind, mine[0].line));
+    }
+    const others = errors.filter((one) => !["machine", "workload"].includes(one.where));
+    this.say("errors", others.map((one) => `${one.path ? one.path + ": " : ""}${one.message}`).join("; "), true);
+    if (errors.length) {
+      this.say("forecast", text("labUnknown"));
+      this.curve.fade();
+    }
+  }
+
+  errorLine(kind, { line, path, message }) {
+    const to = line === null ? "" : `<button type="button" aria-label="${escaped(text("labTo", line, text(kind === "machine" ? "labMachine" : "labWorkload")))}">${text("labLine", line)}</button> `;
+    return `${to}${path ? `<code>${escaped(path)}</code>: ` : ""}${escaped(message)}`;
+  }
+
+  say(of, words, isWrong = false) {
+    const place = this.querySelector(`[data-of="${of}"]`);
+    place.textContent = words;
+    if (isWrong) place.classList.toggle("is-wrong", words !== "");
+  }
+
+  // --- Parameters, axis and effects
+
+  parameter(name) {
+    return this.known.parameters.find((one) => one.name === name);
+  }
+
+  /** From where to where a slider goes: a factor of 64 to both sides of the value, as far as is allowed. */
+  span(one) {
+    const low = one.low ?? -Infinity, high = Math.min(one.high ?? Infinity, one.name === "P" ? this.known.most_ranks : Infinity);
+    const value = typeof one.value === "number" && one.value > 0 ? one.value : 1;
+    const [from, to] = one.name === "P" ? [Math.max(2, low), Math.max(high, 2)] : [Math.max(value / 64, low), Math.min(value * 64, high)];
+    const whole = (number) => (one.whole ? Math.round(number) : number);
+    return [whole(Math.max(from, one.whole ? 1 : from)), whole(to)];
+  }
+
+  axisValues(count) {
+    const one = this.parameter(this.axis), [from, to] = this.ends ?? this.span(one);
+    const isRatio = from > 0 && to / from > 8;
+    const values = Array.from({ length: count }, (_, k) => (isRatio ? from * (to / from) ** (k / (count - 1)) : from + ((to - from) * k) / (count - 1)));
+    const nice = (value) => (one.whole ? Math.round(value) : value);
+    // Counts that double are those of trees and grids.
+    if (one.whole && isRatio) {
+      const powers = [];
+      for (let value = 2 ** Math.ceil(Math.log2(from)); value <= to; value *= 2) powers.push(value);
+      if (powers.length > 2 && count === POINTS) return powers.slice(-40);
+      return [...new Set([...values.map(nice), ...powers])].sort((one, other) => one - other);
+    }
+    return [...new Set(values.map(nice))];
+  }
+
+  offer() {
+    const { parameters, effects } = this.known;
+    const numbers = parameters.filter((one) => !Object.keys(one.choices).length);
+    this.querySelector(".lab-axis").innerHTML = numbers.map((one) => `<option${one.name === this.axis ? " selected" : ""}>${escaped(one.name)}</option>`).join("");
+    const [from, to] = this.ends ?? this.span(this.parameter(this.axis));
+    this.querySelector(".lab-low").value = Number(from.toPrecision(6));
+    this.querySelector(".lab-high").value = Number(to.toPrecision(6));
+    const focused = this.contains(document.activeElement) ? document.activeElement.dataset.set : undefined;
+    this.querySelector(".lab-set").innerHTML = parameters.filter((one) => one.name !== this.axis).map((one) => this.field(one)).join("");
+    for (const input of this.querySelectorAll("[data-set]")) input.addEventListener(input.type === "text" ? "change" : "input", () => this.set(input));
+    if (focused) this.querySelector(`[data-set="${CSS.escape(focused)}"]`)?.focus();
+    this.querySelector(".lab-effects").innerHTML = effects.map((one) =>
+      `<label title="${escaped(one.adds)}"><input type="checkbox" value="${escaped(one.name)}"${this.off.has(one.name) ? "" : " checked"}> ${escaped(one.name)}</label>`).join(" ");
+    for (const box of this.querySelectorAll(".lab-effects input")) box.addEventListener("change", () => {
+      if (box.checked) this.off.delete(box.value);
+      else this.off.add(box.value);
+      this.changed();
+    });
+  }
+
+  field(one) {
+    const name = escaped(one.name), value = this.values[one.name] ?? one.value, choices = Object.entries(one.choices);
+    const about = `<span title="${escaped(one.about)}">${name}${one.unit ? ` <small class="faint">${escaped(one.unit)}</small>` : ""}</span>`;
+    if (choices.length) {
+      const options = choices.map(([word, number]) => `<option${value === word || value === number ? " selected" : ""}>${escaped(word)}</option>`);
+      return `<label>${about}<select data-set="${name}">${options.join("")}</select></label>`;
+    }
+    const [from, to] = this.span(one);
+    const slider = from > 0 && to > from
+      ? `<input type="range" min="0" max="200" step="1" data-set="${name}" data-from="${from}" data-to="${to}" value="${Math.round((200 * Math.log(value / from)) / Math.log(to / from))}" aria-label="${name}">` : "";
+    return `<label>${about}<input type="text" data-set="${name}" value="${escaped(value)}">${slider}</label>`;
+  }
+
+  set(input) {
+    const { set: name, from, to } = input.dataset;
+    let value = input.value;
+    if (input.type === "range") {
+      value = from * (to / from) ** (input.value / 200);
+      value = this.parameter(name).whole ? Math.round(value) : Number(value.toPrecision(4));
+      this.querySelector(`input[type="text"][data-set="${CSS.escape(name)}"]`).value = value;
+    }
+    this.values[name] = input.tagName !== "SELECT" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    this.changed();
+  }
+
+  setEnd(name, input) {
+    const number = Number(input.value), ends = [...(this.ends ?? this.span(this.parameter(this.axis)))];
+    ends[name === "low" ? 0 : 1] = number;
+    if (Number.isFinite(number) && ends[0] < ends[1]) this.ends = ends;
+    this.offer();
+    this.changed();
+  }
+
+  // --- Both readings
+
+  /** The forecast at once; simulations when nothing has changed for a moment. */
+  changed() {
+    this.stop();
+    this.curve.clear();
+    this.forecast();
+    this.say("points", text("labWaits"));
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.simulate(), REST_MS);
+  }
+
+  /** One request at a time: what changes meanwhile is asked for when its answer is there. */
+  async forecast() {
+    if (this.isAsking) return void (this.asksAgain = true);
+    this.isAsking = true;
+    do {
+      this.asksAgain = false;
+      const values = this.axisValues(FORECASTS);
+      const found = await this.answer("forecast", { ...this.asked, axis: this.axis, values });
+      if (!found) continue;
+      this.say("forecast", text("labForecast", values.length, found.took_ms.toFixed(1)));
+      this.curve.forecast(this.parameter(this.axis), found);
+    } while (this.asksAgain);
+    this.isAsking = false;
+  }
+
+  stop() {
+    clearTimeout(this.resting);
+    this.running?.abort();
+    this.running = null;
+    this.say("points", "");
+  }
+
+  async simulate() {
+    this.stop();
+    const running = (this.running = new AbortController());
+    const values = this.axisValues(POINTS);
+    const effects = this.known.effects.map((one) => one.name).filter((name) => !this.off.has(name));
+    this.curve.clear();
+    const asked = { ...this.asked, axis: this.axis, values, effects: effects.length ? effects : "none" };
+    const response = await this.ask("simulate", asked, running.signal);
+    if (!response || running.signal.aborted) return;
+    if (!response.ok) return this.showErrors((await response.json()).errors);
+    let count = 0;
+    try {
+      for await (const [name, content] of events(response.body)) {
+        if (running.signal.aborted) return;
+        if (name === "point") this.curve.point(content);
+        if (name === "failed") this.showErrors(content.errors);
+        if (name !== "done") this.say("points", text("labPoints", ++count, values.length));
+      }
+    } catch (error) {
+      if (!running.signal.aborted) this.say("errors", text("labGone"), true);
+    }
+    this.dataset.done = String(count);
+  }
+}
+
+/** [name, content] of every server-sent event. */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const [name, data] = block.split("\n");
+      yield [name.slice(7), JSON.parse(data.slice(6))];
+    }
+  }
+}

@@ -1,0 +1,226 @@
+"""Both readings through the laboratory are those of the package; errors stand at their line; no file is opened."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simcodesign as sc
+from simcodesign.core.files import input_files
+from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
+from simcodesign.lab import asked as asked_module
+from simcodesign.lab import work
+from simcodesign.lab.answers import error_rows
+from simcodesign.lab.app import Laboratory
+from simcodesign.lab.asked import Asked
+from simcodesign.lab.work import Workers
+from simcodesign.lessons.folders import available
+from tests.lab.client import MACHINE, TOKEN, WORKLOAD, Client, asked
+
+SIZES = [1024.0, 65536.0, 1048576.0]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    workers = Workers(1)
+    yield Client(Laboratory(workers, 1))
+    workers.close()
+
+
+def test_both_readings_are_those_of_the_package(client: Client) -> None:
+    content = asked(axis="m", values=SIZES, effects=["links"])
+    found = client.post(f"/{TOKEN}/forecast", content).json
+    assert found["total_s"] == [sc.forecast("broadcast", "mesh-256", {"P": 64, "m": m}).makespan_s for m in SIZES]
+    events = client.post(f"/{TOKEN}/simulate", content).events
+    assert [name for name, _ in events] == ["point"] * 3 + ["done"]
+    points = {one["value"]: one for name, one in events if name == "point"}
+    for size in SIZES:
+        fresh = sc.simulate("broadcast", "mesh-256", {"P": 64, "m": size}, effects="links").makespan_s
+        assert [points[size][key] for key in ("mean", "low", "high")] == [fresh] * 3
+
+
+def test_what_is_random_has_an_interval(client: Client) -> None:
+    machine = MACHINE + "noise: {network: 10 %}\n"
+    ((_, point), (name, _)) = client.post(f"/{TOKEN}/simulate", asked(machine=machine, seeds=4)).events
+    times = [
+        sc.simulate("broadcast", machine_of_text(machine, "m"), {"P": 64}, seed=seed).makespan_s for seed in range(4)
+    ]
+    assert point["mean"] == pytest.approx(sum(times) / 4)
+    assert point["low"] < min(times) < max(times) < point["high"]  # t of 3 degrees of freedom: 1.6 standard deviations
+    assert name == "done"
+
+
+def test_a_description_has_parameters_and_effects(client: Client) -> None:
+    known = client.post(f"/{TOKEN}/describe", asked()).json
+    assert [one["name"] for one in known["parameters"]] == ["P", "m", "order"]
+    assert known["parameters"][2]["choices"] == {"far": 0, "near": 1}
+    assert {"hops", "links"} <= {one["name"] for one in known["effects"]}
+    assert known["operations"] == 126  # 63 sends and 63 receives
+    assert known["forecast_s"] == sc.forecast("broadcast", "mesh-256", {"P": 64}).makespan_s
+
+
+@pytest.mark.parametrize(
+    ("where", "change", "line", "words"),
+    [
+        ("machine", ("startup: 20 us", "startup: 20 uss"), 10, "did you mean 'us'?"),
+        ("machine", ("hop_latency", "hop_latnecy"), 12, "did you mean 'hop_latency'?"),
+        ("machine", ("nodes: 256", "nodes: 256\n  x: 1"), 6, "not YAML"),
+        ("workload", ("bytes: m", "bytes: q"), 12, "q"),
+        ("workload", ("m: {default: 1024", "m: {default: many"), 6, "many"),
+    ],
+)
+def test_an_error_stands_at_its_line(
+    where: str, change: tuple[str, str], line: int, words: str, client: Client
+) -> None:
+    text = {"machine": MACHINE, "workload": WORKLOAD}[where]
+    assert change[0] in text
+    for path in ("describe", "forecast"):
+        reply = client.post(f"/{TOKEN}/{path}", asked(**{where: text.replace(*change, 1)}))
+        assert reply.status == 422
+        (error,) = reply.json["errors"]
+        assert (error["where"], error["line"]) == (where, line)
+        assert words in error["message"]
+
+
+NAMED = "named.yaml"
+FILES: dict[str, tuple[str, str]] = {
+    "extends": ("machine", "simcodesign: 1\nname: m\nextends: {file}\n"),
+    "extends without a suffix": ("machine", "simcodesign: 1\nname: m\nextends: named\n"),
+    "mapping": ("machine", MACHINE + "mapping: {file}.txt\n"),
+    "graph": ("machine", MACHINE.replace("{kind: mesh, shape: [16, 16]}", "{kind: graph, file: '{file}'}")),
+    "profile": ("workload", "simcodesign: 1\nname: w\nprogram:\n  - memory: {loads: 1e6, profile: '{file}'}\n"),
+    "measured": ("workload", WORKLOAD + "measured: {file: '{file}'}\n"),
+}
+
+
+@pytest.mark.parametrize("way", FILES)
+@pytest.mark.parametrize("absolute", [False, True])
+def test_no_text_names_a_file(way: str, absolute: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that is there, beside the process or by its path, nor one that is not; and nothing is opened."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAMED).write_text(MACHINE)
+    (tmp_path / f"{NAMED}.txt").write_text("0\n" * 256)
+    where, text = FILES[way]
+    text = text.replace("{file}", str(tmp_path / NAMED) if absolute else NAMED)
+    opened: list[str] = []
+    before = input_files._regular_file
+    monkeypatch.setattr(input_files, "_regular_file", lambda path: opened.append(str(path)) or before(path))
+    monkeypatch.setattr(builtins, "open", lambda file, *_: pytest.fail(f"{file} is opened"))
+    read: Any = machine_of_text if where == "machine" else workload_of_text
+    with pytest.raises(sc.InputError) as caught:
+        read(text, where)
+    (row,) = error_rows(caught.value)
+    assert row["where"] == where
+    assert row["line"] is not None
+    assert opened == []
+
+
+def test_a_shipped_machine_may_be_extended_whatever_stands_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mesh-256.yaml").write_text("simcodesign: 1\nname: other\n")
+    machine = machine_of_text("simcodesign: 1\nname: mine\nextends: mesh-256\nnetwork: {startup: 1 us}\n", "machine")
+    assert (machine.name, machine.nodes, machine.network.startup_s) == ("mine", 256, 1e-6)
+
+
+def test_files_can_be_opened_again_afterwards(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("simcodesign: 1\nname: mine\nextends: base\n")
+    (tmp_path / "base.yaml").write_text(MACHINE)
+    with input_files.without_files():
+        with pytest.raises(sc.InputError, match="names no file"):
+            sc.load_machine(tmp_path / "m.yaml")
+        assert sc.load_machine("mesh-256").nodes == 256
+    assert sc.load_machine(tmp_path / "m.yaml").nodes == 256
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [],
+        {},
+        {"machine": MACHINE},
+        asked(machine="x" * 70_000),
+        asked(other=1),
+        asked(axis="m"),
+        asked(axis="m", values=[float("nan")]),
+        asked(axis="m", values=[10**400]),
+        asked(axis="m", values=[1.0] * 401),
+        asked(axis=["m"], values=[1.0]),
+        asked(axis="none", values=[1.0]),
+        asked(parameters={"P": 1e9}),
+        asked(parameters={"P": [4]}),
+        asked(parameters={"P": "/etc/passwd"}),
+        asked(parameters={"__class__": 1}),
+        asked(effects="teleport"),
+        asked(effects=[1]),
+        asked(seeds=10_000),
+        asked(seeds=True),
+        asked(machine="", workload="{}"),
+        asked(machine="a: &a [*a]", workload="!!python/object:os.system x"),
+    ],
+)
+def test_bad_requests_get_words(content: object, client: Client) -> None:
+    for path in ("forecast", "simulate"):
+        reply = client.post(f"/{TOKEN}/{path}", content)
+        rows = reply.json["errors"] if reply.status == 422 else [one for _, one in reply.events if "errors" in one]
+        assert rows, (path, reply.body)
+        assert b"Traceback" not in reply.body
+        assert b"cannot be computed" not in reply.body  # it is an error of ours, not one of Python
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_damaged_texts_give_words_or_an_answer(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([MACHINE, WORKLOAD]))
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(begin + 30, len(text))))
+    damaged = text[:begin] + data.draw(st.text(st.characters(codec="utf-8"), max_size=8)) + text[end:]
+    key = "machine" if text == MACHINE else "workload"
+    try:
+        Asked.of(asked(**{key: damaged})).scenario().bind()
+    except sc.SimcodesignError as error:
+        (row,) = error_rows(error)
+        assert row["message"]
+
+
+def test_a_simulation_that_is_too_large_is_refused(client: Client) -> None:
+    workload = WORKLOAD.replace("repeat: 1 - order", "repeat: 1e6")
+    (name, failed), (last, _) = client.post(f"/{TOKEN}/simulate", asked(workload=workload)).events
+    assert (name, last) == ("failed", "done")
+    assert "operations" in failed["errors"][0]["message"]
+
+
+def test_a_point_that_takes_too_long_is_stopped(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work.Workers.points, "__defaults__", (0.2,))
+    slow = WORKLOAD.replace("repeat: 1 - order", "repeat: 15000")
+    (name, failed), _ = client.post(f"/{TOKEN}/simulate", asked(workload=slow)).events
+    assert name == "failed"
+    assert "takes longer" in failed["errors"][0]["message"]
+
+
+def test_pages(client: Client) -> None:
+    page = client.get(f"/{TOKEN}/")
+    assert page.status == 200
+    assert "connect-src 'self'" in page.headers["content-security-policy"]
+    for name in available():
+        assert f'href="lesson/{name}"'.encode() in page.body
+    assert client.get(f"/{TOKEN}/shipped/machine/mesh-256").body.decode() == MACHINE
+    for path in (
+        "shipped/machine/none",
+        "shipped/other/mesh-256",
+        "shipped/machine/..%2f..%2fREADME",
+        "lesson/none",
+        "x",
+    ):
+        assert client.get(f"/{TOKEN}/{path}").status == 404
+    assert asked_module.TEXT_CHARACTERS * 2 < 512 * 1024
+    assert os.environ.get(input_files.CONFINED) is None

@@ -1,0 +1,119 @@
+"""The laboratory in a real browser: an error at its line, mended; the forecast moves, and points come in."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from simcodesign.lab.app import Laboratory, application
+from simcodesign.lab.serve import _listener
+from simcodesign.lab.work import Workers
+from tests.lab.client import TOKEN
+from tests.lessons.test_browser import AXE
+
+CHROMIUM = next((path for name in ("chromium", "google-chrome") if (path := shutil.which(name))), None)
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A laboratory that serves in a thread."""
+    listener, workers = _listener(0), Workers(1)
+    port = listener.getsockname()[1]
+    app = application(Laboratory(workers, 1), TOKEN, port)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield f"http://127.0.0.1:{port}/{TOKEN}/"
+    server.should_exit = True
+    thread.join()
+    workers.close()
+    listener.close()
+
+
+@pytest.fixture(scope="module")
+def page(address: str) -> Iterator[Any]:
+    reason = "Playwright is not installed: pip install 'simcodesign[browser]'"
+    driver = pytest.importorskip("playwright.sync_api", reason=reason)
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=AXE.is_file())
+        page = context.new_page()
+        page.foreign, page.complaints = [], []
+        page.on("request", lambda one: None if one.url.startswith(address) else page.foreign.append(one.url))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(address)
+        page.wait_for_selector("lesson-free[data-done]", timeout=60_000)
+        yield page
+        browser.close()
+
+
+def curve_of(page: Any) -> str:
+    return str(page.locator("lesson-free path.formula").get_attribute("d"))
+
+
+def test_an_error_is_shown_and_mended_and_both_readings_follow(page: Any) -> None:
+    assert page.locator("lesson-free circle.simulated").count() == 8  # P = 2, 4, ..., 256
+    area = page.locator("#lab-machine")
+    before, text = page.locator(".lab-chart").get_attribute("aria-label"), area.input_value()
+    area.fill(text.replace("startup: 20 us", "startup: 20 uss"))
+    page.wait_for_selector(".lab-editor.is-wrong")
+    line = text.split("\n").index("  startup: 20 us") + 1
+    assert page.locator(".lab-editor b.is-wrong").inner_text() == str(line)
+    assert "did you mean 'us'" in page.locator("#lab-machine-error").inner_text()
+    page.locator("#lab-machine-error button").click()
+    assert page.evaluate("document.activeElement.id") == "lab-machine"
+    begin, end = page.evaluate("[document.activeElement.selectionStart, document.activeElement.selectionEnd]")
+    assert area.input_value()[begin:end] == "  startup: 20 uss"
+    area.fill(text.replace("startup: 20 us", "startup: 40 us"))
+    page.wait_for_selector(".lab-editor.is-wrong", state="detached")
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 8", timeout=60_000)
+    after = page.locator(".lab-chart").get_attribute("aria-label")
+    assert before != after
+    # 40 us for 20 us in each of 8 rounds are 160 us more: of 327 us, 487.
+    assert "487" in after
+    assert (page.foreign, page.complaints) == ([], [])
+
+
+def test_a_slider_moves_the_forecast_at_once_and_simulations_begin_anew(page: Any) -> None:
+    before = curve_of(page)
+    page.locator('lesson-free input[type="range"][data-set="m"]').press("End")
+    assert page.locator("lesson-free circle.simulated").count() == 0  # those of the old setting are gone
+    page.wait_for_function("d => document.querySelector('lesson-free path.formula').getAttribute('d') !== d", arg=before)
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 8", timeout=60_000)
+    page.locator(".lab-axis").select_option("m")
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 9", timeout=60_000)
+    page.locator("select[data-set='order']").select_option("near")
+    page.locator(".lab-effects input[value='hops']").uncheck()
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 0")
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 9", timeout=60_000)
+    page.locator("[data-from='workload']").select_option("cg")
+    page.wait_for_selector("lesson-free [data-set='iterations'], lesson-free .lab-editor.is-wrong", timeout=60_000)
+    assert (page.foreign, page.complaints) == ([], [])
+
+
+def test_nothing_is_simulated_for_a_page_that_is_closed(page: Any) -> None:
+    """A stop ends the stream; what the page shows stays."""
+    page.locator("[data-from='workload']").select_option("broadcast")
+    page.wait_for_function("document.querySelectorAll('lesson-free circle.simulated').length === 8", timeout=60_000)
+    page.locator(".lab-run").click()
+    page.locator(".lab-stop").click()
+    time.sleep(0.2)
+    assert page.locator("lesson-free circle.simulated").count() < 8
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason=f"axe-core is not there: {AXE}")
+def test_no_violation_of_accessibility(page: Any) -> None:
+    page.add_script_tag(path=str(AXE))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [(one["id"], [node["target"] for node in one["nodes"]][:5]) for one in found] == []

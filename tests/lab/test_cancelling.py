@@ -1,0 +1,87 @@
+"""A page that goes away takes its simulations with it: the processes that work for it are ended, others start anew."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from simcodesign.lab import work
+from simcodesign.lab.app import Laboratory
+from simcodesign.lab.work import Workers
+from tests.lab.client import TOKEN, WORKLOAD, Client, asked
+
+#: Some 0.9 million operations: it takes many seconds, less than are allowed.
+SLOW = WORKLOAD.replace("repeat: 1 - order", "repeat: 7000")
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.thorough
+def test_a_stream_that_is_left_ends_its_processes() -> None:
+    workers = Workers(1)
+    client = Client(Laboratory(workers, 1))
+
+    async def leave_while_it_runs() -> tuple[int, float]:
+        fine = await client.ask("POST", f"/{TOKEN}/describe", body=_json(asked()))
+        assert fine.status == 200  # the process is there, and warm
+        (pid,) = workers.executor.processes
+        leaves = asyncio.Event()
+        body = _json(asked(workload=SLOW, axis="m", values=[1.0, 2.0, 3.0]))
+        stream = asyncio.create_task(client.ask("POST", f"/{TOKEN}/simulate", body=body, leaves=leaves))
+        await asyncio.sleep(1.5)
+        assert not stream.done()
+        assert is_there(pid)
+        left = time.monotonic()
+        leaves.set()
+        await stream
+        while is_there(pid):
+            await asyncio.sleep(0.02)
+            assert time.monotonic() - left < 20
+        again = await client.ask("POST", f"/{TOKEN}/simulate", body=_json(asked()))
+        assert [name for name, _ in again.events] == [
+            "point",
+            "done",
+        ]  # by another process, and nothing waits before it
+        return pid, time.monotonic() - left
+
+    pid, _ = asyncio.run(leave_while_it_runs())
+    assert pid not in workers.executor.processes
+    workers.close()
+    assert workers.executor.processes == ()
+
+
+def test_points_that_are_nearly_done_keep_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "GRACE_S", 20.0)
+    workers = Workers(1)
+    client = Client(Laboratory(workers, 1))
+
+    async def leave_after_the_first_point() -> None:
+        leaves, seen = asyncio.Event(), asyncio.Event()
+        body = _json(asked(axis="m", values=[1.0 * k for k in range(1, 40)]))
+        stream = asyncio.create_task(client.ask("POST", f"/{TOKEN}/simulate", body=body, leaves=leaves, seen=seen))
+        await seen.wait()
+        before = workers.executor.processes
+        leaves.set()
+        reply = await stream
+        assert len(reply.events) < 39  # what had not begun never does
+        again = await client.ask("POST", f"/{TOKEN}/simulate", body=_json(asked()))
+        assert again.events[-1][0] == "done"
+        assert workers.executor.processes == before
+
+    asyncio.run(leave_after_the_first_point())
+    workers.close()
+
+
+def _json(content: object) -> bytes:
+    import json
+
+    return json.dumps(content).encode()
