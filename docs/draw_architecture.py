@@ -25,7 +25,7 @@ PICTURE = Path(__file__).with_name("architecture.svg")
 GROUPS = {
     "the simulator": ("#dbe9f6", ("core", "describe", "analytic", "generate", "engine", "comparison")),
     "what it is fed with": ("#e0f0dd", ("locality", "fitting", "counters", "calibration", "aspen")),
-    "what is made with it": ("#fbe9d0", ("studies", "lessons", "report", "cli")),
+    "what is made with it": ("#fbe9d0", ("studies", "lessons", "lab", "report", "cli")),
 }
 COLOURS = {name: colour for colour, names in GROUPS.values() for name in names}
 

@@ -47,7 +47,8 @@ def free_page() -> str:
     )
     start = {"machine": shipped_text("machine", FIRST_MACHINE), "workload": shipped_text("workload", FIRST_WORKLOAD)}
     list_ = f'<section class="lab-lessons"><h2 data-text="labLessons"></h2><ul>{links}</ul></section>'
-    return _with_panel(page(lesson, Numbers({}, {})), {**start, "parameters": {"P": 64}, "axis": "P"}, "", list_)
+    html = page(lesson, Numbers({}, {})).replace('href="#step-1"', 'href="#free"')  # there are no steps
+    return _with_panel(html, {**start, "parameters": {"P": 64}, "axis": "P"}, "", list_)
 
 
 def lesson_page(folder: Path, workers: int) -> str:
@@ -68,7 +69,7 @@ def _with_panel(html: str, start: Mapping[str, Any], root: str, before: str = ""
     """A page that may ask this server, with the panel at its end; ``root``: from there to the root of the server."""
     shipped = {"machine": available("topologies"), "workload": available("workloads")}
     config = {"root": root, "shipped": shipped, "start": start}
-    panel = f"<lesson-free data-config='{escape(json.dumps(config))}'></lesson-free>"
+    panel = f"<lesson-free id='free' tabindex='-1' data-config='{escape(json.dumps(config))}'></lesson-free>"
     head, policy, rest = html.partition(POLICY)
     body, end, after = rest.partition("</main>")
     assert policy

@@ -30,7 +30,7 @@ def serve(
 
     Raises InputError for a port that cannot be used.
     """
-    listener = _listener(port)
+    listener = listening(port)
     port, token = listener.getsockname()[1], new_token()
     workers = Workers(processes)
     address = f"http://{ADDRESS}:{port}/{token}/" + (f"lesson/{Path(lesson).name}" if lesson else "")
@@ -50,11 +50,11 @@ def serve(
 
 def _warm_up() -> None:
     """The first forecast imports what it needs, which takes longer than to compute it."""
-    texts = [shipped_text("machine", FIRST_MACHINE), shipped_text("workload", FIRST_WORKLOAD)]
-    forecast_over(Asked(*(text or "" for text in texts)))
+    machine, workload = shipped_text("machine", FIRST_MACHINE), shipped_text("workload", FIRST_WORKLOAD)
+    forecast_over(Asked(machine or "", workload or ""))
 
 
-def _listener(port: int) -> socket.socket:
+def listening(port: int) -> socket.socket:
     """A socket of this computer alone. InputError for a port that is taken or not allowed."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -11,6 +11,7 @@ export class FreeCurve {
     this.svg = svg;
     this.points = [];
     this.rows = [];
+    this.top = 0;
   }
 
   forecast(axis, { values, total_s }) {
@@ -41,10 +42,12 @@ export class FreeCurve {
     const ends = [rows[0].value, rows.at(-1).value];
     const x = (ends[0] > 0 && ends[1] / ends[0] > 20 ? scaleLog() : scaleLinear()).domain(ends).range([MARGIN.left + 8, width - MARGIN.right]);
     const highest = Math.max(...rows.map((row) => row.total), ...points.map((one) => one.high)) || 1;
-    const y = scaleLinear().domain([0, highest * 1.06]).range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+    // The axis stays while the curve fits well, so that one sees it move.
+    if (highest > this.top || highest < 0.4 * this.top) this.top = highest * 1.06;
+    const y = scaleLinear().domain([0, this.top]).range([HEIGHT - MARGIN.bottom, MARGIN.top]);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     this.svg.style.height = `${HEIGHT}px`;
-    this.svg.innerHTML = this.axes(x, y, width, unitOf(highest)) + this.lines(x, y);
+    this.svg.innerHTML = this.axes(x, y, width, unitOf(this.top)) + this.lines(x, y);
     this.svg.setAttribute("aria-label", this.summary());
   }
 
