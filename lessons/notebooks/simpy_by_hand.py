@@ -105,7 +105,7 @@ def _(SERVICE, STARTUP, broadcast):
     # Of 8 nodes nearest first takes 6.003 ms here. But two messages ask for a link at the same time, and a resource of
     # SimPy serves them in the order in which their processes happen to run. Let messages of node n set out n times
     # 0.1 ns later, so that the smaller number is first: it takes a millisecond more. A simulator whose results are to
-    # be repeated needs a rule for what happens at the same time: that of reference_engine.py is the smaller number first.
+    # be repeated needs a rule for what happens at the same time; that of reference_engine.py: the smaller number first.
     for later_s in (0.0, 1e-10, -1e-10):
         print(f"{later_s:+.0e} s: {1e3 * broadcast(8, 'near', STARTUP, SERVICE, later_s=later_s):.3f} ms")
     first_s, last_s = (broadcast(8, "near", STARTUP, SERVICE, later_s=one) for one in (1e-10, -1e-10))
