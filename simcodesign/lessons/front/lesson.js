@@ -1,7 +1,6 @@
 // What the header and its arrays say: times at stops, ladders, traces. No formula stands here: all is looked up.
 
 /** Kinds of operations that move bytes of files, as core/operation_kinds.py numbers them. */
-const FILES = new Set([3, 4, 10, 11]);
 
 export class Lesson {
   constructor(header) {
@@ -92,7 +91,6 @@ export class Lesson {
     if (one.stations.length) this.#readStations(trace, one.stations[rung], own);
     trace.ranks = trace.node.length;
     trace.end = trace.ops.reduce((most, op) => Math.max(most, op.end), 0);
-    trace.accesses = trace.ops.filter((op) => FILES.has(op.kind)); // from ready to begin they wait
     trace.waits = trace.messages.flatMap((message) =>
       message.recorded ? message.hops.filter((hop) => hop.grant > hop.arrival).map((hop) => ({ ...hop, message })) : []);
     return trace;

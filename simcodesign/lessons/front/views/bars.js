@@ -1,15 +1,19 @@
 // What the rows of a Gantt chart are and which bars stand in them: of ranks, of rounds, or of stations. A bar: row,
-// from, to, a role (sends, receives, works, accesses, waits, waitsForDisk), and its place within the row: `lane` of `lanes`.
+// from, to, a role (sends, receives, works, waits ...), and its place within the row: `lane` of `lanes`.
 
-const SEND = 1, RECEIVE = 2, MOST_STATIONS = 48;
+const RECEIVE = 2, MOST_STATIONS = 48;
+/** By kind of operation (`core.operation_kinds.KINDS`): what its component is. */
+const ROLE_OF = ["works", "sends", "receives", "disk", "disk", "memory", "works", "works", "memory", "memory", "disk", "disk", "disk"];
 
 /** Every rank: what it does, what it receives, when its message waits for a link, and when it waits for a disk. */
 export function ofRanks(trace) {
   const bars = [];
   const add = (row, from, to, role) => to > from && bars.push({ row, from, to, role, lane: 0, lanes: 1 });
-  const accesses = new Set(trace.accesses);
-  for (const op of trace.ops) if (op.kind !== RECEIVE) add(op.rank, op.begin, op.end, op.kind === SEND ? "sends" : accesses.has(op) ? "accesses" : "works");
-  for (const op of accesses) add(op.rank, op.ready, op.begin, "waitsForDisk");
+  for (const op of trace.ops) {
+    if (op.kind === RECEIVE) continue;
+    add(op.rank, op.begin, op.end, ROLE_OF[op.kind] ?? "works");
+    if (op.kind > RECEIVE) add(op.rank, op.ready, op.begin, "waits"); // for its turn at a disk or a memory controller
+  }
   for (const message of trace.messages) {
     add(message.to, message.recorded ? message.hops.at(-1).grant : message.begin, message.arrival, "receives");
     if (message.recorded) for (const hop of message.hops) add(message.to, hop.arrival, hop.grant, "waits");

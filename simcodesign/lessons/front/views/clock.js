@@ -32,9 +32,9 @@ export class ClockBar extends Figure {
     return this.runs.map((run) => this.lesson.trace(run, this.state.stops, this.rungOf(run))).filter(Boolean);
   }
 
-  /** Without motion: to the next arrival of a message, or end of an access. */
+  /** Without motion: to the next arrival of a message, or end of an operation. */
   nextEvent() {
-    const times = this.traces.flatMap((trace) => [...trace.messages.map((message) => message.arrival), ...trace.accesses.map((op) => op.end)]);
+    const times = this.traces.flatMap((trace) => (trace.messages.length ? trace.messages.map((message) => message.arrival) : trace.ops.map((op) => op.end)));
     const later = times.filter((time) => time > this.state.time * (1 + 1e-6));
     this.store.set({ time: later.length ? Math.min(...later) : 0 });
   }
@@ -61,10 +61,11 @@ export class ClockBar extends Figure {
     };
     for (const message of trace.messages) add(moving, message.begin, message.arrival);
     for (const wait of trace.waits) add(waiting, wait.arrival, wait.grant);
-    for (const op of trace.accesses) {
-      add(moving, op.ready, op.end);
-      add(waiting, op.ready, op.begin);
-    }
+    if (!trace.messages.length) // who queues at disks or memory, and who is served there
+      for (const op of trace.ops.filter(({ kind }) => kind > 2)) {
+        add(moving, op.ready, op.end);
+        add(waiting, op.ready, op.begin);
+      }
     [this.counted, this.countedTo] = [trace, this.end];
     return (this.sums = { moving, waiting, most: Math.max(...moving, 1) });
   }

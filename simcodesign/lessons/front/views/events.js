@@ -70,7 +70,7 @@ export class Events extends Figure {
 
   /** An event in words. */
   words(row) {
-    const about = row.operation === "message" ? "" : row.peer === null ? ` ${row.operation}` : ` ${row.operation} ${row.operation === "receive" ? "←" : "→"} ${row.peer}`;
+    const about = row.operation === "message" || row.station ? "" : row.peer === null ? ` ${row.operation}` : ` ${row.operation} ${row.operation === "receive" ? "←" : "→"} ${row.peer}`;
     const station = row.station ?? "";
     if (row.waits_for !== null) return text("event_waits_for", row.waits_for);
     if (row.what === "waits" && row.holder) return text("event_waits_holder", station, row.holder.length > 1 ? row.holder.join(" → ") : text("rankShort", row.holder[0]));

@@ -7,8 +7,8 @@ import { text } from "../texts.js";
 import { BARS } from "./bars.js";
 
 const BOTTOM = 24, FUTURE = 0.32;
-const KEYS = { ranks: ["sends", "receives", "works", "accesses", "waits", "waitsForDisk", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
-const ROLES = { sends: "sim-2", receives: "sim", works: "for", accesses: "sim", waits: "wait", waitsForDisk: "wait", serves: "sim" };
+const KEYS = { ranks: ["sends", "receives", "works", "disk", "memory", "waits", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
+const ROLES = { sends: "sim-2", receives: "sim", works: "for", disk: "sim", memory: "sim-2", waits: "wait", serves: "sim" };
 
 export class Gantt extends Figure {
   static uses = ["stops", "rung", "time", "hover"];
