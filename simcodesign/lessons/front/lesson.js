@@ -1,7 +1,5 @@
 // What the header and its arrays say: times at stops, ladders, traces. No formula stands here: all is looked up.
 
-/** Kinds of operations that move bytes of files, as core/operation_kinds.py numbers them. */
-
 export class Lesson {
   constructor(header) {
     Object.assign(this, header);
