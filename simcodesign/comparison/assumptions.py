@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from simcodesign.core.result import Result
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.demands.algorithm_choice import AUTO
+from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN
@@ -25,6 +28,21 @@ def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[st
     ``links``, ``interfaces``. Where phases differ, what holds in one ``or`` in another."""
     assumed = [_of_network(network, effects) for network in _networks(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
+
+
+def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
+    """Each collective operation of the program once, with its algorithm: the given one, or those that ``auto`` takes
+    in this simulation."""
+    taken: dict[str, list[str]] = {}
+    for one in simulation.algorithms:
+        taken.setdefault(one.operation, []).append(one.algorithm.replace("_", " "))
+    texts: list[str] = []
+    for step in Evaluation.at_points(point, by_rank=False).program.demands():
+        if isinstance(step.demand, Collective) and np.any(np.asarray(step.repetitions) > 0):
+            label = step.demand.label
+            chosen = ", ".join(dict.fromkeys(taken.get(label, [])))
+            texts.append(label.replace(f"({AUTO})", f"({AUTO}: {chosen})") if chosen else label)
+    return tuple(dict.fromkeys(texts))
 
 
 def _networks(point: DesignPoint) -> Iterator[Network]:
@@ -88,4 +106,6 @@ def _interfaces(network: Network) -> str:
     interfaces = network.interfaces
     several = f"{interfaces.count} per node, taken {ASSIGNMENT_WORDS[network.interface_assignment]}"
     count = "one per node" if interfaces.count == 1 else several
-    return f"{count}, {interfaces.duplex} duplex, {_shared(network)}"
+    rails = "" if network.rails > 1 or interfaces.count == 1 else ", all on the one link of the node (rails: 1)"
+    rails = "" if network.interface_assignment == DIRECTION else rails
+    return f"{count}{rails}, {interfaces.duplex} duplex, {_shared(network)}"

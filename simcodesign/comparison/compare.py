@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.comparison.assumptions import message_assumptions
-from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, relative_error
+from simcodesign.comparison.assumptions import collectives_of, message_assumptions
+from simcodesign.comparison.attribution import ROUNDING, DemandGap, LadderStep, gaps_by_demand, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
@@ -61,6 +61,8 @@ class Comparison(PlainResult):
     measured_ladder: tuple[LadderStep, ...] = ()
     #: The chosen effects whose doing depends on the seed.
     random: tuple[str, ...] = ()
+    #: The collective operations of the program, each with its algorithm.
+    collectives: tuple[str, ...] = ()
 
     @property
     def simulation(self) -> Result:
@@ -80,6 +82,12 @@ class Comparison(PlainResult):
             return {}
         sides = {"forecast": self.forecast, "simulation": self.simulation}
         return {name: relative_error(float(it.headline_s), self.measured.total_s) for name, it in sides.items()}
+
+    @property
+    def farther_from_measured(self) -> bool:
+        """Whether the simulation is farther from the measured total than the forecast: then no effect explains it."""
+        errors = self.measured_errors
+        return bool(errors) and abs(errors["simulation"]) > abs(errors["forecast"]) * (1 + ROUNDING) + ROUNDING
 
     @property
     def not_explained(self) -> LadderStep | None:
@@ -134,6 +142,21 @@ class Comparison(PlainResult):
             }
         return rows
 
+    @property
+    def overlapped(self) -> tuple[str, ...]:
+        """The components of which ranks do as much as was forecast, or half of it, but less than half along the
+        critical path: the rest is done beside something else, or by ranks that do not hold the others up. An error of
+        such a component says nothing."""
+        ranks = self.simulation.ranks
+        if ranks is None:
+            return ()
+        mean_s = ranks.busy_s.sum(axis=1).mean(axis=0)
+        return tuple(
+            name
+            for name, busy_s in zip(COMPONENTS, mean_s.tolist(), strict=True)
+            if 2 * float(self.simulation.components[name]) < float(self.forecast.components[name]) <= 2 * busy_s
+        )
+
     def phase_rows(self) -> dict[str, dict[str, float]]:
         """Forecast and simulated seconds and signed error per phase."""
         rows = {}
@@ -181,6 +204,8 @@ class Comparison(PlainResult):
             *energy,
             "within_bounds",
             "assumptions",
+            "collectives",
+            "overlapped",
             "waiting_by_demand",
             ladder="rungs",
         )
@@ -265,4 +290,5 @@ def compare_experiment(
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)
-    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random)
+    collectives = collectives_of(point, simulations[-1])
+    return Comparison(forecasted, rungs, assumptions, formulas, measured, elsewhere, last, random, collectives)

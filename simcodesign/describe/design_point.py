@@ -107,7 +107,7 @@ class DesignPoint:
 
     def result_fields(self) -> dict[str, Any]:
         """What a ``Result`` of either reading says of the design point."""
-        own = {"workload": self.workload.name, "machine": self.machine.name, "values": dict(self.values)}
+        own = {"workload": self.workload.name, "machine": self.machine.label, "values": dict(self.values)}
         names = (
             *("preset", "size", "footprint_bytes", "capacity_bytes"),
             *("accelerator_footprint_bytes", "accelerator_capacity_bytes"),

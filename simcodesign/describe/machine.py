@@ -65,17 +65,17 @@ from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.options import MAX_HOSTS
+from simcodesign.describe.variants import Variant
 from simcodesign.locality.hits_by_level import SETS
 
 
 @dataclass(frozen=True)
-class Machine(ShownInNotebooks):
-    """A candidate machine. ``processors_per_node`` ranks share a node; ``mapping`` places ranks on nodes by a word, a
-    rule or a list (docs/placement.md). ``capacity_bytes``: the memory of a node, also where no cost of it is known.
-    Caches with a latency in cycles need the clock of ``processor``. ``noise``: the variation of computations, or all
-    that varies times. ``custom``: parameters, resources and components of its own. ``failures``: of its nodes;
-    ``background``: what other jobs send; None without. ``nodes_by_ranks``: the networks of a machine with as many nodes
-    as the ranks need (``nodes: P``), of which ``for_ranks`` takes one; until then its network is the smallest.
+class Machine(Variant, ShownInNotebooks):
+    """A candidate machine. ``mapping``: of ranks on nodes (docs/placement.md). ``capacity_bytes``: the memory of a
+    node. Caches with a latency in cycles need the clock of ``processor``. ``noise``: of computations, or all that varies
+    times. ``custom``: what its file defines of its own. ``failures``: of its nodes; ``background``: what other jobs
+    send. ``nodes_by_ranks``: where nodes are as many as the ranks need; until ``for_ranks`` the network is the smallest.
+    ``changes``: KEY=VALUE of what is other than in its file.
 
     >>> import simcodesign as sc
     >>> machine = sc.load_machine("crossbar-16")
@@ -101,6 +101,7 @@ class Machine(ShownInNotebooks):
     accelerator: Accelerator | None = None
     storage: Storage | None = None
     background: Background | None = None
+    changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():

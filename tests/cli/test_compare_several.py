@@ -26,7 +26,7 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
     changes = [next(rung["change_s"] for rung in one["ladder"] if rung["effect"] == "links") for one in alone]
     assert [float(cell) for cell in ran.cells("links")[1:]] == pytest.approx([1e6 * change for change in changes])
     assert "disks" not in {line.split()[0] for line in ran.out.splitlines() if line.startswith(" disks")}
-    assert "In none of these: disks" in ran.out
+    assert "Effects with nothing to act on in any of these: disks" in ran.out
     assert "hypercube-256 is the fastest" in ran.out
     answer = run(*TWO, "--json").json
     assert [one["simulated_s"] for one in answer["candidates"]] == [one["simulation"]["makespan_s"] for one in alone]
@@ -73,6 +73,43 @@ def test_the_tolerance_holds_for_each(capfd: pytest.CaptureFixture[str]) -> None
     assert ran.status == 1
     assert "(mesh-256)" in ran.err
     assert "(hypercube-256)" not in ran.err
+
+
+def test_variants_have_values_of_their_own(capfd: pytest.CaptureFixture[str]) -> None:
+    run = command(capfd, "compare")
+    names = ["burst with size=64", "burst with size=4096", "mesh-256", "mesh-256 with network.startup=1 us"]
+    answer = run(*names, "-P", "4", "--effects", "none", "--json").json
+    # Three sends of a rank by hand: startup (20 us, or 1 us), bytes at 100 MB/s, 1 us for each of 32/3 hops.
+    hops = 3e-6 * 32 / 3  # the mean distance of a 16 x 16 mesh: 2 (16^2 - 1)/(3 x 16) x 256/255
+    by_hand = [3 * (startup + size / 100e6) + hops for size in (64, 4096) for startup in (20e-6, 1e-6)]
+    assert [one["simulated_s"] for one in answer["candidates"]] == pytest.approx(by_hand, rel=1e-3)
+    assert [(one["workload"], one["machine"]) for one in answer["candidates"]] == [
+        (workload, machine) for workload in names[:2] for machine in names[2:]
+    ]
+
+
+def test_what_is_set_of_all_stands_in_the_title(capfd: pytest.CaptureFixture[str]) -> None:
+    ran = command(capfd, "compare")(*TWO, "--set", "network.startup=1 us", "--effects", "none")
+    assert "all with network.startup=1 us" in ran.out.splitlines()[0]
+    assert ran.cells("mesh-256", "8")[:2] == ["mesh-256", "8"]
+
+
+def test_equally_fast_machines_have_no_order(capfd: pytest.CaptureFixture[str]) -> None:
+    run = command(capfd, "compare")
+    three = ("burst", "mesh-256", "mesh-256 with mapping=linear", "hypercube-256", "-P", "8", "--effects", "links")
+    (order,) = run(*three, "--json").json["orders"]
+    assert order["ranks"]["simulated"] == [["hypercube-256"], ["mesh-256", "mesh-256 with mapping=linear"]]
+    assert order["ranks"]["forecast"] == order["ranks"]["simulated"]
+    assert "mesh-256 and mesh-256 with mapping=linear take" in " ".join(run(*three).out.split())
+
+
+def test_algorithms_of_collectives_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+    run = command(capfd, "compare")
+    answer = run("broadcast", "mesh-256", "-P", "4", "--set", "order=near", "--effects", "none", "--json").json
+    assert answer["collectives"] == ["broadcast (binomial near)"]
+    ran = run("broadcast", "cg-iteration", "mesh-256", "-P", "4", "--effects", "none")
+    assert ran.cells("collectives")[1] == "broadcast (binomial) (broadcast)"
+    assert "allreduce (recursive doubling) (cg-iteration)" in ran.out
 
 
 DOCUMENT = (ROOT / "docs" / "candidates.md").read_text(encoding="utf-8")

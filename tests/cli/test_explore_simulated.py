@@ -10,6 +10,9 @@ import pandas as pd
 import pytest
 
 from simcodesign.cli.app import main
+from simcodesign.studies.explore.problem_parser import variable
+from simcodesign.studies.explore.simulated.search import default_simulations
+from simcodesign.studies.explore.space import Space
 
 FFT = ["pencil-fft", "power-budget-cluster", "-P", "8", "--set", "n=32", "--set", "processors_per_node=4"]
 VARIED = ["--vary", "q=1,2,8", "--vary", "machine.link=2 GB/s,10 GB/s"]
@@ -70,3 +73,26 @@ def test_metrics_have_units(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], options: list[str], named: str) -> None:
     assert named in refusal(capsys, "tune", *FFT, *VARIED, *options)
+
+
+def test_what_was_reached_where_nothing_is_feasible(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The best of a constraint, over all six points and over those that keep the other, by looking at the trace."""
+    trace, bounds = tmp_path / "trace.csv", ["--subject-to", "time <= 1 us", "--subject-to", "price <= 100000"]
+    result = answer(capsys, "tune", *FFT, *LOOP, *bounds, "--trace", str(trace))
+    frame = pd.read_csv(trace)
+    first, second = result["reached"]
+    assert not result["feasible"]
+    assert first["value"] == pytest.approx(frame["time"].min(), rel=1e-12)
+    assert second["value"] == pytest.approx(frame["price"].min(), rel=1e-12)
+    cheap = frame[frame["price"] <= 100000]
+    if len(cheap):
+        assert first["value_with_others"] == pytest.approx(cheap["time"].min(), rel=1e-12)
+    else:
+        assert first["value_with_others"] is None
+    assert second["value_with_others"] is None  # no point takes 1 us
+
+
+@pytest.mark.parametrize(("texts", "count"), [(["x=1:2"], 15), (["x=1:2", "y=1:100:whole"], 25), (["x=1,2,3"], 5)])
+def test_a_budget_follows_the_variables(texts: list[str], count: int) -> None:
+    variables = tuple(variable(text, {}) for text in texts)
+    assert default_simulations(Space(variables)) == count

@@ -369,3 +369,36 @@ def test_an_error_is_an_event(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_sentence_for_the_end() -> None:
     assert outcome_line(SweepOutcome(1500, 2000, 0, 7, False), "s") == "1,500 of 2,000 points stored in s"
     assert outcome_line(SweepOutcome(1500, 2000, 3, 7, False), "s").endswith("stored in s, 3 of them failed")
+
+
+# --- What was set, and what is not as it was asked for -----------------------------------------------------------
+
+
+def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
+    arguments = [
+        "sweep",
+        "broadcast",
+        "mesh-256",
+        "--over",
+        "m=1KiB:1MiB:x8",
+        "-P",
+        "4",
+        "--set",
+        "network.startup=1 us",
+    ]
+    result = invoke(*arguments, "--reading", "both", "--effects", "links", "-j", "1", "--output", "t.csv")
+    assert result.exit_code == 0
+    meta = json.loads((folder / "t.csv.meta.json").read_text(encoding="utf-8"))
+    assert meta["machine"] == "mesh-256 with network.startup=1 us"
+    assert (meta["effects"], meta["parameters"], meta["seed"]) == (["hops", "links"], {"P": 4.0}, 0)
+    assert "m ends at 512 KiB: steps of x8 do not come to 1 MiB" in result.stderr
+    assert "links includes hops" in result.stderr
+    assert "m (KiB)" in result.stdout
+    store = "sweeps/broadcast-mesh-256-network.startup=1us.sweep.sqlite"
+    assert [str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite")] == [store]
+    assert invoke("sweep-store", "export", store, "e.csv").exit_code == 0
+    assert json.loads((folder / "e.csv.meta.json").read_text(encoding="utf-8")) == meta
+    other = invoke(*arguments[:4], "m=1,2", *arguments[5:], "--reading", "both", "--effects", "links", "--store", store)
+    assert other.exit_code == 2
+    assert "another sweep" in other.stderr
+    assert "--resume" not in other.stderr

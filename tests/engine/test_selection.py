@@ -15,9 +15,12 @@ from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.core.stations.uses import StationUses
+from simcodesign.describe.scenario import Scenario
+from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine import selection
 from simcodesign.engine.reference import engine as simpy_engine
 from simcodesign.engine.simulate import simulate
+from simcodesign.generate.lower import make_plan
 
 CASE = ("jacobi", "torus-cluster", {"P": 8})
 
@@ -48,6 +51,14 @@ def test_hops_count_as_operations_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "SIMPY_UP_TO", operations)
     assert simulate(*CASE, effects="hops").engine == "simpy"
     assert simulate(*CASE, effects="links").engine == "compiled"
+
+
+@pytest.mark.parametrize(("ranks", "engine"), [(16, "simpy"), (48, "compiled")])
+def test_few_messages_with_fair_shares_take_the_compiled_engine(ranks: int, engine: str) -> None:
+    """240 and 2,256 messages: the latter took SimPy 3.3 s and the compiled engine 0.04 s."""
+    pytest.importorskip("numba")
+    point = Scenario.of("burst", load_machine("mesh-256", {"network.sharing": "fair"}), {"P": ranks}).bind()
+    assert selection.chosen_engine(make_plan(point, ("hops", "links"), 0), "auto") == engine
 
 
 @pytest.mark.parametrize("engine", ["SimPy", "numba", "", None, 3])

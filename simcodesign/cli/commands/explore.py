@@ -130,7 +130,13 @@ class ConfirmationOptions:
         ),
     ] = None
     simulations: Annotated[
-        int | None, Option(metavar="N", min=5, help="With --with simulation: points that are simulated; default 50.")
+        int | None,
+        Option(
+            metavar="N",
+            min=5,
+            help="With --with simulation: points that are simulated; by default 5 and 10 for each variable, at most 50, "
+            "or the whole space.",
+        ),
     ] = None
     jobs: Jobs = None
     confirm: Annotated[

@@ -1,8 +1,8 @@
-"""Commands about the description files: ``list`` and ``show``."""
+"""Commands about the description files: ``list``, ``show`` and ``schema``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,20 +20,33 @@ _RANKS_OF = "FILE.py:NAME, a program in Python; a machine whose nodes are P"
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
-    """How the list is printed."""
+    """What is listed, and how."""
 
+    words: Annotated[
+        list[str],
+        Argument(
+            metavar="[WORD]...",
+            help="Only those that all of these words are said of: in their name, about, source, or what they do (halo, "
+            "allreduce, dragonfly, ...).",
+        ),
+    ] = field(default_factory=list)
     as_json: AsJson = False
 
 
 @command(app, "list", section=Section.MODEL)
 def run_list(options: ListOptions) -> None:
-    """List the machines and workloads that are shipped."""
+    """List the machines and workloads that are shipped, or those of them that words are said of."""
     from simcodesign.describe.yaml.files import available, load_machine, load_workload
     from simcodesign.report.descriptions.to_json import overview_json
-    from simcodesign.report.results.data_sheets import overview
+    from simcodesign.report.results.data_sheets import overview, said_of_machine, said_of_workload
 
     machines = [(name, load_machine(name)) for name in available("topologies")]
     workloads = [(name, load_workload(name)) for name in available("workloads")]
+    for word in options.words:
+        machines = [(name, one) for name, one in machines if word.lower() in said_of_machine(name, one)]
+        workloads = [(name, one) for name, one in workloads if word.lower() in said_of_workload(name, one)]
+    if options.words and not machines and not workloads:
+        raise InputError("nothing that is shipped is of this", value=" ".join(options.words), allowed="list, for all")
     if options.as_json:
         write_json(overview_json(machines, workloads))
     else:
@@ -136,7 +149,16 @@ def _show_workload(options: ShowOptions) -> None:
         print_all(workload_sheet(workload, options.ranks))
 
 
-def _is_in_python(name: str) -> bool:
-    from simcodesign.describe.python_programs.workload import python_file
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """Of which files."""
 
-    return python_file(name) is not None
+    kind: Annotated[str, Argument(metavar="KIND", help="machine or workload.")]
+
+
+@command(app, "schema", section=Section.MODEL)
+def run_schema(options: SchemaOptions) -> None:
+    """Print the JSON Schema of machine or workload files, with which editors complete keys and mark errors."""
+    from simcodesign.describe.schema.json_schema import json_schema
+
+    write_json(json_schema(options.kind))

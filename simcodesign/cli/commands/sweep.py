@@ -90,7 +90,13 @@ class SweepOptions:
         str | None,
         Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."),
     ] = None
-    output: Annotated[Path | None, Option(metavar="FILE", help="Write the table (.csv or .parquet).")] = None
+    output: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Write the table (.csv or .parquet), and what all rows have in common (FILE.meta.json).",
+        ),
+    ] = None
     plot: Annotated[
         Path | None,
         Option(
@@ -225,8 +231,8 @@ def run_export(options: ExportOptions) -> None:
 
     check_table_file(options.output)
     with Store.open(options.file, write=False) as store:
-        table = store.frame()
-    write_table(table, options.output)
+        table, meta = store.frame(), store.meta()
+    write_table(table, options.output, meta)
     complain(f"{len(table):,} points written to {options.output}")
 
 

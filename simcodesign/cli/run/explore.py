@@ -31,7 +31,7 @@ from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
 from simcodesign.studies.explore.problem import Model, Problem
 from simcodesign.studies.explore.simulated.confirmation import confirm, confirm_front
-from simcodesign.studies.explore.simulated.search import SIMULATIONS, optimum_by_simulation
+from simcodesign.studies.explore.simulated.search import optimum_by_simulation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, explain
 from simcodesign.studies.explore.solvers.isres import load_nlopt
 from simcodesign.studies.explore.solvers.solve import Solution, solve
@@ -101,7 +101,7 @@ def _run_simulated(planner: str, problem: Problem, search: _Search, options: Exp
     with system_progress() as (on_system, _):
         optimum = optimum_by_simulation(
             solution,
-            simulations=options.confirmation.simulations or SIMULATIONS,
+            simulations=options.confirmation.simulations,
             jobs=options.confirmation.jobs or usable_cpus(),
             **_simulation(options, search["seed"]),
             on_progress=on_system,

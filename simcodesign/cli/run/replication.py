@@ -8,7 +8,7 @@ from pathlib import Path
 from click.exceptions import Exit
 
 from simcodesign.cli.commands.compare import CompareOptions
-from simcodesign.cli.commands.simulate import SimulateOptions
+from simcodesign.cli.commands.forecast_simulate import SimulateOptions
 from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
 from simcodesign.core.errors import InputError, Place

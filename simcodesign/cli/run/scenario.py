@@ -11,12 +11,15 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import names_a_path
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
+from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import python_file
+from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import RunKeywords, Scenario
+from simcodesign.describe.variants import split_variant
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import available, load_machine, load_workload
+from simcodesign.describe.yaml.files import available, load_machine, load_workload, with_changes
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.describe.yaml.tree import read_yaml
 from simcodesign.report.common.terminal import complain
@@ -39,12 +42,22 @@ def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: 
 
 def run_keywords(options: SimulationOptions) -> RunKeywords:
     """The options as ``simulate`` and all that simulate take them."""
+    note_implied(options.effects)
     return {
         "effects": options.effects,
         "engine": options.engine,
         "seed": options.seed,
         "iterations": options.iterations,
     }
+
+
+def note_implied(effects: str) -> None:
+    """Say on standard error which effects are switched on besides those that are named."""
+    if effects not in ("all", "none"):
+        named = effects.replace(",", " ").split()
+        for name in named:
+            if more := [one for one in chosen_effects(name) if one not in named]:
+                complain(f"note: {name} includes {' and '.join(more)}")
 
 
 def scenario_of(
@@ -57,15 +70,19 @@ def scenario_of(
     """The workload and the machine, with settings NAME=VALUE of either of them."""
     note_execution(workload_name)
     workload = load_workload(workload_name)
-    given = parsed_settings(settings)
+    own_values = split_variant(workload_name)[1]
+    given = {name: text for name, text in parsed_settings(settings).items() if name not in own_values}
     parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
-    own = {name: value for name, value in given.items() if name.startswith("machine.") and name not in parameters}
+    of_machine = split_variant(machine_name)[1]
+    own = {name: value for name, value in given.items() if name.startswith(PREFIX) and name not in parameters}
     changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
     for name in changes:
         if "." not in name and name not in MACHINE_KEYS:
             what = f"{workload.name} has no parameter and a machine no key of this name"
             raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *MACHINE_KEYS}))
     machine = load_machine(machine_name, changes)
+    own = {name: value for name, value in own.items() if name not in of_machine}
+    machine = with_changes(machine, own)
     values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
     values |= machine_parameters(machine, own)
     _note_unused_changes(workload, machine, changes)
@@ -74,7 +91,7 @@ def scenario_of(
 
 def note_execution(workload_name: str) -> None:
     """Say on standard error that a program in Python is executed."""
-    if (path := python_file(workload_name)) and Path(path).is_file():
+    if (path := python_file(split_variant(workload_name)[0])) and Path(path).is_file():
         complain(f"note: {path} is a program in Python, which is executed")
 
 
@@ -136,11 +153,12 @@ def _bad_setting(what: str, value: str, allowed: str) -> InputError:
 
 def is_in_python(name: str) -> bool:
     """Whether this is ``FILE.py:NAME``, a program in Python."""
-    return python_file(name) is not None
+    return python_file(split_variant(name)[0]) is not None
 
 
-def kind_of(name: str) -> str:
-    """Whether a name or file is a machine or a workload. Raises InputError for what is neither, or both."""
+def kind_of(text: str) -> str:
+    """Whether a name, file or variant is a machine or a workload. Raises InputError for what is neither, or both."""
+    name = split_variant(text)[0]
     if name.endswith((".goal", ".bin")) or is_in_python(name):
         return "workload"
     if names_a_path(name):

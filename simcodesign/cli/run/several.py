@@ -12,7 +12,7 @@ from simcodesign.engine.experiment import Experiment
 from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import label, several_tables
 from simcodesign.report.common.progress import simulation_progress
-from simcodesign.report.common.terminal import print_all, write_json
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
 from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, parse_axis
 from simcodesign.studies.sweep.machine_source import source_of
@@ -26,6 +26,8 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     _refuse(options)
     scenarios = _scenarios(options)
     axis = None if options.over is None else _axis(options.over, scenarios[0])
+    if axis is not None and axis.note:
+        complain(f"note: {axis.note}")
     experiments = [Experiment.of(scenario, **run_keywords(options.simulation)) for scenario in scenarios]
     replication = options.replication
     with simulation_progress() as on_progress:

@@ -28,6 +28,7 @@ from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine_use import on_first_rows
+from simcodesign.describe.variants import WITH
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
 from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
@@ -159,7 +160,8 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     """The file of the store, None for a sweep that needs none."""
-    name = _NOT_IN_NAMES.sub("_", f"{sweep.workload.name}-{sweep.source.machine.name}")
+    names = (sweep.workload.name, sweep.source.machine.label)
+    name = _NOT_IN_NAMES.sub("_", "-".join(name.replace(WITH, "-").replace(" ", "") for name in names))
     usual = Path(STORE_FOLDER, f"{name}{STORE_ENDING}")
     if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
         return options.store
@@ -171,10 +173,10 @@ def _show(
 ) -> None:
     """Write, draw and print the table and what is to be trusted where."""
     many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
-    title = f"{sweep.workload.name} on {sweep.source.machine.name}: {many}"
+    title = f"{sweep.workload.name} on {sweep.source.machine.label}: {many}"
     axes = sweep.design.axes
     if options.output:
-        write_table(table, options.output)
+        write_table(table, options.output, sweep.meta())
     if options.plot and trust is not None and options.plots_trust:
         trust_plot(trust, options.plot)
     elif options.plot:
@@ -220,6 +222,8 @@ def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFra
 def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
     """The store, which belongs to this sweep."""
     if file.exists() and not options.resume:
+        with Store.open(file, write=False) as known:  # that of another sweep cannot be gone on with
+            known.check_sweep(sweep)
         allowed = f"to go on with it: {resuming_command(options.arguments)}; else another --store"
         raise InputError("is there already", Place(str(file)), allowed=allowed)
     if not file.exists():

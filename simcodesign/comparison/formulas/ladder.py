@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.attribution import LadderStep, relative_error, steps_to
+from simcodesign.comparison.attribution import ROUNDING, LadderStep, relative_error, steps_to
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.terms import LeftOut, left_out
 from simcodesign.comparison.formulas.values import (
@@ -59,6 +59,17 @@ class FormulaComparison:
     def measured_error(self) -> float | None:
         """Signed error against what was measured; None where nothing was."""
         return None if self.measured_s is None else relative_error(self.total_s, self.measured_s)
+
+    @property
+    def simulation_error(self) -> float:
+        """Signed error of the simulation against what was measured, nan where nothing was."""
+        return float("nan") if self.measured_s is None else relative_error(self.simulated_s, self.measured_s)
+
+    @property
+    def is_nearer(self) -> bool:
+        """Whether the formula is nearer to what was measured than the simulation: no step explains its error."""
+        own = self.measured_error
+        return own is not None and abs(self.simulation_error) > abs(own) * (1 + ROUNDING) + ROUNDING
 
     def json_fields(self) -> dict[str, Any]:
         """Its text and values, errors, what it leaves out, and its ladder."""

@@ -12,11 +12,13 @@ themselves. Other packages register the same four in a module and name it as an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from simcodesign.core.errors import Place
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.randomness.distribution import Distribution
@@ -104,3 +106,16 @@ class Demand:
 def kind_in_words(kind: type) -> str:
     """``DiskAccess`` as "disk access"."""
     return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
+
+
+def grid_error(
+    ranks: FloatOrArray, written: Sequence[Expression], extents: Sequence[FloatOrArray], place: Place
+) -> InputError:
+    """The error for a process grid that does not hold so many ranks: with its extents, where they are one each."""
+    several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
+    texts = " x ".join(extent.text for extent in written)
+    single = all(np.size(extent) == 1 for extent in extents)
+    numbers = " x ".join(f"{float(np.asarray(extent).item()):.6g}" for extent in extents) if single else ""
+    value = f"{texts} = {numbers}" if texts and numbers and texts != numbers else numbers or texts
+    what = f"the process grid does not hold {several} ranks"
+    return InputError(what, place, value=value, allowed="whole numbers whose product is P")

@@ -11,7 +11,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import ONE, Demand, Evaluate
+from simcodesign.describe.demands.base import ONE, Demand, Evaluate, grid_error
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
 
@@ -62,9 +62,7 @@ class Exchange(Demand):
         grid = self.extents(ranks, evaluate)
         whole = all(np.all(extent == np.floor(extent)) for extent in grid)
         if not (whole and np.all(functools.reduce(np.multiply, grid) == ranks)):
-            several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
-            written = [extent.text for extent in self.grid or ()]
-            raise InputError(f"the process grid does not hold {several} ranks", self.place, value=written)
+            raise grid_error(ranks, self.grid or (), grid, self.place)
         return grid
 
     def amounts(self) -> Iterator[Expression]:

@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import Demand, Evaluate
+from simcodesign.describe.demands.base import Demand, Evaluate, grid_error
 from simcodesign.describe.demands.computation import Compute
 
 #: A corner of the process grid: 0 for the lower, 1 for the upper end of x and of y.
@@ -62,9 +62,7 @@ class Wavefront(Demand):
         px, py = (evaluate(extent, "grid") for extent in self.grid)
         whole = np.all(px == np.floor(px)) and np.all(py == np.floor(py))
         if not (whole and np.all((px * py == ranks) | (np.asarray(ranks) == 0))):
-            several = "P" if np.size(ranks) > 1 else f"P = {int(np.asarray(ranks).item())}"
-            written = [extent.text for extent in self.grid]
-            raise InputError(f"the process grid does not hold {several} ranks", self.place, value=written)
+            raise grid_error(ranks, self.grid, [px, py], self.place)
         return px, py
 
     def checked_planes(self, evaluate: Evaluate) -> FloatOrArray:

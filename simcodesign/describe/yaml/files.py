@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,12 +18,15 @@ from simcodesign.core.files.input_files import (
     without_files,
 )
 from simcodesign.describe.demands.replay import Replay
+from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.goal.binary import read_binary_goal
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import load_program, python_file
+from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.variants import change_texts, split_variant, variant_label
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, check_format, machine_from
@@ -32,6 +36,8 @@ from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
+#: Keys of a variant of a workload that are no parameters.
+PRESET, PHASE = "preset", "phase"
 #: Keys of which a change of one replaces the other.
 _REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
 #: What messages call a description that stands in no file.
@@ -41,7 +47,8 @@ SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
-    """The machine of a shipped name (``power-challenge``) or of a file (``my/machine.yaml``).
+    """The machine of a shipped name (``power-challenge``) or of a file (``my/machine.yaml``), or a variant of it
+    (``power-challenge with nodes=8``).
 
     ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
     "20 us"}``. InputError names file, line and path of whatever is wrong.
@@ -50,7 +57,24 @@ def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) 
     >>> sc.load_machine("torus-cluster", {"network.startup": "20 us"}).network.startup_s
     2e-05
     """
-    return machine_from(*machine_tree(name, changes))
+    changes = machine_changes(name, changes)
+    return with_changes(machine_from(*machine_tree(split_variant(name)[0], in_file(changes))), changes)
+
+
+def machine_changes(name: str | Path, changes: Mapping[str, object] | None = None) -> dict[str, object]:
+    """``changes``, and those of the variant that is named, which win."""
+    return {**(changes or {}), **split_variant(name)[1]}
+
+
+def in_file(changes: Mapping[str, object]) -> dict[str, object]:
+    """The same with the paths of a file: ``machine.NAME`` is the default of a parameter there."""
+    own = {path: f"parameters.{path.removeprefix(PREFIX)}.default" for path in changes if path.startswith(PREFIX)}
+    return {own.get(path, path): value for path, value in changes.items()}
+
+
+def with_changes(machine: Machine, changes: Mapping[str, object]) -> Machine:
+    """The machine, which says of what it is a variant."""
+    return replace(machine, changes=(*machine.changes, *change_texts(changes))) if changes else machine
 
 
 def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
@@ -62,7 +86,7 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 def load_workload(name: str | Path) -> Workload:
     """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``), or a
-    program in Python (``a.py:name``), which executes the file.
+    program in Python (``a.py:name``), which executes the file; or a variant (``seismic with preset=small, n=64``).
 
     InputError names file, line and path of an error.
 
@@ -70,11 +94,40 @@ def load_workload(name: str | Path) -> Workload:
     >>> sc.load_workload("jacobi").name
     'jacobi'
     """
+    plain, changes = split_variant(name)
+    return workload_variant(_plain_workload(plain), changes) if changes else _plain_workload(name)
+
+
+def _plain_workload(name: str | Path) -> Workload:
     if python_file(name) is not None:
         return load_program(name)
     if (suffix := Path(name).suffix) in SCHEDULES:
         return workload_of(SCHEDULES[suffix](name))
     return workload_from(read_yaml(_find(name, "workloads")))
+
+
+def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload:
+    """The workload with other defaults of its parameters, or those of a ``preset``, or only one ``phase``.
+
+    InputError for a name that is none of these.
+    """
+    own = {name: text for name, text in changes.items() if name in workload.parameters}
+    for name in changes.keys() - own.keys() - {PRESET, PHASE}:
+        known = nearest(name, {*workload.parameters, PRESET, PHASE})
+        raise InputError(f"{workload.name} has no such parameter", workload.place, value=name, allowed=known)
+    values: dict[str, float] = {}
+    if PRESET in changes and PRESET not in own:
+        check_preset(workload, changes[PRESET])
+        values |= workload.presets[changes[PRESET]]
+    for name, text in own.items():
+        values[name] = workload.parameters[name].parsed(text, Place("with", None, name))
+        workload.parameters[name].check(values[name], Place("with", None, name))
+    parameters = {
+        name: replace(one, default=values[name]) if name in values else one for name, one in workload.parameters.items()
+    }
+    label = variant_label(workload.name, change_texts(changes))
+    variant = replace(workload, name=label, parameters=parameters)
+    return select_phases(variant, [changes[PHASE]]) if PHASE in changes and PHASE not in own else variant
 
 
 def make_machine(content: Mapping[str, object]) -> Machine:

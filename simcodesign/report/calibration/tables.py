@@ -36,7 +36,7 @@ DUST = 1e-10
 def calibration_tables(calibration: Calibration) -> Iterator[RenderableType]:
     """Estimates, what cannot be determined separately, and the largest residuals."""
     yield paragraph(
-        f"{calibration.workload.name} on {calibration.machine.name}: constants from measured times", bold=True
+        f"{calibration.workload.name} on {calibration.machine.label}: constants from measured times", bold=True
     )
     yield estimate_table(calibration)
     yield from (paragraph(sentence) for sentence in sentences(calibration))

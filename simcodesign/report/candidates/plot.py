@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.comparison.attribution import ROUNDING
-from simcodesign.report.candidates.tables import label
+from simcodesign.report.candidates.tables import label, title_of
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.ladder_rows import effects_shown, not_here
 from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
@@ -39,7 +39,6 @@ def _title(figure: Any, text: str, width: float) -> None:
 def _over_axis(mpl: Any, several: SeveralComparisons) -> Any:
     """Times and ratios over the axis, a line for each workload on each machine."""
     figure = plot_style.new_figure(mpl, 10.0, 4.4)
-    both = len(several.workloads) > 1 and len(several.machines) > 1
     common = "" if len(several.workloads) > 1 else several.workloads[0]
     where = "" if len(several.machines) > 1 else f" on {several.machines[0]}"
     what = f"{common}{where}: " if common or where else ""
@@ -48,7 +47,7 @@ def _over_axis(mpl: Any, several: SeveralComparisons) -> Any:
     times, ratios = figure.subplots(1, 2)
     lines: dict[str, list[Candidate]] = {}
     for one in several.candidates:
-        lines.setdefault(f"{one.workload} on {one.machine}" if both else label(one, several), []).append(one)
+        lines.setdefault(label(one, several), []).append(one)
     colours = plot_style.phase_colours(mpl, len(lines))
     for colour, (name, line) in zip(colours, lines.items(), strict=True):
         x = [one.at[several.axis] for one in line]
@@ -101,7 +100,7 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     figure = plot_style.new_figure(mpl, 10.0, sum(heights) + 1.0)
     ranks = {float(one.comparison.forecast.values["P"]) for one in candidates}
     same = f", P = {ranks.pop():,.0f}" if len(ranks) == 1 else ""
-    _title(figure, f"{', '.join(several.workloads)} on {', '.join(several.machines)}{same}", 10.0)
+    _title(figure, f"{title_of(several)}{same}", 10.0)
     parts = figure.subfigures(2, 1, height_ratios=[heights[0], sum(heights[1:])])
     _bars(mpl, parts[0].subplots(), several)
     panels = parts[1].subplots(down, across, squeeze=False, sharey=True, sharex=_on_one_scale(candidates))

@@ -10,15 +10,21 @@ from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.variants import WITH
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
-from simcodesign.studies.candidates.several import READINGS, Candidate, SeveralComparisons, against, order_of
+from simcodesign.studies.candidates.several import (
+    READINGS,
+    Candidate,
+    SeveralComparisons,
+    against,
+    ranked,
+    same_order,
+)
 from simcodesign.studies.replication.output_analysis import Interval
 
-#: Machines of one group that differ by less are equally fast.
-_EQUAL = 1e-9
 #: Times that are further apart than this factor have units of their own.
 _FAR = 1000.0
 #: From this factor on, a time is so many times as long; below, by so many per cent longer.
@@ -37,13 +43,13 @@ def several_tables(several: SeveralComparisons) -> list[RenderableType]:
         *formula_table(candidates, several),
         *ladder,
         *not_here_line(comparisons),
-        *(paragraph(text) for text in [*_notes(several), *_verdicts(several)]),
+        *(paragraph(text) for text in [*_notes(several), *_farther(several), *_verdicts(several)]),
     ]
 
 
 def _title(several: SeveralComparisons) -> str:
     over = f", over {several.axis}" if several.axis else ""
-    return f"{', '.join(several.workloads)} on {', '.join(several.machines)}{over}: forecast against simulation"
+    return f"{title_of(several)}{over}: forecast against simulation"
 
 
 def _facts(several: SeveralComparisons) -> RenderableType:
@@ -51,7 +57,7 @@ def _facts(several: SeveralComparisons) -> RenderableType:
     random = dict.fromkeys(
         source for each in several.candidates if each.replicated for source in each.replicated.random_sources
     )
-    rows = [("effects", ", ".join(one.effects) or "none")]
+    rows = [("effects", ", ".join(one.effects) or "none"), *_collectives(several)]
     if random:
         first = next(each.replicated for each in several.candidates if each.replicated)
         most = max(len(each.times_s) for each in several.candidates)
@@ -61,10 +67,41 @@ def _facts(several: SeveralComparisons) -> RenderableType:
     return facts(rows)
 
 
+def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
+    """The algorithms of collective operations: once where all candidates have the same, else of each."""
+    found: dict[str, list[str]] = {}
+    for one in several.candidates:
+        if one.comparison.collectives:
+            where = ", ".join([label(one, several), *_place(one)])
+            found.setdefault(", ".join(one.comparison.collectives), []).append(where)
+    if len(found) == 1 and sum(map(len, found.values())) == len(several.candidates):
+        return [("collectives", *found)]
+    return [("collectives", f"{text} ({'; '.join(names)})") for text, names in found.items()]
+
+
+def machine_names(several: SeveralComparisons) -> dict[str, str]:
+    """What each machine is called among the others: without what was set of all of them, which the title says."""
+    shared = _set_of_all(several)
+    return {name: name.removesuffix(f"{WITH}{shared}") if shared else name for name in several.machines}
+
+
+def _set_of_all(several: SeveralComparisons) -> str:
+    """What was set of all of several machines."""
+    rest = {name.partition(WITH)[2] for name in several.machines}
+    return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
+
+
+def title_of(several: SeveralComparisons) -> str:
+    """Which workloads on which machines."""
+    shared = _set_of_all(several)
+    machines = f"{', '.join(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
+    return f"{', '.join(several.workloads)} on {machines}"
+
+
 def label(one: Candidate, several: SeveralComparisons) -> str:
     """What a candidate is called among the others: by its machine, its workload, or both."""
     parts = [one.workload] if len(several.workloads) > 1 else []
-    parts += [one.machine] if len(several.machines) > 1 or not parts else []
+    parts += [machine_names(several)[one.machine]] if len(several.machines) > 1 or not parts else []
     return " on ".join(parts)
 
 
@@ -76,7 +113,8 @@ def candidate_table(several: SeveralComparisons) -> Table:
     measured = [one.comparison.measured.total_s if one.comparison.measured else None for one in candidates]
     has_measured = any(time is not None for time in measured)
     seen = ["measured", "error of simulated"] if has_measured else []
-    ratio = [f"times {several.machines[0]}"] if len(several.machines) > 1 else []
+    names = machine_names(several)
+    ratio = [f"times {names[several.machines[0]]}"] if len(several.machines) > 1 else []
     workload = ["workload"] if len(several.workloads) > 1 else []
     ranks = [] if several.axis == "P" else ["P"]
     axis = [several.axis] if several.axis else []
@@ -86,7 +124,7 @@ def candidate_table(several: SeveralComparisons) -> Table:
         column.justify = "left"
     for one, time_s, last in zip(candidates, measured, _ends_of_groups(several), strict=True):
         cells = [one.workload] if workload else []
-        cells += [one.machine, *(f"{value:,.6g}" for value in one.at.values())]
+        cells += [names[one.machine], *(f"{value:,.6g}" for value in one.at.values())]
         cells += [f"{float(one.comparison.forecast.values['P']):,.0f}"] if ranks else []
         forecast = show(one.forecast_s) if show else format_quantity(one.forecast_s, "time")
         cells += [forecast, _cell(one.simulated, show), signed_percent(one.error)]
@@ -193,11 +231,22 @@ def _notes(several: SeveralComparisons) -> list[str]:
     )
 
 
+def _farther(several: SeveralComparisons) -> list[str]:
+    """Whose ladder leads away from what was measured."""
+    names = [
+        ", ".join([label(one, several), *_place(one)])
+        for one in several.candidates
+        if one.comparison.farther_from_measured
+    ]
+    what = "the simulation is farther from the measured time than the forecast, so that no effect explains that"
+    return [f"{'; '.join(names)}: {what}."] if names else []
+
+
 def _verdicts(several: SeveralComparisons) -> list[str]:
     """Which machine is the fastest, and whether both readings put them in one order; of each group of machines."""
     groups = [group for group in several.groups if len(group) > 1]
     if several.axis:
-        turned = [group for group in groups if order_of(group, READINGS[0]) != order_of(group, READINGS[1])]
+        turned = [group for group in groups if not same_order(group)]
         places = [
             ", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *_place(group[0])])
             for group in turned
@@ -211,21 +260,30 @@ def _verdicts(several: SeveralComparisons) -> list[str]:
 
 
 def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
-    forecast, simulated = (order_of(group, reading) for reading in READINGS)
-    best, second = (next(one for one in group if one.machine == name) for name in simulated[:2])
+    forecast, simulated = (ranked(group, reading) for reading in READINGS)
+    names = machine_names(several)
+    times = {one.machine: one for one in group}
+    best, *others = simulated
     who = f"{group[0].workload}: " if len(several.workloads) > 1 else ""
-    factor = second.simulated.mean / best.simulated.mean if best.simulated.mean else math.inf
-    if factor < 1 + _EQUAL:
-        text = f"{who}{best.machine} and {second.machine} are equally fast by the simulation"
+    if len(best) > 1:
+        text = f"{who}{_and([names[name] for name in best])} are equally fast by the simulation"
     else:
-        text = f"{who}{best.machine} is the fastest by the simulation; {second.machine} takes {_longer(factor)}"
-        text += _certainty(best, second)
-    agree = (
-        "the forecast has the same order"
-        if forecast == simulated
-        else f"by the forecast, the order is {', '.join(forecast)}"
-    )
-    return f"{text}; {agree}."
+        text = f"{who}{names[best[0]]} is the fastest by the simulation"
+    if others:
+        first, second = times[best[0]], times[others[0][0]]
+        factor = second.simulated.mean / first.simulated.mean if first.simulated.mean else math.inf
+        takes = "takes" if len(others[0]) == 1 else "take"
+        text += f"; {_and([names[name] for name in others[0]])} {takes} {_longer(factor)}{_certainty(first, second)}"
+    if same_order(group):
+        return f"{text}; the forecast has the same order."
+    order = ", ".join(" and ".join(names[name] for name in rank) for rank in forecast)
+    if len(forecast) == 1:
+        return f"{text}; by the forecast they are all equally fast."
+    return f"{text}; by the forecast, the order is {order}."
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _longer(factor: float) -> str:

@@ -30,6 +30,20 @@ def shared_unit(values: Iterable[float], unit: str) -> tuple[float, str]:
     return (10.0**power if largest else 1.0), f"{prefix}{base}{rest}"
 
 
+_BINARY = (("KiB", 2.0**10), ("MiB", 2.0**20), ("GiB", 2.0**30), ("TiB", 2.0**40))
+
+
+def binary_unit(sizes: Iterable[float]) -> tuple[float, str] | None:
+    """By what bytes are multiplied, and the unit they are then in, if all that are no less than 1 KiB are whole
+    numbers of KiB and one is; else None. The unit is the largest in which the least is no less than 1."""
+    large = [abs(size) for size in sizes if math.isfinite(size) and abs(size) >= _BINARY[0][1]]
+    if not large or any(size % _BINARY[0][1] for size in large):
+        return None
+    smallest = min(abs(size) for size in sizes if math.isfinite(size) and size)
+    unit, bytes_ = next(((unit, size) for unit, size in reversed(_BINARY) if smallest >= size), _BINARY[0])
+    return 1 / bytes_, unit
+
+
 def quantity(value: float, unit: str) -> str:
     """One number with its unit and prefix, to four digits."""
     base, rest = _split(unit)

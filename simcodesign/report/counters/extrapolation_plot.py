@@ -34,7 +34,7 @@ def profile_plot(study: ExtrapolationStudy, path: str | Path, ladders: Sequence[
         axes = figure.subplots(rows, 1)
         question = study.question
         on = ", ".join(map(str, question.profile))
-        title = f"{question.workload.name} on {question.machine.name}: predicted from runs on P = {on}"
+        title = f"{question.workload.name} on {question.machine.label}: predicted from runs on P = {on}"
         figure.suptitle(plot_style.plain(title), x=0.01, ha="left")
         _errors(axes[0], study.trials)
         _parts(axes[1], study.trials)

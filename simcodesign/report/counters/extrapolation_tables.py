@@ -50,7 +50,7 @@ def _facts(study: ExtrapolationStudy) -> RenderableType:
         rows.append(("second clock", f"{quantity(question.second_clock_hz, 'Hz')} on P = {max(question.profile)}"))
     rows.append(("effects", "all" if question.effects == effect_names() else ", ".join(question.effects) or "none"))
     rows.append(("seeds", f"{count}: every run has draws of its own" if question.effects else f"{count}"))
-    head = f"{question.workload.name} on {question.machine.name}: predicted from counters, and simulated"
+    head = f"{question.workload.name} on {question.machine.label}: predicted from counters, and simulated"
     return Group(paragraph(head, bold=True), facts(rows))
 
 

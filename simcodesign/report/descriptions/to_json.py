@@ -17,7 +17,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
-from simcodesign.report.results.data_sheets import one_line
+from simcodesign.report.results.data_sheets import kinds_of_demands, one_line
 from simcodesign.report.results.workload_sheet import recording_of
 
 #: Fields of both that stand at the beginning, or nowhere.
@@ -43,6 +43,7 @@ def overview_json(
                 "source": one_line(one.source),
                 "parameters": list(one.parameters),
                 "presets": list(one.presets),
+                "demands": kinds_of_demands(one),
             }
             for name, one in workloads
         ],

@@ -15,12 +15,12 @@ from simcodesign.report.common.numbers import four_digits
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import cause_words, rung_table
 from simcodesign.report.explore.tables import TITLES, goal_words
-from simcodesign.report.explore.to_json import confirmed_dict, overtaking_dict
+from simcodesign.report.explore.to_json import confirmed_dict, overtaking_dict, reached_dicts
 from simcodesign.report.explore.words import point_words, reached, shown, valued
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.problem import Model, Problem
+from simcodesign.studies.explore.reached import sides
 from simcodesign.studies.explore.simulated.search import SimulatedOptimum
-from simcodesign.studies.explore.simulated.turned_order import sides
 
 
 def simulated_tables(planner: str, optimum: SimulatedOptimum) -> Iterator[RenderableType]:
@@ -29,6 +29,8 @@ def simulated_tables(planner: str, optimum: SimulatedOptimum) -> Iterator[Render
     yield paragraph(f"{TITLES[planner]}, by simulation: {goal_words(problem)}")
     yield paragraph(_outcome(optimum))
     yield _both_table(problem, optimum)
+    if optimum.reached:
+        yield _reached_table(problem, optimum)
     if optimum.failed:
         yield paragraph(f"{optimum.failed} points could not be simulated, first: {optimum.why_not}")
     if optimum.overtaking is not None:
@@ -71,6 +73,21 @@ def _both_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
     return table
 
 
+def _reached_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
+    """How near the simulations came to each constraint: what its bound would have to be."""
+    heads = ("constraint", "best simulated", "at", "where all others hold", "there at")
+    table = new_table("What the simulations reached", *heads)
+    table.columns[2].justify = table.columns[4].justify = "left"
+    for one in optimum.reached:
+        cells: list[str] = []
+        for point, value in ((one.anywhere, one.value), (one.with_others, one.value_with_others)):
+            known = point is not None and value is not None
+            cells.append(shown(four_digits(value), one.constraint.dimension) if known else "nowhere")
+            cells.append(point_words(problem, point) if known else "-")
+        table.add_row(one.constraint.text, *cells)
+    return table
+
+
 def _side(problem: Problem, at: int, point: EvaluatedPoint | None) -> str:
     """The left side of a constraint, marked where the constraint is violated."""
     if point is None or not point.gaps:
@@ -101,6 +118,7 @@ def simulated_dict(planner: str, optimum: SimulatedOptimum) -> dict[str, Any]:
     return shown_fields | {
         "point": confirmed_dict(problem, optimum.best),
         "of_forecast": confirmed_dict(problem, optimum.of_forecast),
+        "reached": reached_dicts(problem, optimum.reached),
         "overtaking": None if overtaking is None else overtaking_dict(overtaking),
     }
 

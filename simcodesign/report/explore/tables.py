@@ -9,6 +9,7 @@ from functools import partial
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.report.common.numbers import four_digits
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import confirmation_tables, front_confirmation_tables
 from simcodesign.report.explore.words import point_words, reached, shown, valued, where_words
@@ -172,10 +173,12 @@ def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: in
 def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
     """Relaxations, conflicts, and the point that comes nearest."""
     problem = why.problem
-    table = new_table("What one constraint alone would have to give", "constraint", "gives way by", "bound then", "at")
+    heads = ("constraint", "gives way by", "bound then", "at", "best without the others")
+    table = new_table("What one constraint alone would have to give", *heads)
     table.columns[3].justify = "left"
-    for one in why.relaxations:
-        table.add_row(one.constraint.text, *_relaxation(problem, one))
+    for one, best in zip(why.relaxations, why.reached, strict=True):
+        value = "-" if best.value is None else shown(four_digits(best.value), best.constraint.dimension)
+        table.add_row(one.constraint.text, *_relaxation(problem, one), value)
     yield table
     yield paragraph(_conflict_words(why))
     nearest = new_table("Least total violation", "constraint", "violated by")

@@ -10,6 +10,7 @@ from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
+from simcodesign.studies.explore.reached import Reached
 from simcodesign.studies.explore.simulated.confirmation import Confirmation, FrontConfirmation
 from simcodesign.studies.explore.simulated.point_simulator import Confirmed
 from simcodesign.studies.explore.simulated.turned_order import Overtaking
@@ -62,11 +63,24 @@ def infeasibility_dict(why: Infeasibility) -> dict[str, Any]:
     """Why there is no solution."""
     return attributes_of(why, "exact", "all_conflicts", "conflicts") | {
         "nearest": point_dict(why.problem, why.nearest),
+        "reached": reached_dicts(why.problem, why.reached),
         "relaxations": [
             fields_of(one) | {"point": None if one.point is None else point_dict(why.problem, one.point)}
             for one in why.relaxations
         ],
     }
+
+
+def reached_dicts(problem: Problem, reached: Sequence[Reached]) -> list[dict[str, Any]]:
+    """How near a search came to each constraint."""
+    return [
+        attributes_of(one, "value", "value_with_others", constraint="constraint.text")
+        | {
+            name: None if point is None else point_dict(problem, point)
+            for name, point in (("anywhere", one.anywhere), ("with_others", one.with_others))
+        }
+        for one in reached
+    ]
 
 
 def front_dict(

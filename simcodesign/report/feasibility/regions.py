@@ -71,7 +71,7 @@ def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
     inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
     question = every[0]
     table = new_table(
-        f"{question.workload.name} on {question.machine.name}: where {_rate(question)} are reached",
+        f"{question.workload.name} on {question.machine.label}: where {_rate(question)} are reached",
         "reading",
         *map(_short, names),
         *(["allowed"] if allowed else []),
@@ -284,7 +284,7 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
             )
         axes.set_title(
             plot_style.plain(
-                f"{question.workload.name} on {question.machine.name}: {_rate(question)} are reached below each line"
+                f"{question.workload.name} on {question.machine.label}: {_rate(question)} are reached below each line"
             )
         )
         xlabel, ylabel = (

@@ -33,6 +33,8 @@ from simcodesign.report.results.tables import (
     use_facts,
 )
 
+#: Stands for the error of a component that is mostly off the critical path.
+OVERLAPPED = "overlapped"
 #: Rows of the table of demands.
 MOST_DEMANDS = 5
 
@@ -54,7 +56,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         case_title(simulation, "forecast against simulation"),
         facts(run),
         # Of an open stream these would compare the mean response with the last request.
-        *([component_table(comparison), compared_phases(comparison)] if simulation.response_s is None else []),
+        *(_by_parts(comparison) if simulation.response_s is None else []),
         *compared_requests(comparison),
         ladder_table(comparison),
         *not_here_line([comparison]),
@@ -74,10 +76,15 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
     ]
 
 
+def _by_parts(comparison: Comparison) -> list[RenderableType]:
+    return [component_table(comparison), *overlapped_line(comparison), compared_phases(comparison)]
+
+
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
-    """What is assumed of messages, in one line; nothing where there are none."""
+    """What is assumed of messages, and the algorithms of collective operations; nothing where there are none."""
     text = "; ".join(f"{subject}: {words}" for subject, words in comparison.assumptions.items())
-    return [("messages", text)] if text else []
+    rows = [("messages", text)] if text else []
+    return [*rows, ("collectives", ", ".join(comparison.collectives))] if comparison.collectives else rows
 
 
 def component_table(comparison: Comparison) -> Table:
@@ -89,8 +96,15 @@ def component_table(comparison: Comparison) -> Table:
         if name == "total":
             table.add_section()
         numbers = (show(row["forecast_s"]), show(row["simulated_s"]), show(row["difference_s"], "+"))
-        table.add_row(name, *numbers, _error_text(row), style="bold" if name == "total" else None)
+        error = OVERLAPPED if name in comparison.overlapped else _error_text(row)
+        table.add_row(name, *numbers, error, style="bold" if name == "total" else None)
     return table
+
+
+def overlapped_line(comparison: Comparison) -> list[RenderableType]:
+    """What stands in place of an error where there is no sense in one."""
+    text = "ranks do it, but mostly beside something else or not on the critical path, which the simulated time is of"
+    return [paragraph(f"{OVERLAPPED}: {text}.")] if comparison.overlapped else []
 
 
 def _error_text(row: Mapping[str, float]) -> str:
@@ -220,12 +234,25 @@ def verdict(comparison: Comparison) -> RenderableType:
     if comparison.forecast.formulas:
         return _queueing_verdict(comparison)
     cause = f"{effect_words(largest.effect)}, {added_text(largest.change_s, time_text(abs(largest.change_s)))}"
+    if comparison.farther_from_measured:
+        return paragraph(_away_from_measured(comparison, cause))
     if not math.isfinite(largest.share):
         only = "agrees with the simulation only because effects cancel"
         return paragraph(f"The forecast ({forecast_time}) {only}: most is {cause}.")
     return paragraph(
         f"The forecast ({forecast_time}) {_how_far(comparison.error)} against the simulation ({simulated_time}); "
         f"the largest contributor is {cause} ({_role(largest.share)}).{_draw(comparison)}"
+    )
+
+
+def _away_from_measured(comparison: Comparison, cause: str) -> str:
+    """What the largest step is worth where it leads away from what was measured."""
+    errors = {name: signed_percent(error) for name, error in comparison.measured_errors.items()}
+    return (
+        f"The forecast ({time_text(comparison.forecast.headline_s)}) {_how_far(comparison.error)} against the "
+        f"simulation ({time_text(comparison.simulation.headline_s)}), mostly for {cause}. But the simulation "
+        f"({errors['simulation']}) is farther from the measured time than the forecast "
+        f"({errors['forecast']}), so that no effect explains that."
     )
 
 

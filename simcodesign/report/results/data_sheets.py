@@ -10,6 +10,7 @@ from rich.table import Table
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.programs.program import Block, walk
 from simcodesign.describe.workload import Workload
 from simcodesign.report.common.tables import section, text_table
 
@@ -26,7 +27,23 @@ def overview(
     second = text_table("Workloads", "name", "about", "presets")
     for name, workload in workloads:
         second.add_row(name, one_line(workload.about), ", ".join(workload.presets))
-    return [first, second]
+    return [table for table in (first, second) if table.row_count]
+
+
+def said_of_machine(name: str, machine: Machine) -> str:
+    """All that a search in the list looks at, in small letters."""
+    network = machine.network
+    return " ".join([name, machine.about, machine.source, network.topology.kind, network.model]).lower()
+
+
+def said_of_workload(name: str, workload: Workload) -> str:
+    """The same: also what its demands are called."""
+    return " ".join([name, workload.about, workload.source, *kinds_of_demands(workload)]).lower()
+
+
+def kinds_of_demands(workload: Workload) -> list[str]:
+    """What ranks do, each once: ``exchange (halo2d)``, ``allreduce (ring)``, ..."""
+    return list(dict.fromkeys(step.label for step in walk(workload.program) if not isinstance(step, Block)))
 
 
 def one_line(text: str) -> str:

@@ -155,6 +155,12 @@ def _verdict(one: FormulaComparison) -> str:
     if largest.change_s == 0:
         return f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding."
     error = one.error if one.measured_error is None else one.measured_error
+    if one.is_nearer:
+        off = f"{signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"
+        return (
+            f"{name} ({time_text(one.total_s)}) is {off} against the measured time; the simulation is farther from "
+            f"that ({signed_percent(one.simulation_error)}), so that no step of the ladder explains it."
+        )
     cause = f"{largest.step} ({time_text(abs(largest.change_s))} {'more' if largest.change_s > 0 else 'less'})"
     if math.isnan(largest.share):
         agree = f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding"

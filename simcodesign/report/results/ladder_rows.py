@@ -24,7 +24,7 @@ def effects_shown(comparisons: Iterable[Comparison]) -> list[str]:
 
 def not_here_text(absent: Sequence[str]) -> str:
     """What effects have nothing to act on, in words; empty for none."""
-    return f"Not on this machine with this workload: {', '.join(absent)}." if absent else ""
+    return f"Effects with nothing to act on here: {', '.join(absent)}." if absent else ""
 
 
 def not_here(comparisons: Sequence[Comparison]) -> str:
@@ -32,7 +32,7 @@ def not_here(comparisons: Sequence[Comparison]) -> str:
     absent = names_that_apply(comparison.rungs for comparison in comparisons)[1]
     if len(comparisons) < 2 or not absent:
         return not_here_text(absent)
-    return f"In none of these: {', '.join(absent)}."
+    return f"Effects with nothing to act on in any of these: {', '.join(absent)}."
 
 
 def not_here_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simcodesign.report.common.numbers import shared_unit, signed_percent
+from simcodesign.report.common.numbers import binary_unit, shared_unit, signed_percent
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
@@ -74,7 +74,7 @@ def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = (
     if not pd.api.types.is_numeric_dtype(values):
         return name, [str(value) for value in values.tolist()]
     numbers = values.to_numpy(dtype=np.float64)
-    factor, unit = shared_unit([*numbers.tolist(), *others], unit)
+    factor, unit = (unit == "B" and binary_unit(numbers.tolist())) or shared_unit([*numbers.tolist(), *others], unit)
     texts = ["-" if np.isnan(value) else _text(value * factor) for value in numbers.tolist()]
     return (f"{name} ({unit})" if unit else name), texts
 

@@ -141,12 +141,19 @@ class SeveralComparisons(PlainResult):
     def json_fields(self) -> dict[str, Any]:
         """The candidates, and the order of the machines by each reading."""
         orders = [
-            {"workload": group[0].workload, "at": group[0].at, **{name: order_of(group, name) for name in READINGS}}
+            {
+                "workload": group[0].workload,
+                "at": group[0].at,
+                **{name: order_of(group, name) for name in READINGS},
+                "ranks": {name: ranked(group, name) for name in READINGS},
+            }
             for group in self.groups
         ]
         return {"reading": "several comparisons", "axis": self.axis, "candidates": self.candidates, "orders": orders}
 
 
+#: Machines whose times differ by a smaller share are equally fast.
+EQUALLY_FAST = 1e-9
 #: By what machines are ordered.
 READINGS = ("forecast", "simulated")
 
@@ -155,6 +162,25 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
     """The machines of a group from the fastest on, by a reading."""
     times = [one.forecast_s if reading == "forecast" else one.simulated.mean for one in group]
     return [group[at].machine for at in sorted(range(len(group)), key=times.__getitem__)]
+
+
+def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
+    """The same, with machines that are equally fast (but for rounding) together."""
+    times = {one.machine: one.forecast_s if reading == "forecast" else one.simulated.mean for one in group}
+    ranks: list[list[str]] = []
+    for name in order_of(group, reading):
+        first = times[ranks[-1][0]] if ranks else 0.0
+        if ranks and times[name] <= first * (1 + EQUALLY_FAST):
+            ranks[-1].append(name)
+        else:
+            ranks.append([name])
+    return ranks
+
+
+def same_order(group: Sequence[Candidate]) -> bool:
+    """Whether both readings order the machines alike, equally fast ones included."""
+    forecast, simulated = ([{*rank} for rank in ranked(group, reading)] for reading in READINGS)
+    return forecast == simulated
 
 
 def _row(one: Candidate) -> dict[str, object]:
@@ -288,7 +314,7 @@ def _check_apart(experiments: Sequence[Experiment]) -> None:
     """InputError unless every pair of a workload and a machine has names of its own."""
     if not experiments:
         raise InputError("nothing to compare", allowed="at least one workload and one machine")
-    pairs = [(one.scenario.workload.name, one.scenario.machine.name) for one in experiments]
+    pairs = [(one.scenario.workload.name, one.scenario.machine.label) for one in experiments]
     for workload, machine in pairs:
         if pairs.count((workload, machine)) > 1:
             raise InputError("compared twice", value=f"{workload} on {machine}", allowed="names that differ")

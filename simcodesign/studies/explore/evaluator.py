@@ -87,6 +87,8 @@ class Evaluator:
     def __post_init__(self) -> None:
         self.chunks: list[tuple[str, Evaluated]] = []
         self.refused: dict[str, Refusal] = {}
+        #: The values of each variable at the points of each refusal.
+        self.refused_values: dict[str, list[set[float]]] = {}
 
     def __call__(self, points: FloatArray, stage: str) -> Scored:
         """Evaluate all points (n, variables); at the limit, only as many as it allows, then EvaluationLimitError."""
@@ -137,6 +139,7 @@ class Evaluator:
             self._update_best(self.score(evaluated))
         self.evaluations += other.evaluations
         self.refused = {**other.refused, **self.refused}
+        self.refused_values = {**other.refused_values, **self.refused_values}
 
     def score(self, evaluated: Evaluated) -> Scored:
         """Violations and totals of the points; infinite where the model refused the point."""
@@ -170,6 +173,9 @@ class Evaluator:
         previous, count = self.refused.get(error.what), len(points)
         first = Refusal(str(error), count, self.problem.space.named(points[0]))
         self.refused[error.what] = first if previous is None else replace(previous, count=previous.count + count)
+        seen = self.refused_values.setdefault(error.what, [set() for _ in self.problem.space.names])
+        for values, column in zip(seen, points.T, strict=True):
+            values.update(column.tolist())
         objectives = np.full((count, len(self.problem.objectives)), np.nan)
         gaps = np.full((count, len(self.problem.constraints)), np.nan)
         metrics = {name: np.full(count, np.nan) for name in self.problem.model.dimensions}
@@ -184,8 +190,16 @@ class Evaluator:
         return point_of(self.problem, self.problem.evaluate(values[None, :]), 0)
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """All refused points, by error message."""
-        return tuple(self.refused.values())
+        """All refused points, by error message; of their values those that it may depend on."""
+        return tuple(replace(one, values=self._to_blame(what, one)) for what, one in self.refused.items())
+
+    def _to_blame(self, what: str, refusal: Refusal) -> dict[str, float]:
+        """The values of the variables but for those of which every value that was looked at was refused for the same
+        reason: these have no part in it. All of them where that would leave none."""
+        every = self.all_evaluated().points.T if self.chunks else np.empty((len(refusal.values), 0))
+        columns = zip(refusal.values.items(), every, self.refused_values[what], strict=True)
+        part = {name: value for (name, value), column, seen in columns if not {*column.tolist()} <= seen}
+        return part or refusal.values
 
     def trace(self) -> pd.DataFrame:
         """One row per evaluation, in order: stage, variables, metrics, objectives, relative gaps of the constraints

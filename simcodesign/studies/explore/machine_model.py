@@ -50,7 +50,7 @@ class MachineModel:
     @property
     def name(self) -> str:
         """Of the machine."""
-        return self.machine.name
+        return self.machine.label
 
     @cached_property
     def dimensions(self) -> Mapping[str, str]:

@@ -90,7 +90,7 @@ class NativeModel(OfScenario):
     @property
     def name(self) -> str:
         """``workload on machine``."""
-        return f"{self.workload.name} on {self.machine.name}"
+        return f"{self.workload.name} on {self.machine.label}"
 
     @cached_property
     def dimensions(self) -> Mapping[str, str]:

@@ -172,7 +172,7 @@ def isoefficiency(
             search = _Search(scenario, parameter, count, serial, time_s)
             points.append(search.least_size(efficiency))
         curves.append(IsoefficiencyCurve(reading, tuple(points)))
-    name = next(iter(scenarios.values())).machine.name
+    name = next(iter(scenarios.values())).machine.label
     return Isoefficiency(described.name, name, parameter, efficiency, serial, tuple(curves))
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource
 from simcodesign.describe.topology.base import TOPOLOGIES
+from simcodesign.describe.variants import split_variant
 from simcodesign.describe.yaml.constants import OTHER_NAMES
-from simcodesign.describe.yaml.files import machine_tree
+from simcodesign.describe.yaml.files import in_file, machine_changes, machine_tree, with_changes
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested
 from simcodesign.studies.sweep.content_digest import REMARKS
@@ -41,7 +42,8 @@ class MachineFile:
         if reshaped(tree, changes):
             dimension_count = len(_shape(tree))
             tree = merged(_without_shape(tree), nested({"network.topology.dims": dimension_count}, "--over"))
-        return machine_from(merged(tree, nested(changes, "--over"), OTHER_NAMES), self.folder)
+        changed = machine_from(merged(tree, nested(changes, "--over"), OTHER_NAMES), self.folder)
+        return replace(changed, changes=self.machine.changes)
 
     def content(self, whole: bool) -> object:
         """The content of a key; ``whole``: including the parts of the file that only changes make effective."""
@@ -79,8 +81,9 @@ def source_of(machine: MachineSource, changes: Mapping[str, object] | None = Non
         if changes:
             raise InputError("a machine object has no file in which to set", value=list(changes))
         return MachineFile(machine)
-    tree, folder = machine_tree(machine, changes)
-    return MachineFile(machine_from(tree, folder), tree, folder)
+    all_changes = machine_changes(machine, changes)
+    tree, folder = machine_tree(split_variant(machine)[0], in_file(all_changes))
+    return MachineFile(with_changes(machine_from(tree, folder), all_changes), tree, folder)
 
 
 def _tree_content(tree: Entry) -> object:

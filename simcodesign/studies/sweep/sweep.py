@@ -167,7 +167,7 @@ class Sweep:
         return {
             **self._settings_meta,
             "workload": self.workload.name,
-            "machine": self.source.machine.name,
+            "machine": self.source.machine.full_label,
             "workload content": self._contents["workload"],
             "machine content": self._contents["machine"],
             "parameters": {name: float(value) for name, value in sorted(self.given.items())},
@@ -244,7 +244,7 @@ def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:
     """The design, with a note if the shape of the network follows its nodes, if a seed has no effect, and if ranks take
     a part of the machine that another mapping would choose better."""
     values = {axis.known.path: axis.values for axis in design.settings}
-    notes = [design.note]
+    notes = [design.note, *(axis.note for axis in design.axes)]
     if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
         notes.append("a forecast draws nothing")
     tree = None if SHAPED & values.keys() else source.tree

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.atomic_files import replacing
+from simcodesign.core.files.atomic_files import replacing, replacing_text
 from simcodesign.core.files.formula_cells import escaped_frame
 from simcodesign.studies.sweep.points import PointResult
 
 #: Columns of the number of a point, and of the reason why it has no results.
 NUMBER, ERROR = "point", "error"
 SUFFIXES = (".csv", ".parquet")
+#: Behind the name of a table: its description.
+META_ENDING = ".meta.json"
 
 
 def table_of(rows: Iterable[PointResult]) -> pd.DataFrame:
@@ -52,8 +55,9 @@ def check_table_file(path: str | Path) -> None:
         raise InputError("cannot be written", Place(str(path)), allowed="a file in an existing folder")
 
 
-def write_table(table: pd.DataFrame, path: str | Path) -> None:
-    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix.
+def write_table(table: pd.DataFrame, path: str | Path, meta: Mapping[str, object] | None = None) -> None:
+    """Write the table whole or not at all: CSV (numbers that read back exactly) or Parquet, by the suffix; and beside
+    it, in ``FILE.meta.json``, what all of its rows have in common (``meta``: of the sweep), unless that is nothing.
 
     InputError for another suffix, where it cannot be written, and for Parquet without PyArrow.
     """
@@ -64,6 +68,15 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
             escaped_frame(table).to_csv(file, index=False, lineterminator="\n")
         else:
             table.to_parquet(file, index=False, engine="pyarrow")
+    if meta:
+        shown = {name: value for name, value in meta.items() if not name.endswith("content")}
+        with replacing_text(meta_file(path)) as text:
+            text.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+
+
+def meta_file(path: Path) -> Path:
+    """Where the description of a table stands."""
+    return path.with_name(f"{path.name}{META_ENDING}")
 
 
 def _load_pyarrow() -> None:

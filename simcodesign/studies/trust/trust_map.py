@@ -175,7 +175,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     phases = experiment.scenario.phases
     return TrustMap(
         sweep.workload.name,
-        sweep.source.machine.name,
+        sweep.source.machine.label,
         share,
         None if phases is None else tuple(phases),
         tuple(experiment.effects),

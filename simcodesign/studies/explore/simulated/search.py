@@ -9,7 +9,7 @@ their order depend on the seed alone, not on the number of processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.evaluator import Evaluator, Scored, point_of, select_rows, trace_frame
 from simcodesign.studies.explore.problem import Evaluated
+from simcodesign.studies.explore.reached import Reached, reached
 from simcodesign.studies.explore.simulated.confirmation import best_points
 from simcodesign.studies.explore.simulated.parallel import Outcome, simulated_in_order
 from simcodesign.studies.explore.simulated.point_simulator import SUMMED, Confirmed, PointSimulator, simulator_of
@@ -27,8 +28,9 @@ from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import FloatArray, Space
 from simcodesign.studies.requirements.simulated_systems import OnProgress
 
-#: Simulations without another number, and the least.
-SIMULATIONS, LEAST_SIMULATIONS = 50, 5
+#: Simulations without another number: the most, so many at first, and so many for each variable (the ten points a
+#: variable with which Jones, Schonlau and Welch begin); and the least.
+SIMULATIONS, AT_FIRST, OF_VARIABLE, LEAST_SIMULATIONS = 50, 5, 10, 5
 #: Points of a round: as many as are chosen without knowing each other's simulation.
 ROUND = 2
 #: A space of up to so many points is a list of candidates; of others so many are drawn, beside the forecast's best.
@@ -58,6 +60,8 @@ class SimulatedOptimum:
     why_not: str
     overtaking: Overtaking | None
     trace: pd.DataFrame = field(repr=False)
+    #: How near the simulations came to each constraint, where none meets them all.
+    reached: tuple[Reached, ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -70,21 +74,28 @@ class SimulatedOptimum:
         return self.best is self.of_forecast
 
 
+def default_simulations(space: Space) -> int:
+    """How many points of a space are simulated where no number is given: all of a small one."""
+    varied = sum(variable.count > 1 for variable in space.variables)
+    return int(max(min(SIMULATIONS, AT_FIRST + OF_VARIABLE * varied, space.count), LEAST_SIMULATIONS))
+
+
 def optimum_by_simulation(
     solution: Solution,
     *,
-    simulations: int = SIMULATIONS,
+    simulations: int | None = None,
     effects: str | Collection[str] = "all",
     engine: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     on_progress: OnProgress | None = None,
 ) -> SimulatedOptimum:
-    """The best point when simulated, with so many simulations, by up to ``jobs`` processes. ``solution``: the optimum
-    of the forecast.
+    """The best point when simulated, with so many simulations (else ``default_simulations``), by up to ``jobs``
+    processes. ``solution``: the optimum of the forecast.
 
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
+    simulations = default_simulations(solution.problem.space) if simulations is None else simulations
     if simulations < LEAST_SIMULATIONS:
         what = "number of simulations"
         raise InputError(what, Place("--simulations"), value=simulations, allowed=f"{LEAST_SIMULATIONS} or more")
@@ -165,7 +176,7 @@ class _Search:
 
     def _take(self, points: FloatArray, stage: str) -> None:
         if self.on_progress is not None:
-            self.on_progress(self.simulator.workload, self.simulator.model.machine.name, len(self.points), self.limit)
+            self.on_progress(self.simulator.workload, self.simulator.model.machine.label, len(self.points), self.limit)
         self.forecasts += [self._forecast_of(point) for point in points]
         self.outcomes += self.simulate(points)
         self.points += list(points)
@@ -259,8 +270,10 @@ class _Search:
             overtaking = explain_order(self.simulator, first, self.simulator.rungs(first), best)
         whole = len(self.points) >= self.problem.space.count
         why_not = failures[0].why_not if failures else ""
-        return SimulatedOptimum(
-            self.solution, best, first, len(confirmed), seed, whole, len(failures), why_not, overtaking, self._trace()
+        counts = len(confirmed), seed, whole, len(failures)
+        optimum = SimulatedOptimum(self.solution, best, first, *counts, why_not, overtaking, self._trace())
+        return (
+            optimum if optimum.feasible else replace(optimum, reached=reached(self.problem, self._known()[1].evaluated))
         )
 
     def _confirmed(self, at: int) -> Confirmed:

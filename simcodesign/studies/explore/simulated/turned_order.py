@@ -7,7 +7,8 @@ from typing import Any
 
 from simcodesign.core.to_json import fields_of
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
-from simcodesign.studies.explore.problem import Constraint, Objective, Problem, plain_name
+from simcodesign.studies.explore.problem import Constraint, Objective, Problem
+from simcodesign.studies.explore.reached import sides
 from simcodesign.studies.explore.simulated.point_simulator import Confirmed, PointSimulator
 
 
@@ -117,10 +118,3 @@ def _most_exceeded(problem: Problem, point: EvaluatedPoint, other: EvaluatedPoin
 
 def _excess(constraint: Constraint, gap: float) -> float:
     return abs(gap - constraint.slack) - constraint.tolerance if constraint.relation == "==" else gap - constraint.slack
-
-
-def sides(problem: Problem, constraint: Constraint, point: EvaluatedPoint) -> tuple[float, float]:
-    """Both sides of a constraint at a point."""
-    every = {**problem.model.fixed(problem.space.names), **point.metrics, **point.values}
-    names = {plain_name(name): value for name, value in every.items()}
-    return float(constraint.left.evaluate(names)), float(constraint.right.evaluate(names))

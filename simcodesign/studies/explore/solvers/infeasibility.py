@@ -20,6 +20,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, Node, Value, Values
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, OnProgress
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Objective, Problem
+from simcodesign.studies.explore.reached import Reached, reached
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 
 #: With more constraints only one minimal conflicting set is looked for.
@@ -53,6 +54,8 @@ class Infeasibility:
     conflicts: tuple[tuple[Constraint, ...], ...]
     all_conflicts: bool
     exact: bool
+    #: How near the search came to each constraint, whatever becomes of the others.
+    reached: tuple[Reached, ...] = ()
 
 
 def explain(
@@ -86,6 +89,7 @@ def explain(
         conflicts,
         few,
         solution.exact and subproblems.exact,
+        reached(solution.problem, solution.evaluator.all_evaluated()),
     )
 
 

@@ -258,6 +258,6 @@ def nothing_usable(evaluator: Evaluator) -> InputError:
     """The error for a space in which no point can be evaluated."""
     if not evaluator.refused:
         return InputError(f"{evaluator.problem.model.name}: the metrics are nowhere finite in this space")
-    refusal = max(evaluator.refused.values(), key=lambda refusal_: refusal_.count)
+    refusal = max(evaluator.refusals(), key=lambda refusal_: refusal_.count)
     point = ", ".join(f"{name} = {value:g}" for name, value in refusal.values.items())
     return InputError(f"no point of the space can be evaluated; at {point}: {refusal.why}")

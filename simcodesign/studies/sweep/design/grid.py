@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.units import DIMENSIONS, parse_quantity
+from simcodesign.core.units import DIMENSIONS, format_quantity, parse_quantity
 from simcodesign.studies.sweep.design.ranges import (
     MOST_VALUES,
     NUMBER,
@@ -59,6 +59,8 @@ class SweepAxis:
     unit: str = ""
     log: bool = False
     known: Known = field(default=Known(""))
+    #: That a range stops before its end.
+    note: str = field(default="", compare=False)
 
     @cached_property
     def given(self) -> tuple[Value, ...]:
@@ -204,7 +206,16 @@ def parse_axis(text: str, lookup: Lookup = unknown) -> SweepAxis:
     if known.whole:
         values = list(dict.fromkeys(float(round(value)) for value in values))
     _check_inverse(values, known, text)
-    return SweepAxis(name, tuple(values), DIMENSIONS.get(dimension, ""), log, known)
+    note = _stops_before(name, values, high, dimension, parts[2])
+    return SweepAxis(name, tuple(values), DIMENSIONS.get(dimension, ""), log, known, note)
+
+
+def _stops_before(name: str, values: Sequence[float], high: float, dimension: str, step: str) -> str:
+    """That the end of a range is not hit by its steps; empty where it is."""
+    if values[-1] >= high * (1 - 1e-9):
+        return ""
+    last, end = (format_quantity(value, dimension) for value in (values[-1], high))
+    return f"{name} ends at {last}: steps of {step} do not come to {end}"
 
 
 def name_and_rest(text: str) -> tuple[str, str]:

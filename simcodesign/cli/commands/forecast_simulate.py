@@ -1,4 +1,4 @@
-"""The command ``simulate``."""
+"""The commands ``forecast`` and ``simulate``: one reading of a workload on a machine."""
 
 from __future__ import annotations
 
@@ -24,6 +24,42 @@ from simcodesign.cli.options import (
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write, write_json
+
+#: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
+RANKS_WITH_BOUNDS = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastOptions:
+    """What is forecast, and what is printed of it."""
+
+    scenario: ScenarioOptions
+    bounds: Annotated[
+        bool | None,
+        Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
+    ] = None
+    output: OutputOptions
+
+
+@command(app, "forecast", section=Section.MODEL)
+def run_forecast(options: ForecastOptions) -> None:
+    """Forecast a workload on a machine: the sum of closed forms, and the pipelined time."""
+    from simcodesign.analytic.forecast import forecast
+    from simcodesign.cli.run.scenario import load_scenario
+    from simcodesign.report.results.tables import forecast_tables
+
+    options.output.check()
+    scenario = load_scenario(options.scenario)
+    bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
+    result = forecast(scenario, bounds=bounds, longest_path=True)
+    if options.output.as_json:
+        write_json(result)
+    else:
+        print_all(forecast_tables(result))
+    if options.output.plot:
+        from simcodesign.report.results.plots import result_bars
+
+        result_bars(result, options.output.plot)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +94,18 @@ class SimulateOptions:
             help="Write what ranks and stations did: .json, .json.gz (Perfetto), .paje (ViTE) or .otf2 (Vampir).",
         ),
     ] = None
+    gantt: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write a chart of what every rank does when (.png, .svg or .pdf)."),
+    ] = None
     events: Annotated[
         bool,
         Option(help="Print every event in the order of time, in place of tables: who waits for whom, begins, ends."),
     ] = False
-    since: Annotated[str | None, Option("--from", metavar="TIME", help="With --events: not before ('2 ms').")] = None
-    until: Annotated[str | None, Option("--to", metavar="TIME", help="With --events: not after.")] = None
+    since: Annotated[
+        str | None, Option("--from", metavar="TIME", help="With --events or --gantt: not before ('2 ms').")
+    ] = None
+    until: Annotated[str | None, Option("--to", metavar="TIME", help="With --events or --gantt: not after.")] = None
     counters: Annotated[
         Path | None,
         Option(metavar="FILE", help="Write hardware counters of every phase and rank (.csv), for models of them."),
@@ -86,10 +128,11 @@ class SimulateOptions:
         """InputError for files that could not be written, before any work is done."""
         self.output.check()
         check_plot("--power", self.power)
+        check_plot("--gantt", self.gantt)
         check_timeline(self.timeline)
         for option, given in (("--from", self.since), ("--to", self.until)):
-            if given is not None and not self.events:
-                raise InputError("has no meaning here", Place(option), value=given, allowed="with --events")
+            if given is not None and not (self.events or self.gantt):
+                raise InputError("has no meaning here", Place(option), value=given, allowed="with --events or --gantt")
         _ = self.window_s
         other = "--why" if self.why else "--against" if self.against else "--replications or --precision"
         if self.events and (self.why or self.against or self.replication.replicates):
@@ -118,7 +161,7 @@ class SimulateOptions:
 
 
 @command(app, "simulate", section=Section.MODEL)
-def run(options: SimulateOptions) -> None:
+def run_simulate(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.cli.run.why import check_why, what_helps, why_tables, with_why
@@ -142,7 +185,7 @@ def run(options: SimulateOptions) -> None:
         result = simulate(
             scenario,
             **keywords,
-            timeline=bool(options.output.plot or options.timeline or options.events),
+            timeline=bool(options.output.plot or options.timeline or options.events or options.gantt),
             counters=options.counters is not None,
             on_progress=on_progress,
         )
@@ -167,6 +210,10 @@ def run(options: SimulateOptions) -> None:
         from simcodesign.report.results.power_plot import power_over_time
 
         power_over_time(result, options.power)
+    if options.gantt:
+        from simcodesign.report.timelines.gantt import gantt_chart
+
+        gantt_chart(result, options.gantt, options.window_s)
     if options.timeline:
         from simcodesign.report.timelines.write import write_timeline
 

@@ -1,0 +1,69 @@
+"""Variants: a shipped name or a file ``with`` other values, as in ``fugaku with network.startup=1 us, nodes=64``.
+
+The same text names a variant in tables and takes its place wherever the name of a workload or a machine stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from simcodesign.core.errors import InputError
+
+#: Between a name and what is other than in its file.
+WITH = " with "
+#: Changes that a name shows; of more than these it says how many there are.
+MOST_SHOWN = 4
+#: What a change begins with; "," only ends one where another begins behind it, for lists have commas too.
+_CHANGE = r"[A-Za-z_][A-Za-z0-9_.]*\s*="
+_BEGINS = re.compile(rf"\s+with\s+(?={_CHANGE})")
+_NEXT = re.compile(rf",\s*(?={_CHANGE})")
+
+
+def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
+    """The name or file, and the values by name: none for a plain name. InputError for a name that stands twice."""
+    name, *rest = _BEGINS.split(str(text).strip(), maxsplit=1)
+    changes: dict[str, str] = {}
+    for item in _NEXT.split(rest[0]) if rest else []:
+        key, _, value = (part.strip() for part in item.partition("="))
+        if not value or key in changes:
+            raise InputError("not a variant", value=str(text), allowed="NAME with KEY=VALUE, KEY=VALUE; each key once")
+        changes[key] = value
+    return name, changes
+
+
+def change_texts(changes: Mapping[str, object]) -> tuple[str, ...]:
+    """``KEY=VALUE`` of each change."""
+    return tuple(f"{name}={_shown(value)}" for name, value in changes.items())
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def variant_label(name: str, changes: Iterable[str], most: int | None = MOST_SHOWN) -> str:
+    """``NAME with KEY=VALUE, KEY=VALUE``; of more than ``most`` changes the first ones, and how many more there are."""
+    every = list(changes)
+    if not every:
+        return name
+    shown = every[:most]
+    more = f" and {len(every) - len(shown)} more" if len(shown) < len(every) else ""
+    return f"{name}{WITH}{', '.join(shown)}{more}"
+
+
+class Variant:
+    """What has a ``name``, and ``changes`` of what is in the file of that name."""
+
+    name: str
+    changes: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Its name, with what is other than in its file."""
+        return variant_label(self.name, self.changes)
+
+    @property
+    def full_label(self) -> str:
+        """The same, however many changes there are."""
+        return variant_label(self.name, self.changes, most=None)
