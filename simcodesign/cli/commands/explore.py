@@ -134,8 +134,8 @@ class ConfirmationOptions:
         Option(
             metavar="N",
             min=5,
-            help="With --with simulation: points that are simulated; by default 5 and 10 for each variable, at most 50, "
-            "or the whole space.",
+            help="With --with simulation: points that are simulated; by default 5 and 10 for each variable, at most "
+            "50, or the whole space.",
         ),
     ] = None
     jobs: Jobs = None
