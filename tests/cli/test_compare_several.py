@@ -121,7 +121,7 @@ def test_the_examples_of_the_documentation(
     """Commands print what stands there, and the Python runs."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    (console,) = re.findall(r"^```console\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+    console = "".join(re.findall(r"^```console\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL))
     for part in re.split(r"^\$ simcodesign compare ", console, flags=re.MULTILINE)[1:]:
         line, _, expected = part.partition("\n")
         ran = command(capfd, "compare")(*shlex.split(line))

@@ -668,6 +668,7 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
         simulation=SimpleNamespace(headline_s=result + gap),
         rungs=rungs,
         random=(),
+        farther_from_measured=False,
         error=-gap / (result + gap) if result + gap else math.nan,
     )
     console = Console(width=500, file=io.StringIO(), record=True)
@@ -701,6 +702,7 @@ def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> 
         error=-2 / 3,
         rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
         random=tuple(effect for effect in effects if effect != "disks"),
+        farther_from_measured=False,
     )
     console = Console(width=500, file=io.StringIO(), record=True)
     console.print(verdict(comparison))

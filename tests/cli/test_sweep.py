@@ -59,7 +59,7 @@ def done(text: str) -> dict[str, object]:
 def test_a_sweep_of_forecasts_needs_no_store(folder: Path) -> None:
     result = invoke(*SWEEP, *RANKS, "--output", "table.csv")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert [file.name for file in folder.iterdir()] == ["table.csv"]
+    assert {file.name for file in folder.iterdir()} == {"table.csv", "table.csv.meta.json"}
     table = pd.read_csv("table.csv")
     expected = [sc.forecast("seismic", "power-challenge", {"P": P}, preset="test").makespan_s for P in (1, 2, 4, 8, 16)]
     assert table["forecast_makespan_s"][:5].to_numpy() == pytest.approx(expected, rel=1e-12)
