@@ -72,10 +72,9 @@ from simcodesign.locality.hits_by_level import SETS
 @dataclass(frozen=True)
 class Machine(Variant, ShownInNotebooks):
     """A candidate machine. ``mapping``: of ranks on nodes (docs/placement.md). ``capacity_bytes``: the memory of a
-    node. Caches with a latency in cycles need the clock of ``processor``. ``noise``: of computations, or all that varies
-    times. ``custom``: what its file defines of its own. ``failures``: of its nodes; ``background``: what other jobs
-    send. ``nodes_by_ranks``: where nodes are as many as the ranks need; until ``for_ranks`` the network is the smallest.
-    ``changes``: KEY=VALUE of what is other than in its file.
+    node. Caches with a latency in cycles need the clock of ``processor``. ``noise``: of computations, or all that
+    varies times. ``custom``: what its file defines. ``failures``: of its nodes; ``background``: what other jobs send.
+    ``nodes_by_ranks``: where nodes are as many as ranks need. ``changes``: KEY=VALUE, other than in its file.
 
     >>> import simcodesign as sc
     >>> machine = sc.load_machine("crossbar-16")
