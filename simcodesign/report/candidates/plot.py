@@ -56,7 +56,9 @@ def _over_axis(mpl: Any, several: SeveralComparisons) -> Any:
         times.plot(x, [one.forecast_s for one in line], "--", color=colour, linewidth=1.2)
         times.plot(x, means, "o-", color=colour, markersize=3.5, linewidth=1.4, label=plot_style.plain(name))
         known = np.isfinite(ends).all(axis=0) & (ends[1] > ends[0])
-        times.vlines(np.array(x)[known], *ends[:, known], color=colour, linewidth=2.4, alpha=0.5)
+        times.vlines(np.array(x)[known], *ends[:, known], color=colour, linewidth=1.2)
+        for end in ends:  # wider than the points, so that a narrow interval is seen
+            times.scatter(np.array(x)[known], end[known], marker="_", s=80, color=colour)
         ratios.plot(x, [one.forecast_s / one.simulated.mean for one in line], "o-", color=colour, markersize=3.5)
     _axes_over(mpl, several, times, ratios)
     look = {"color": plot_style.DARK, "linewidth": 1.2}
@@ -107,6 +109,7 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     for panel, one in zip(panels.flat, candidates, strict=False):
         _ladder(mpl, panel, one, effects)
         panel.set_title(plot_style.wrapped(label(one, several), 8.0 / across))
+        panel.tick_params(labelbottom=True)
     for panel in panels.flat[len(candidates) :]:
         panel.set_visible(False)
     own = "" if _on_one_scale(candidates) else "Each ladder has a scale of its own. "

@@ -63,7 +63,7 @@ def _facts(several: SeveralComparisons) -> RenderableType:
         most = max(len(each.times_s) for each in several.candidates)
         runs = f"{most} replications of what is random ({', '.join(random)})"
         rows.append(("simulated", f"{runs}, with the same random numbers on all machines"))
-        rows += [("intervals", f"{100 * first.confidence:g}%"), ("seed", str(first.seed))]
+        rows += [("intervals", f"{100 * first.confidence:g}% confidence intervals of means"), ("seed", str(first.seed))]
     return facts(rows)
 
 

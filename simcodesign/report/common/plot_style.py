@@ -48,6 +48,10 @@ _STYLE = {
 }
 
 
+#: Of a legend within a panel: lines behind it do not strike its words through.
+OVER_LINES: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "facecolor": "white"}
+
+
 def load_matplotlib() -> Any:
     """Matplotlib with the modules that the plots use. InputError when it is not installed."""
     try:

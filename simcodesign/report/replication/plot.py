@@ -34,7 +34,7 @@ def replications_plot(replicated: Replicated | PairedReplications, path: str | P
         first = sides[0].first
         title = first.workload + (f" on {names[0]}" if len(names) == 1 else "")
         title += f", P = {float(first.values['P']):g}: {sides[0].count} replications"
-        title += f", intervals of {100 * sides[0].confidence:g} %"
+        title += f", {100 * sides[0].confidence:g} % confidence intervals"
         figure.suptitle(plot_style.wrapped(title, 9.0, 11), x=0.01, ha="left")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         key = _plotted_quantity(sides[0])

@@ -17,8 +17,8 @@ from simcodesign.report.common.tables import dashed_list, new_table, paragraph
 from simcodesign.report.results.measured_tables import spread_text
 from simcodesign.report.results.tables import time_text
 
-#: Terms of what a formula leaves out that are printed.
-MOST_TERMS = 8
+#: Terms of what a formula leaves out that are printed, and ladders of formulas that were not given.
+MOST_TERMS, MOST_LADDERS = 8, 2
 NAN = float("nan")
 
 
@@ -28,11 +28,27 @@ def formula_tables(comparison: Comparison) -> list[RenderableType]:
     if not comparison.formulas and comparison.measured is None:
         return []
     parts: list[RenderableType] = [side_by_side(comparison)]
+    shown = _with_ladders(comparison)
     for one in comparison.formulas:
         name = _at_beginning(_label(one))
-        parts += [*_ladder(one), dashed_list(_left_out(one), f"{name}, against the derived model:")]
+        if one.name in shown:
+            parts += [*_ladder(one), dashed_list(_left_out(one), f"{name}, against the derived model:")]
         parts.append(dashed_list(_notes(one), f"{name}:"))
+    if others := [one.name for one in comparison.formulas if one.name not in shown and one.rungs]:
+        text = f"Ladders of {', '.join(others)}, which are farther off, are not printed; --json has them."
+        parts.append(paragraph(text))
     return [part for part in parts if part != ""]
+
+
+def _with_ladders(comparison: Comparison) -> set[str]:
+    """Names of the formulas whose ladders are printed: all that are given, and of the workload's own the nearest."""
+
+    def off(one: FormulaComparison) -> float:
+        error = one.error if one.measured_error is None else one.measured_error
+        return abs(error) if math.isfinite(error) else math.inf
+
+    own = sorted((one for one in comparison.formulas if not one.given), key=off)
+    return {one.name for one in comparison.formulas if one.given} | {one.name for one in own[:MOST_LADDERS]}
 
 
 def _label(one: FormulaComparison) -> str:

@@ -59,7 +59,7 @@ def _with_spread(one: MeasuredValue) -> str:
     if one.ends is not None:
         ends = [*map(time_text, one.ends)]
         spread = " to ".join(ends) if {*ends} - {*parts} else "the same in all digits shown"
-        parts.append(f"{spread}: {one.interval or 'what its spread is, is not said'}")
+        parts.append(f"{spread}: {one.interval or 'its file does not say what these ends are (`interval:`)'}")
     if one.n is not None:
         parts.append(f"n = {one.n:,}")
     return "; ".join(parts)

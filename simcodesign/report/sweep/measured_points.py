@@ -33,5 +33,7 @@ def draw_measured(panel: Any, axis: SweepAxis, rows: pd.DataFrame, column: str, 
     low, high = (rows[name].to_numpy(dtype=np.float64) for name in (LOW, HIGH))
     known = np.isfinite(low) & np.isfinite(high)
     panel.plot(x, y, "s", markersize=5, markerfacecolor="none", markeredgewidth=1.2, zorder=3, **look)
-    panel.vlines(x[known], low[known], high[known], color=look["color"], linewidth=2.2, alpha=0.55, zorder=3)
+    panel.vlines(x[known], low[known], high[known], color=look["color"], linewidth=1.2, zorder=3)
+    for ends in (low, high):  # wider than the squares, so that a narrow spread is seen
+        panel.scatter(x[known], ends[known], marker="_", s=90, linewidths=1.2, color=look["color"], zorder=3)
     return np.concatenate([y, low[known], high[known]])

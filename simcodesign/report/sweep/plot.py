@@ -229,7 +229,7 @@ def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], value
     seen = draw_measured(panel, axis, shown.table, columns[0], color=plot_style.DARK, label="measured")
     value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
     if len(columns) > 1 or len(seen):
-        panel.legend(fontsize=7)
+        panel.legend(fontsize=7, **plot_style.OVER_LINES)
 
 
 def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.float64]) -> None:
@@ -250,7 +250,13 @@ def _lines(mpl: Any, panel: Any, shown: _Shown, column: str, values: NDArray[np.
     dropped = len(second.values) - len(lines)
     head = second.name + (f" ({dropped} more)" if dropped else "")
     head += "; squares: measured" if any(map(len, seen)) else ""
-    panel.legend(title=plot_style.plain(head), fontsize=7, title_fontsize=7, ncols=1 if len(lines) < 6 else 2)
+    panel.legend(
+        title=plot_style.plain(head),
+        fontsize=7,
+        title_fontsize=7,
+        ncols=1 if len(lines) < 6 else 2,
+        **plot_style.OVER_LINES,
+    )
 
 
 def _line(panel: Any, shown: _Shown, axis: SweepAxis, rows: pd.DataFrame, column: str, **look: Any) -> None:

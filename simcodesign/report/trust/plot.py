@@ -250,7 +250,9 @@ def _entries(mpl: Any, trust: TrustMap, lines: bool) -> dict[str, dict[str, Any]
         entries["says nothing"] = {"facecolor": _NO_VALUE}
     for one, colour in zip(trust.formulas, palette, strict=True):
         if np.any(trust.best == trust.formulas.index(one)):
-            entries[f"use {label(one)}"] = {"facecolor": plot_style.paler(mpl, colour)}
+            entries[f"nearest: {label(one)}"] = {"facecolor": plot_style.paler(mpl, colour)}
     if trust.nothing.points:
-        entries["none is within"] = {"facecolor": "white", **edge} if trust.zipped else {**_OUTSIDE}
+        entries[f"hatched: nearest, not within {100 * trust.share:.4g} %"] = (
+            {"facecolor": "white", **edge} if trust.zipped else {**_OUTSIDE}
+        )
     return entries

@@ -82,7 +82,8 @@ def test_measured_totals_are_drawn_over_the_curves_with_their_spread(figures: li
     times, ratio = figures[0].axes
     squares = times.lines[-1]
     assert (squares.get_marker(), squares.get_xdata().tolist(), squares.get_ydata().tolist()) == ("s", [2, 8], [3, 9])
-    (bars,) = times.collections
+    bars, *caps = times.collections
+    assert [cap.get_offsets().tolist() for cap in caps] == [[[2, 2.5]], [[2, 4.0]]]  # wider than the squares
     assert [segment.tolist() for segment in bars.get_segments()] == [[[2, 2.5], [2, 4.0]]]
     assert [text.get_text() for text in times.get_legend().get_texts()][-1] == "measured"
     assert not ratio.collections

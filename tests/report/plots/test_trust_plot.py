@@ -67,9 +67,9 @@ def test_a_panel_for_each_formula_and_one_of_which_to_use(figures: list[Any], tm
         "within 10 %",
         "too low by 20 to 50 %",
         "too high by 20 to 50 %",
-        "use formula mine",
-        "use our forecast",
-        "none is within",
+        "nearest: formula mine",
+        "nearest: our forecast",
+        "hatched: nearest, not within 10 %",
     ]
     assert (tmp_path / "trust.png").stat().st_size > 1000
 
