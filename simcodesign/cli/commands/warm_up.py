@@ -27,5 +27,5 @@ def run(options: WarmUpOptions) -> None:
     if not HAVE_NUMBA:
         complain("note: Numba is not installed, so there is nothing to compile (pip install simcodesign[fast])")
         return
-    complain("note: compiling takes minutes the first time, and seconds when all is compiled already")
+    complain("note: compiling takes some 150 CPU seconds the first time, and seconds when all is compiled already")
     compile_all(options.jobs or usable_cpus())
