@@ -120,6 +120,19 @@ def named_keys(node: Node) -> set[str]:
     return {*(node.keys or ())}.union(*map(named_keys, below))
 
 
+def test_every_effect_has_its_assumption_its_limits_and_a_picture() -> None:
+    text = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    sections = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
+    assert [*sections] == [*effect_names()]
+    for name, section in sections.items():
+        assert [line for line in section.splitlines() if line in ("The forecast", "The effect", "Limits")] == [
+            "The forecast",
+            "The effect",
+            "Limits",
+        ]
+        assert f'picture("{name}"' in section
+
+
 def test_rows_are_as_long_as_their_heads(pages: ModuleType) -> None:
     for name, table in pages.TABLES.items():
         head, *rows = table()
