@@ -22,6 +22,7 @@ version = release = installed_version(project)
 
 extensions = [
     "console_blocks",  # docs/_ext: commands that run when the site is built
+    "lesson_pages",  # docs/_ext: lessons in frames
     "mathml",
     "myst_nb",
     "reference_pages",  # docs/_ext: tables made of the registries of the program
@@ -31,7 +32,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["gallery", *(f"drawn/*.{kind}" for kind in ("ipynb", "py", "zip", "json", "md5"))]
+exclude_patterns = ["gallery", "_lessons", *(f"drawn/*.{kind}" for kind in ("ipynb", "py", "zip", "json", "md5"))]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -69,5 +70,6 @@ html_theme_options = {
 }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["_lessons"]
 html_show_sourcelink = False
 html_copy_source = False
