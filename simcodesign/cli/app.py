@@ -35,7 +35,8 @@ def _errors_as_messages() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        error.message = f"{error.message.rstrip('.')}.{_how_to_set(error)}"
+        if hint := _how_to_set(error):
+            raise click.UsageError(f"{error.format_message().rstrip('.')}. {hint}", error.ctx) from None
         raise
     except SimcodesignError as error:
         complain(f"error: {error}")
@@ -61,7 +62,7 @@ def _how_to_set(error: click.UsageError) -> str:
     is_guess = getattr(error, "option_name", "") in ("-p", "--param", "--parameter") or (
         "extra argument" in error.message and "=" in error.message
     )
-    return " Values are set with --set NAME=VALUE." if takes_values and is_guess else ""
+    return "Values are set with --set NAME=VALUE." if takes_values and is_guess else ""
 
 
 def _discard_output() -> None:

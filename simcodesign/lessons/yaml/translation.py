@@ -49,6 +49,7 @@ def in_language(lesson: Lesson, language: str | None) -> Lesson:
         raise InputError("the lesson has no texts in this language", place, value=language, allowed=allowed)
     items = read_yaml(lesson.folder / language / FILE).mapping(KEYS, required=("simcodesign", "title", "steps"))
     check_format(items["simcodesign"])
+    sliders, runs = _sliders_and_runs(items, lesson)
     return replace(
         lesson,
         language=language,
@@ -56,7 +57,8 @@ def in_language(lesson: Lesson, language: str | None) -> Lesson:
         about=_text(items, "about", lesson.about),
         objectives=_texts(items, "objectives", lesson.objectives),
         sources=_texts(items, "sources", lesson.sources),
-        **_sliders_and_runs(items, lesson),
+        sliders=sliders,
+        runs=runs,
         steps=tuple(
             _step(entry, one, lesson, language) for entry, one in _pairs(items["steps"], lesson.steps, "steps")
         ),
@@ -64,7 +66,7 @@ def in_language(lesson: Lesson, language: str | None) -> Lesson:
     )
 
 
-def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> dict[str, dict[str, Slider] | dict[str, Run]]:
+def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> tuple[dict[str, Slider], dict[str, Run]]:
     """What sliders and runs are called."""
     sliders = _required(items, "sliders").mapping(lesson.sliders, required=tuple(lesson.sliders))
     named = {
@@ -72,7 +74,7 @@ def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> dict[str, d
         for name, one in lesson.sliders.items()
     }
     runs = _required(items, "runs").mapping(lesson.runs, required=tuple(lesson.runs))
-    return {"sliders": named, "runs": {name: _run(runs[name], one, named) for name, one in lesson.runs.items()}}
+    return named, {name: _run(runs[name], one, named) for name, one in lesson.runs.items()}
 
 
 def _run(entry: Entry, run: Run, sliders: Mapping[str, Slider]) -> Run:
@@ -108,7 +110,7 @@ def _question(entry: Entry, one: Question) -> Question:
         DrawnQuestion: ("right", "wrong"),
     }.get(type(one), ())
     items = entry.mapping(("text", "hint", *own), required=("text",))
-    common = {"text": items["text"].text(), "hint": _text(items, "hint", one.hint), "place": entry.place}
+    text, hint = items["text"].text(), _text(items, "hint", one.hint)
     if isinstance(one, ChoiceQuestion):
         pairs = _pairs(_required(items, "choices"), one.choices, "choices")
         read = [(each.mapping(("text", "feedback"), required=("text",)), choice) for each, choice in pairs]
@@ -116,16 +118,13 @@ def _question(entry: Entry, one: Question) -> Question:
             replace(choice, text=each["text"].text(), feedback=_text(each, "feedback", choice.feedback))
             for each, choice in read
         )
-        return replace(one, **common, choices=choices)
+        return replace(one, text=text, hint=hint, place=entry.place, choices=choices)
+    right, wrong = (_text(items, key, getattr(one, key)) for key in ("right", "wrong"))
     if isinstance(one, NumberQuestion):
         texts = _texts(items, "mistakes", tuple(each.text for each in one.mistakes))
         mistakes = tuple(replace(each, text=text) for each, text in zip(one.mistakes, texts, strict=True))
-        return replace(one, **common, **_judged(items, one), mistakes=mistakes)
-    return replace(one, **common, **_judged(items, one))
-
-
-def _judged(items: Mapping[str, Entry], one: NumberQuestion | DrawnQuestion) -> dict[str, str]:
-    return {"right": _text(items, "right", one.right), "wrong": _text(items, "wrong", one.wrong)}
+        one = replace(one, mistakes=mistakes)
+    return replace(one, text=text, hint=hint, place=entry.place, right=right, wrong=wrong)
 
 
 def _required(items: Mapping[str, Entry], key: str) -> Entry:

@@ -46,8 +46,8 @@ class TimeMap:
             wanted = f"data sets x ranks, {(len(self.datasets), len(ranks))}"
             raise InputError(f"shape of the seconds of map {self.title!r}", value=seconds.shape, allowed=wanted)
         if self.unsettled is not None and self.unsettled.shape != seconds.shape:
-            shapes = {"value": self.unsettled.shape, "allowed": str(seconds.shape)}
-            raise InputError(f"shape of what is unsettled of map {self.title!r}", **shapes)
+            what = f"shape of what is unsettled of map {self.title!r}"
+            raise InputError(what, value=self.unsettled.shape, allowed=str(seconds.shape))
         if np.any(seconds < 0) or np.any(np.isinf(seconds)):
             raise InputError(f"map {self.title!r} has seconds below 0 or infinite", allowed="0 or more, or nan")
 
