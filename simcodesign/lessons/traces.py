@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import SEND
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.engine.queues.critical_path import PathSegment, path_through_queues
 from simcodesign.engine.queues.visits import StationVisits, run_with_visits
 from simcodesign.engine.waits import begin_s, ready_s, released_s
@@ -31,40 +32,48 @@ def traces_at(run: Run, stops: Stops) -> Arrays:
     (segments, 2): from when to when; of stations ``stations`` (S, 2): kind and unit (``generate.plan``) of each that
     served somebody; ``served`` (V, 2): place among these, operation; ``served_times`` (V, 3): asked, begin and end.
     """
-    scenario = scenario_at(run, stops)
-    point = scenario.bind()
-    topology = scenario.machine.network.topology
-    picture = geometry_of(topology)
-    arrays: Arrays = {
+    point = scenario_at(run, stops).bind()
+    arrays = network_of(point)
+    for rung in range(len(run.effects) + 1):
+        own = trace_of(make_plan(point, run.effects[:rung], 0), point)
+        arrays |= {f"{rung}/{name}": one for name, one in own.items()}
+    return arrays
+
+
+def network_of(point: DesignPoint) -> Arrays:
+    """The network of a machine, and where its ranks are."""
+    picture = geometry_of(point.machine.network.topology)
+    return {
+        "node": np.asarray(point.machine.placement.node_of(point.ranks)),
         "position": picture.position,
         "ends": picture.ends,
         "bend": picture.bend,
         "stubs": picture.stubs,
         "hosts": np.array([picture.hosts]),
     }
-    for rung in range(len(run.effects) + 1):
-        plan = make_plan(point, run.effects[:rung], 0)
-        node = scenario.machine.placement.node_of(plan.ranks)
-        arrays["node"] = np.asarray(node)
-        log, visits = run_with_visits(plan)
-        sends = np.flatnonzero((plan.kind == SEND) & (plan.peer >= 0))
-        routes = topology.routes(node[plan.rank[sends]], node[plan.peer[sends]])
-        began_s = begin_s(plan, log)
-        waiting_s = ready_s(plan, log, released_s(plan, log), slice(0, len(plan)))
-        path = path_through_queues(plan, log, visits)
-        rows, kept = _visits(plan, visits, sends, routes.start)
-        arrays |= {
-            f"{rung}/ops": np.stack([plan.rank, plan.kind, plan.peer], axis=1),
-            f"{rung}/op_times": np.stack([waiting_s, began_s, log.finish_s], axis=1),
-            f"{rung}/messages": np.stack([sends, plan.rank[sends], plan.peer[sends], kept], axis=1),
-            f"{rung}/message_times": np.stack([began_s[sends], log.arrival_s[sends], plan.size_bytes[sends]], axis=1),
-            f"{rung}/way_start": routes.start,
-            f"{rung}/way": routes.link,
-            f"{rung}/visits": rows,
-            **{f"{rung}/{name}": one for name, one in _path(plan, path, sends).items()},
-            **{f"{rung}/{name}": one for name, one in _services(plan, visits).items()},
-        }
-    return arrays
+
+
+def trace_of(plan: Plan, point: DesignPoint) -> Arrays:
+    """All arrays of one run (``traces_at`` says which). InputError where messages have no turn at links."""
+    node = point.machine.placement.node_of(plan.ranks)
+    log, visits = run_with_visits(plan)
+    sends = np.flatnonzero((plan.kind == SEND) & (plan.peer >= 0))
+    routes = point.machine.network.topology.routes(node[plan.rank[sends]], node[plan.peer[sends]])
+    began_s = begin_s(plan, log)
+    waiting_s = ready_s(plan, log, released_s(plan, log), slice(0, len(plan)))
+    path = path_through_queues(plan, log, visits)
+    rows, kept = _visits(plan, visits, sends, routes.start)
+    return {
+        "ops": np.stack([plan.rank, plan.kind, plan.peer], axis=1),
+        "op_times": np.stack([waiting_s, began_s, log.finish_s], axis=1),
+        "messages": np.stack([sends, plan.rank[sends], plan.peer[sends], kept], axis=1),
+        "message_times": np.stack([began_s[sends], log.arrival_s[sends], plan.size_bytes[sends]], axis=1),
+        "way_start": routes.start,
+        "way": routes.link,
+        "visits": rows,
+        **_path(plan, path, sends),
+        **_services(plan, visits),
+    }
 
 
 def _visits(

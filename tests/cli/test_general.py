@@ -546,7 +546,7 @@ def test_timelines_are_asked_for(
 def recorded(monkeypatch: pytest.MonkeyPatch, function: str) -> list[tuple[Any, Path]]:
     """Calls of this function of a module of report, which does nothing else from now on."""
     calls: list[tuple[Any, Path]] = []
-    monkeypatch.setattr(f"simcodesign.report.{function}", lambda shown, path: calls.append((shown, path)))
+    monkeypatch.setattr(f"simcodesign.report.{function}", lambda shown, path, *_: calls.append((shown, path)))
     return calls
 
 

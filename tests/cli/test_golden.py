@@ -59,6 +59,7 @@ LINES = [
     "sweep-store check store.sqlite",
     "sweep-store export store.sqlite table.csv",
     "sweep-store recover store.sqlite recovered.sqlite",
+    "timeline run.json -o run.html",
     "validate --cases my_cases -j 1",
 ]
 #: What takes more than a second or two: part of ``make test-all``.
@@ -135,6 +136,8 @@ def test_output(
     monkeypatch.setenv("XDG_CACHE_HOME", str(inputs / "cache"))
     if name_of(line).startswith("sweep-store") and not (inputs / "store.sqlite").exists():
         assert cli.main(shlex.split(STORED)) == 0
+    if name_of(line) == "timeline":
+        assert cli.main(["simulate", *JACOBI.split(), "--timeline", "run.json"]) == 0
     text, golden = printed(line, capfd), FOLDER / f"{name_of(line).replace(' ', '-')}.txt"
     if request.config.getoption("--renew"):
         golden.write_text(text, encoding="utf-8")

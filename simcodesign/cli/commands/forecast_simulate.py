@@ -215,9 +215,10 @@ def run_simulate(options: SimulateOptions) -> None:
 
         gantt_chart(result, options.gantt, options.window_s)
     if options.timeline:
+        from simcodesign.engine.experiment import Experiment
         from simcodesign.report.timelines.write import write_timeline
 
-        write_timeline(result, options.timeline)
+        write_timeline(result, options.timeline, Experiment.of(scenario, **keywords))
 
 
 def _print_events(result: Any, options: SimulateOptions) -> None:

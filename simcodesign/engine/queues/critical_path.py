@@ -44,6 +44,7 @@ class _Walk:
         self.waited_for = Dependencies(plan, log)
         self.until_s = float(log.finish_s.max()) if len(plan) else 0.0
         self.by_end = np.lexsort((visits.end_s, visits.station))
+        self.station_by_end = visits.station[self.by_end]
 
     def back(self) -> Iterator[PathSegment]:
         """The segments, the last first; those of no time are left out."""
@@ -111,7 +112,7 @@ class _Walk:
         if self.visits.arrival_s[visit] >= grant_s:
             return NONE
         station = self.visits.station[visit]
-        low, high = np.searchsorted(self.visits.station[self.by_end], (station, station + 1))
+        low, high = np.searchsorted(self.station_by_end, (station, station + 1))
         ends = self.by_end[low:high]
         place = int(np.searchsorted(self.visits.end_s[ends], grant_s, side="right")) - 1
         candidates = [int(one) for one in ends[: place + 1][::-1] if one != visit]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
+from simcodesign.engine.experiment import Experiment
 from simcodesign.report.timelines.chrome_trace import write_chrome_trace
 from simcodesign.report.timelines.otf2_archive import write_otf2
+from simcodesign.report.timelines.page import page_part
 from simcodesign.report.timelines.paje import write_paje
 
 #: By suffix, as ``--timeline`` takes it.
-WRITERS: dict[str, Callable[[Result, str | Path], None]] = {
+WRITERS: dict[str, Callable[..., None]] = {
     ".json": write_chrome_trace,
     ".gz": write_chrome_trace,
     ".paje": write_paje,
@@ -22,8 +24,9 @@ WRITERS: dict[str, Callable[[Result, str | Path], None]] = {
 }
 
 
-def write_timeline(result: Result, path: str | Path) -> None:
-    """Write what every rank and every station did. Raises InputError as the writers do, and for another suffix."""
+def write_timeline(result: Result, path: str | Path, experiment: Experiment | None = None) -> None:
+    """Write what every rank and every station did; of an ``experiment``, a Chrome trace also has what a page of the run
+    needs (``timelines.page``). Raises InputError as the writers do, and for another suffix."""
     write = WRITERS.get(Path(path).suffix.lower())
     if write is None:
         raise InputError("format of a timeline", value=str(path), allowed=f"names that end in {', '.join(WRITERS)}")
@@ -32,4 +35,7 @@ def write_timeline(result: Result, path: str | Path) -> None:
             "the timeline has ranks alone: whom links, disks and other stations serve is recorded by the engine simpy",
             stacklevel=2,
         )
-    write(result, path)
+    if experiment is not None and write is write_chrome_trace:
+        write(result, path, page_part(result, experiment))
+    else:
+        write(result, path)
