@@ -19,7 +19,7 @@ def test_every_command_stands_once_in_its_section() -> None:
         ["aspen", "compare", "export", "forecast", "list", "schema", "show", "simulate"],
         ["calibrate", "extrapolate", "fit", "locality"],
         ["codesign", "explore", "sweep", "sweep-store"],
-        ["lab", "lesson", "timeline"],
+        ["grade", "lab", "lesson", "timeline"],
         ["demo", "validate", "warm-up"],
     ]
 
