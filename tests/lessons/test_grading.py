@@ -311,6 +311,9 @@ def test_files_of_one_code_name_each_other_and_missing_answers_are_said(built: P
     assert "b.json" in marks.rows[0].remarks[-1]
     assert "a.json" in marks.rows[1].remarks[-1]
     assert "choice, sketch, factor" in marks.rows[0].remarks[0]
+    marks = graded(built, tmp_path, {"a.json": one, "c.json": {**one, "code": "s5", "exam": True, "parameters": None}})
+    assert "practice" in marks.rows[0].remarks[0]
+    assert not [remark for remark in marks.rows[1].remarks if "practice" in remark]
 
 
 def test_tolerances_are_those_of_the_teacher(built: Path, tmp_path: Path) -> None:

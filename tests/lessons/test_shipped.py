@@ -65,6 +65,26 @@ def test_hops_of_a_ping_pong_are_counted_by_hand() -> None:
     assert ladder[2] == pytest.approx(ladder[1], rel=1e-12)
 
 
+@pytest.mark.thorough
+def test_answers_of_the_exam_are_reckoned_by_hand() -> None:
+    """A line of n nodes takes 3n/4 long messages in place of log2 n; the slowest of n exponential times has the mean
+    1 + 1/2 + ... + 1/n (200 steps of 5 runs: standard error below 1 %); eight messages of 8 bytes are not in the law."""
+    runs = read_lesson(lesson_folder("exam")).runs
+    for stop, line in ((1, 4), (2, 8), (3, 16)):
+        at = {"nodes": stop, "size": len(runs["near"].sliders[1].stops) - 1}
+        seconds = ladder_at(runs["near"], at)[-1, 0]
+        assert seconds / formula_times(runs["near"])[tuple(at.values())] == pytest.approx(
+            0.75 * line / np.log2(line), rel=0.01
+        )
+    for stop, workers in ((2, 8), (3, 16)):
+        seconds = ladder_at(runs["steps"], {"workers": stop})[-1, 0]
+        harmonic = sum(1 / k for k in range(1, workers + 1))
+        assert seconds / 2.0 == pytest.approx(harmonic, rel=0.03)
+    for stop in range(3):
+        extra_s = ladder_at(runs["serial"], {"work": stop})[-1, 0] - formula_times(runs["serial"])[stop]
+        assert extra_s == pytest.approx(8 * (10e-6 + 8 / 100e6), rel=1e-9)
+
+
 def test_a_new_lesson_is_one_that_works(tmp_path: Path) -> None:
     new_lesson(tmp_path / "mine")
     lesson = read_lesson(tmp_path / "mine")

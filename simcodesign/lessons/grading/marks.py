@@ -65,7 +65,8 @@ def grade(
     found = [one for one in read if isinstance(one, Answers)]
     described = read_lesson(lesson_folder(lesson if lesson is not None else _named(found)))
     grader = Grader.of(described, changes or Changes(), workers)
-    rows = [grader.row(one) if isinstance(one, Answers) else one for one in read]
+    has_exams = any(one.is_exam for one in found)
+    rows = [grader.row(one, has_exams) if isinstance(one, Answers) else one for one in read]
     rows = _with_twins(rows)
     rows.sort(key=lambda one: (one.state == REFUSED, one.code, one.file))
     return Marks(described.name, grader.most, tuple(rows))
@@ -122,13 +123,15 @@ class Grader:
         """The points of every question."""
         return {one["name"]: one["points"] for one in self.questions}
 
-    def row(self, answers: Answers) -> Row:
-        """The marks of one file."""
+    def row(self, answers: Answers, has_exams: bool = False) -> Row:
+        """The marks of one file; ``has_exams``: whether files beside it were written by an exam."""
         if answers.lesson != self.header["name"]:
             remark = f"answers to another lesson: {shorten(answers.lesson)}"
             return Row(answers.file, answers.code, REFUSED, {}, (remark,))
         number = place_of(answers.lesson, answers.code, len(self.header["seeded"]["combinations"]))
         suspicions = self._suspicions(answers, number)
+        if has_exams and not answers.is_exam:
+            suspicions.append("by a practice page, which has the truths")
         points, missing, remarks = {}, [], []
         for one in self.questions:
             name, question = one["name"], of_case(one, number)
