@@ -13,7 +13,7 @@ from simcodesign.lessons.compute import Numbers, trace_key
 from simcodesign.lessons.description import Lesson, Run, Slider, Step
 from simcodesign.lessons.figures.stations import OF_STATIONS, station_names
 from simcodesign.lessons.folders import lesson_hash
-from simcodesign.lessons.grading.exam import Curtain, Held, held_back, owner, run_in_exam, shown_in_exam
+from simcodesign.lessons.grading.exam import Curtain, Held, held_back, in_exam, owner, run_in_exam
 from simcodesign.lessons.grading.questions import Teller, by_case, question_told, without_secrets
 from simcodesign.lessons.grading.seeding import combinations_of
 from simcodesign.lessons.markdown import to_html
@@ -98,7 +98,7 @@ def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, A
     tellers: list[Teller] = [one if held is None else Curtain(one, held) for one in cases]
     views = [{"kind": one.kind, "runs": list(one.runs), "title": one.title, **one.options} for one in step.views]
     if held is not None:
-        views = [{**one, "predict": False} if "predict" in one else one for one in views if shown_in_exam(one, held)]
+        views = in_exam(views, held)
     questions = []
     for one in step.questions:
         told = [question_told(one, values, teller) for values, teller in zip(cases, tellers, strict=True)]

@@ -107,10 +107,15 @@ class Curtain:
         return any((one.run, _OF[one.reading]) in self.held for one in self.values.reads(parse(text, place)))
 
 
-def shown_in_exam(view: Mapping[str, Any], held: Held) -> bool:
-    """Whether a figure has what it draws."""
-    needed = _SHOWS.get(view["kind"], _ALL)
-    return not any((run, reading) in held for run in view["runs"] for reading in needed)
+def in_exam(views: Sequence[dict[str, Any]], held: Held) -> list[dict[str, Any]]:
+    """The figures of a step that have what they draw, none of which asks for a prediction; no sliders alone."""
+
+    def has_all(view: dict[str, Any]) -> bool:
+        needed = _SHOWS.get(view["kind"], _ALL)
+        return not any((run, reading) in held for run in view["runs"] for reading in needed)
+
+    kept = [{**one, "predict": False} if "predict" in one else one for one in views if has_all(one)]
+    return kept if any(one["runs"] for one in kept) else []
 
 
 def run_in_exam(run: Mapping[str, Any], name: str, held: Held) -> dict[str, Any]:

@@ -136,7 +136,8 @@ export class Drawing extends Question {
     const miss = missedShare(open.map((stop) => this.axis.stops[stop].value), open.map((stop) => this.pencil.get(stop)), truth);
     const isRight = miss <= tolerance * (1 + 1e-9);
     this.isJudged = true;
-    this.feedback(isRight, `${escaped(text("offBy", local((1 + miss).toFixed(2))))}. ${isRight ? right : wrong}`);
+    const off = text("offBy", local((1 + miss).toFixed(2)));
+    this.feedback(isRight, `${off[0].toUpperCase()}${off.slice(1)}. ${isRight ? right : wrong}`);
     this.keep(value, isRight);
     this.draw();
   }
