@@ -303,6 +303,13 @@ def test_forged_files_are_named_and_never_crash(built: Path, tmp_path: Path) -> 
     assert "'=1+1.json" in {row[1] for row in table}
 
 
+def test_no_file_that_can_be_graded_is_an_error(built: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        grade([tmp_path / "nothing.json"], built / "small")
+    with pytest.raises(InputError, match="shipped lesson"):
+        grade(write(tmp_path / "answers", {"a.json": answers("s1", {})}))
+
+
 def test_files_of_one_code_name_each_other_and_missing_answers_are_said(built: Path, tmp_path: Path) -> None:
     header = header_of(built)
     one = answers("s1", {"number": 1.0}, content=header["content"], parameters=parameters_of(header, "s1"))
@@ -328,6 +335,7 @@ def test_tolerances_are_those_of_the_teacher(built: Path, tmp_path: Path) -> Non
     marks = graded(built, tmp_path, file, changes)
     assert marks.rows[0].points["number"] == 1
     assert "factor" not in marks.most
+    assert marks.rows[0].state == OK  # an answer to what is hidden is none to look at
     build_lesson(built / "small", tmp_path / "page.html", 1, exam=True, changes=changes)
     assert read_changes(tmp_path / "page.html") == changes
 

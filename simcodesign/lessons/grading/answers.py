@@ -36,9 +36,10 @@ class Answers:
 def read_answers(path: Path) -> Answers:
     """The answers of a file. InputError for what is no such file, or has no code."""
     place = Place(str(path))
+    text = read_text(path, MOST_BYTES)
     try:
         # Numbers of any length become floats: thousands of digits would take a whole number long, and are inf here.
-        found = json.loads(read_text(path, MOST_BYTES), parse_int=float, object_pairs_hook=_once)
+        found = json.loads(text, parse_int=float, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"not a file of answers: {shorten(reason)}", place) from None

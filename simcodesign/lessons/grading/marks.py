@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simcodesign.core.errors import InputError, nearest, shorten
+from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.lessons.compute import numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
@@ -59,10 +59,13 @@ def grade(
 ) -> Marks:
     """Grade files of answers; ``lesson``: its name or folder, by default the shipped one that most files name.
 
-    InputError for a lesson or changes that cannot be used, never for what is in a file of answers.
+    InputError for a lesson or changes that cannot be used, and where no file can be graded; else never for what is in
+    a file of answers.
     """
     read = [_read(path) for path in files]
     found = [one for one in read if isinstance(one, Answers)]
+    if not found and read and isinstance(read[0], Row):
+        raise InputError(f"none of the files can be graded: {'; '.join(read[0].remarks)}", Place(str(files[0])))
     described = read_lesson(lesson_folder(lesson if lesson is not None else _named(found)))
     grader = Grader.of(described, changes or Changes(), workers)
     has_exams = any(one.is_exam for one in found)
@@ -111,12 +114,14 @@ class Grader:
 
     header: Mapping[str, Any]
     questions: tuple[Mapping[str, Any], ...]
+    known: frozenset[str]  # names of all questions of the lesson, also those that a teacher hides
 
     @classmethod
     def of(cls, lesson: Lesson, changes: Changes, workers: int) -> Grader:
         """Truths are computed by both readings, or taken from the last time if nothing has changed since."""
         header = changed(contents(lesson, numbers_of(lesson, workers))[0], changes)
-        return cls(header, tuple(one for step in header["steps"] for one in step["questions"]))
+        known = frozenset(one.name for step in lesson.steps for one in step.questions)
+        return cls(header, tuple(one for step in header["steps"] for one in step["questions"]), known)
 
     @property
     def most(self) -> dict[str, float]:
@@ -162,9 +167,9 @@ class Grader:
             found.append("parameters are not those of the code; graded by those of the code")
         if answers.content != self.header["content"]:
             found.append("of another version of the lesson")
-        strange = set(answers.given) - {one["name"] for one in self.questions}
+        strange = set(answers.given) - self.known
         if strange:
-            found.append(f"answers to {len(strange)} other questions")
+            found.append(f"unknown questions: {len(strange)}")
         return found
 
 
