@@ -51,6 +51,16 @@ def test_traces_are_of_runs_as_they_are(tmp_path: Path) -> None:
         read_lesson(tmp_path / "both")
 
 
+def test_a_curve_may_have_effects_of_its_own(tmp_path: Path) -> None:
+    """By the number of effects that are on: the run has hops, links and noise."""
+    small_lesson(tmp_path / "own", change=("predict: true, given: 1,", "predict: true, given: 1, effect: links,"))
+    view = read_lesson(tmp_path / "own").steps[0].views[0]
+    assert view.options["rung"] == 2
+    small_lesson(tmp_path / "no", change=("predict: true, given: 1,", "predict: true, given: 1, effect: disks,"))
+    with pytest.raises(InputError, match="not an effect of the run"):
+        read_lesson(tmp_path / "no")
+
+
 def test_an_interval_is_that_of_its_seeds(tmp_path: Path) -> None:
     """Student's t of two degrees of freedom, 4.303, times the standard error of three runs."""
     lesson = read_lesson(without_traces(tmp_path / "one"))

@@ -39,7 +39,7 @@ KEYS = (
 )
 #: Kinds of views: how many runs each shows at most, and its options.
 VIEWS: dict[str, tuple[int, frozenset[str]]] = {
-    "curve": (1, frozenset({"over", "predict", "given", "top", "measured", "height"})),
+    "curve": (1, frozenset({"over", "predict", "given", "top", "effect", "measured", "height"})),
     "ladder": (1, frozenset()),
     "network": (1, frozenset()),
     "gantt": (1, frozenset({"of"})),
@@ -189,6 +189,8 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
             options[key] = items[key].flag()
     if "given" in items:
         options["given"] = items["given"].whole(1, 100)
+    if "effect" in items and first is not None:
+        options["rung"] = rung_of(first, items["effect"].text(), entry.place)
     if "top" in items:
         options["top"] = items["top"].number()
     if "height" in items:

@@ -46,7 +46,7 @@ export class Curve extends Figure {
 
   /** What is drawn: of every stop the forecast, and of those simulated the simulation. */
   rows() {
-    const rung = this.options.predict ? this.lesson.calmRung(this.run) : this.rungOf(this.run);
+    const rung = this.options.rung ?? (this.options.predict ? this.lesson.calmRung(this.run) : this.rungOf(this.run));
     const simulated = new Set(this.run.simulated[this.options.over]);
     return this.axis.stops.map((stop, number) => {
       const stops = { ...this.state.stops, [this.options.over]: number };
