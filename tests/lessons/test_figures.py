@@ -128,7 +128,7 @@ def test_recording_ends_with_the_run_and_what_was_traced_before_goes_on() -> Non
 def test_helps_are_those_of_why(lesson: Lesson) -> None:
     run = lesson.runs["near"]
     found = helps_at(run, run.helps[0].at)
-    table = elasticities(scenario_at(run, run.helps[0].at), effects=run.effects, seed=0)
+    table = elasticities(scenario_at(run, run.helps[0].at), effects=["hops", "links"], seed=0)  # noise is random
     by_name = {one.what: (one.forecast, one.simulated) for one in table.improvements if not one.is_algorithm}
     assert found["rows"]
     for row in found["rows"]:
@@ -191,3 +191,26 @@ def test_a_long_run_is_not_gone_through_step_by_step(lesson: Lesson, monkeypatch
     with pytest.raises(InputError, match="too many operations") as caught:
         events_at(run, run.events.at)
     assert caught.value.place == run.place
+
+
+def test_a_run_without_messages_has_its_disks(tmp_path: Path) -> None:
+    """Two ranks at one disk, by hand: the second waits until the first has read 1 MB at 10 MB/s after 10 ms."""
+    folder = small_lesson(tmp_path / "small")
+    (folder / "reads.yaml").write_text(
+        "simcodesign: 1\nname: reads\nparameters: {m: {default: 1, unit: B}}\nprogram: [{read: {bytes: 1000000}}]\n",
+        encoding="utf-8",
+    )
+    text = (folder / "lesson.yaml").read_text(encoding="utf-8")
+    text = text.replace("workload: broadcast", "workload: reads.yaml").replace("    parameters: {order: near}\n", "")
+    text = text.replace("network.distance: none,", "network.distance: none, disk.shared_by: 8,")
+    text = text.replace("effects: [hops, links, noise]", "effects: [disks]").replace(
+        "      - {nodes: 8}", "      - {nodes: 2}"
+    )
+    text = text.split("values:")[0] + "steps:\n  - {name: One, text: one.md}\n"
+    (folder / "lesson.yaml").write_text(text, encoding="utf-8")
+    run = read_lesson(folder).runs["near"]
+    trace = traces_at(run, run.traces[0].at)
+    assert station_names(run, run.traces[0].at, trace)[1] == ["disk 0"]
+    found = np.asarray(trace["1/served_times"])
+    assert found == pytest.approx(np.array([[0, 0, 0.11], [0, 0.11, 0.22]]), rel=1e-12)
+    assert np.asarray(trace["1/path_times"])[-1, 1] == pytest.approx(0.22)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.effects import effect_named
 from simcodesign.lessons.description import Run, Stops
 from simcodesign.lessons.scenarios import scenario_at, within
 from simcodesign.studies.elasticities.elasticities import Improvement, elasticities
@@ -14,15 +16,29 @@ MOST_SHOWN, MOST_ALGORITHMS = 12, 6
 #: Shares of the time that are too small to be shown.
 _LEAST = 5e-4
 _INSTEAD = ", instead by "
+#: What a student reads in place of paths in a machine file.
+_WORDS = {
+    "processor.rate": "rate of the processors",
+    "processor.clock": "clock of the processors",
+    "network.startup": "startup of messages",
+    "network.per_byte": "bandwidth of messages",
+    "network.receive_overhead": "overhead of a receive",
+    "network.hop_latency": "latency of a hop",
+    "disk.read_startup": "startup of reads",
+    "disk.write_startup": "startup of writes",
+    "disk.per_byte": "bandwidth of a disk",
+    "memory.latency": "latency of the memory",
+    "memory.per_byte": "bandwidth of the memory",
+}
 
 
 def helps_at(run: Run, stops: Stops) -> dict[str, Any]:
-    """By what share forecast and simulation, with all effects of the run, get longer (negative: shorter) when one thing
-    gets better: ``rows`` of what, forecast and simulated, what helps most first; ``algorithms``: the best others, with
-    what each is ``instead_of``; ``improvement``: by what share; ``little``: how many changes move neither reading by
-    0.05 %; ``bottleneck``: sentences."""
+    """By what share forecast and simulation, with the effects before the first random one, get longer (negative:
+    shorter) when one thing gets better: ``rows`` of what (and in plain ``words``), forecast and simulated, what helps
+    most first; ``algorithms``: the best others, with what each is ``instead_of``; ``improvement``: by what share;
+    ``little``: how many changes move neither reading by 0.05 %; ``bottleneck``: sentences."""
     try:
-        found = elasticities(scenario_at(run, stops), effects=run.effects, seed=0)
+        found = elasticities(scenario_at(run, stops), effects=calm_effects(run), seed=0)
     except InputError as error:
         raise within(run, stops, error) from error
     large = [one for one in found.improvements if max(abs(one.forecast), abs(one.simulated)) >= _LEAST]
@@ -38,4 +54,12 @@ def helps_at(run: Run, stops: Stops) -> dict[str, Any]:
 
 def _row(one: Improvement) -> dict[str, Any]:
     before, _, what = one.what.rpartition(_INSTEAD)
-    return {"what": what, "instead_of": before, "forecast": one.forecast, "simulated": one.simulated}
+    path, _, more = what.partition(" ")
+    words = f"{_WORDS[path]} {more}".strip() if path in _WORDS else what
+    shares = {"forecast": one.forecast, "simulated": one.simulated}
+    return {"what": what, "words": words, "instead_of": before, **shares}
+
+
+def calm_effects(run: Run) -> tuple[str, ...]:
+    """The effects of a run before the first that can be random: texts, clock and predictions are of these."""
+    return tuple(takewhile(lambda name: effect_named(name).random_on is None, run.effects))

@@ -23,7 +23,7 @@ export class Helps extends Figure {
     const rows = [...one.rows, ...one.algorithms];
     const most = Math.max(...rows.flatMap((row) => [Math.abs(row.forecast), Math.abs(row.simulated)]), 1e-9);
     const bar = (role, share) => `<td class="${role}"><span><i style="width:${(100 * Math.abs(share)) / most}%" class="${share > 0 ? "worse" : ""}"></i></span><b>${percent(share)}</b></td>`;
-    const line = (row) => `<tr><th scope="row">${escaped(row.what)}</th>${bar("formula", row.forecast)}${bar("simulation", row.simulated)}</tr>`;
+    const line = (row) => `<tr><th scope="row">${escaped(row.words)}</th>${bar("formula", row.forecast)}${bar("simulation", row.simulated)}</tr>`;
     const heads = [text("better", better), text("forecast"), text("simulation")].map((head) => `<th scope="col">${head}</th>`).join("");
     const others = [...new Set(one.algorithms.map((row) => row.instead_of))].map((before) =>
       `<tr><th scope="colgroup" colspan="3" class="part">${escaped(text("instead", before))}</th></tr>${one.algorithms.filter((row) => row.instead_of === before).map(line).join("")}`).join("");
