@@ -123,10 +123,10 @@ def test_a_lesson_from_beginning_to_end(name: str, browser: Any, files: dict[str
     page = visit.page
     if visit.asks_prediction:
         assert page.locator("path.simulation").count() == 0  # nothing is given away
-        assert page.locator("[data-after-prediction] .prose:visible").count() == 0
+        assert page.locator("[data-after-prediction] .prose p:not(.number):visible").count() == 0
         assert page.locator("input[data-slider]:not([disabled])").count() == 0
         visit.predict()
-        assert page.locator("[data-after-prediction] .prose:visible").count() > 0
+        assert page.locator("[data-after-prediction] .prose p:not(.number):visible").count() > 0
         assert "×" in page.locator(".score").inner_text()
     visit.draw_all()
     assert page.locator("path.simulation").count() > 0
