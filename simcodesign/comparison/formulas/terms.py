@@ -36,6 +36,8 @@ MOST_PRODUCTS = 2000
 _MOST_POWER = 4
 #: A longer text of a term is not printed.
 _MOST_TEXT = 200
+#: How the term of hops begins, which the forecast has and formulas in symbols have not.
+HOPS_BY_LAW = "hops, by the distance law"
 #: The term of what the forecast is beyond the assumptions of derived formulas in symbols.
 BEYOND_SYMBOLS = f"what the forecast is beyond its formula in symbols, which takes {ASSUMPTIONS}"
 #: Symbol -> the one that stands for the same constant of the machine in derived formulas.
@@ -118,7 +120,7 @@ class _Difference:
         least_s = ROUNDING * max(forecast_s, total_s)
         if abs(rest_s) > least_s:
             hops_s = self._hops_s(forecast_s)
-            terms.append(LeftOutTerm(f"hops, by the distance law {self.point.machine.network.distance}", hops_s))
+            terms.append(LeftOutTerm(f"{HOPS_BY_LAW} {self.point.machine.network.distance}", hops_s))
             terms.append(LeftOutTerm(BEYOND_SYMBOLS, rest_s - hops_s))
         kept = [term for term in terms if abs(term.time_s) > least_s]
         return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))

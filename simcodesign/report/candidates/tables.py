@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -69,14 +69,30 @@ def _facts(several: SeveralComparisons) -> RenderableType:
 
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
     """The algorithms of collective operations: once where all candidates have the same, else of each."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for one in several.candidates:
         if one.comparison.collectives:
-            where = ", ".join([label(one, several), *_place(one)])
-            found.setdefault(", ".join(one.comparison.collectives), []).append(where)
-    if len(found) == 1 and sum(map(len, found.values())) == len(several.candidates):
-        return [("collectives", *found)]
+            found.setdefault(", ".join(one.comparison.collectives), {})[_apart(one, several)] = None
+    if len(found) == 1 and len(several.candidates) == sum(
+        bool(one.comparison.collectives) for one in several.candidates
+    ):
+        return [("collectives", text) for text in found]
     return [("collectives", f"{text} ({'; '.join(names)})") for text, names in found.items()]
+
+
+def _apart(one: Candidate, several: SeveralComparisons) -> str:
+    """What a candidate is called by what its collective operations may depend on: its workload and value of the axis
+    (and its machine, for algorithms that ``auto`` takes), as far as that makes a difference among all candidates."""
+    own = one.comparison.collectives
+
+    def same(alike: Callable[[Candidate], bool]) -> bool:
+        return all(each.comparison.collectives == own for each in several.candidates if alike(each))
+
+    if len(several.workloads) > 1 and same(lambda each: each.workload == one.workload):
+        return one.workload
+    if same(lambda each: (each.workload, each.machine) == (one.workload, one.machine)):
+        return label(one, several)
+    return ", ".join([label(one, several), *_place(one)])
 
 
 def machine_names(several: SeveralComparisons) -> dict[str, str]:
@@ -91,11 +107,17 @@ def _set_of_all(several: SeveralComparisons) -> str:
     return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names side by side; apart by semicolons where one has commas."""
+    every = list(names)
+    return ("; " if any("," in name for name in every) else ", ").join(every)
+
+
 def title_of(several: SeveralComparisons) -> str:
     """Which workloads on which machines."""
     shared = _set_of_all(several)
-    machines = f"{', '.join(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
-    return f"{', '.join(several.workloads)} on {machines}"
+    machines = f"{listed(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
+    return f"{listed(several.workloads)} on {machines}"
 
 
 def label(one: Candidate, several: SeveralComparisons) -> str:
@@ -276,7 +298,7 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
         text += f"; {_and([names[name] for name in others[0]])} {takes} {_longer(factor)}{_certainty(first, second)}"
     if same_order(group):
         return f"{text}; the forecast has the same order."
-    order = ", ".join(" and ".join(names[name] for name in rank) for rank in forecast)
+    order = listed(" and ".join(names[name] for name in rank) for rank in forecast)
     if len(forecast) == 1:
         return f"{text}; by the forecast they are all equally fast."
     return f"{text}; by the forecast, the order is {order}."

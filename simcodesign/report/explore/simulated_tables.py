@@ -81,9 +81,10 @@ def _reached_table(problem: Problem, optimum: SimulatedOptimum) -> Table:
     for one in optimum.reached:
         cells: list[str] = []
         for point, value in ((one.anywhere, one.value), (one.with_others, one.value_with_others)):
-            known = point is not None and value is not None
-            cells.append(shown(four_digits(value), one.constraint.dimension) if known else "nowhere")
-            cells.append(point_words(problem, point) if known else "-")
+            if point is None or value is None:
+                cells += ["nowhere", "-"]
+            else:
+                cells += [shown(four_digits(value), one.constraint.dimension), point_words(problem, point)]
         table.add_row(one.constraint.text, *cells)
     return table
 

@@ -9,8 +9,10 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.comparison.attribution import ROUNDING, LadderStep
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.formulas.ladder import FormulaComparison
+from simcodesign.comparison.formulas.terms import HOPS_BY_LAW
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.report.common.numbers import MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import dashed_list, new_table, paragraph
@@ -20,6 +22,8 @@ from simcodesign.report.results.tables import time_text
 #: Terms of what a formula leaves out that are printed, and ladders of formulas that were not given.
 MOST_TERMS, MOST_LADDERS = 8, 2
 NAN = float("nan")
+#: The effect whose step takes up what the forecast has for hops.
+HOPS = "hops"
 
 
 def formula_tables(comparison: Comparison) -> list[RenderableType]:
@@ -124,13 +128,34 @@ def _ladder(one: FormulaComparison) -> list[RenderableType]:
     it gives no total here."""
     if not one.rungs:
         return []
-    show = Seconds([one.total_s, *(rung.time_s for rung in one.rungs)])
+    rungs = _hops_in_one_step(one)
+    show = Seconds([one.total_s, *(rung.time_s for rung in rungs)])
     title = f"From {_label(one)} to the {_last(one)}, step by step ({show.unit})"
     table = new_table(title, "step", "time", "change", "share of the gap")
     table.add_row(_label(one), show(one.total_s), "", "")
-    for rung in (rung for rung in one.rungs if rung.change_s):
+    for rung in (rung for rung in rungs if rung.change_s):
         table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), share_percent(rung.share))
     return [table]
+
+
+def _hops_in_one_step(one: FormulaComparison) -> list[LadderStep]:
+    """The steps, hops in one of them: what the forecast has for them by a law of distances, which is left out of the
+    formula, and what their routes make of that, would be two lines that cancel."""
+    hops_s = sum(term.time_s for term in one.left_out.terms if term.text.startswith(HOPS_BY_LAW))
+    names = [rung.step for rung in one.rungs]
+    if not hops_s or HOPS not in names:
+        return [*one.rungs]
+    end, gap_s = names.index(HOPS), one.rungs[-1].time_s - one.total_s
+    shown = []
+    for at, rung in enumerate(one.rungs):
+        moved_s = -hops_s if at == 0 else hops_s if at == end else 0.0
+        change_s = rung.change_s + moved_s
+        if abs(change_s) <= ROUNDING * one.total_s:
+            change_s = 0.0
+        share = change_s / gap_s if moved_s and math.isfinite(rung.share) else rung.share
+        time_s = rung.time_s - hops_s if at < end else rung.time_s
+        shown.append(LadderStep(f"{rung.step}, but hops" if at == 0 else rung.step, time_s, change_s, share))
+    return shown
 
 
 def _last(one: FormulaComparison) -> str:

@@ -173,7 +173,7 @@ def confirm_all(
     confirmed_points = []
     for done, (origin, neighbour, point) in enumerate(to_simulate):
         if on_progress is not None:
-            on_progress(simulator.workload, simulator.model.machine.label, done, len(to_simulate))
+            on_progress(simulator.workload, simulator.model.machine.name, done, len(to_simulate))
         confirmed_points.append(simulator.confirmed(origin, neighbour, point))
     if all(confirmed.simulated is None for confirmed in confirmed_points):
         raise InputError(f"none of the best points can be simulated: {confirmed_points[0].why_not}", Place("--confirm"))

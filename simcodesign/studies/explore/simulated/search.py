@@ -176,7 +176,7 @@ class _Search:
 
     def _take(self, points: FloatArray, stage: str) -> None:
         if self.on_progress is not None:
-            self.on_progress(self.simulator.workload, self.simulator.model.machine.label, len(self.points), self.limit)
+            self.on_progress(self.simulator.workload, self.simulator.model.machine.name, len(self.points), self.limit)
         self.forecasts += [self._forecast_of(point) for point in points]
         self.outcomes += self.simulate(points)
         self.points += list(points)
