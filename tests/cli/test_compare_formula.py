@@ -75,3 +75,17 @@ def test_replications_take_no_formula(capfd: pytest.CaptureFixture[str]) -> None
     ran = command(capfd, "compare")(*ARGUMENTS, "--replications", "2", "--formula", "P*t_s")
     assert ran.status == 2
     assert "--formula" in ran.err
+
+
+def test_hops_are_one_step_of_the_printed_ladder(capfd: pytest.CaptureFixture[str]) -> None:
+    """What the forecast has for hops by a law, and what the effect makes of it, in one line: by hand from the JSON."""
+    arguments = ("cg-iteration", "fat-tree-cluster", "-P", "16", "--effects", "hops")
+    run = command(capfd, "compare")
+    (formula,) = run(*arguments, "--json").json["formulas"]
+    by_law_s = sum(one["time_s"] for one in formula["left_out"]["terms"] if one["text"].startswith("hops"))
+    effect_s = next(one["change_s"] for one in formula["ladder"] if one["step"] == "hops")
+    assert by_law_s > 0 > effect_s
+    lines = run(*arguments).out.partition("From formula T_iter")[2].splitlines()
+    hops = next(line.split() for line in lines if line.split()[:1] == ["hops"])
+    assert float(hops[2]) == pytest.approx(1e6 * (by_law_s + effect_s), abs=0.005)
+    assert any("left out of the formula, but hops" in line for line in lines)

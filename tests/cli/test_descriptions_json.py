@@ -82,3 +82,13 @@ def test_an_unknown_name_is_answered_with_all_names_the_nearest_first(run: Any, 
     listed = refused.err.partition("? ")[2].replace("\n", " ").split(", ")
     assert listed[0] == "torus-cluster"
     assert {*available("machines")} <= {one.strip() for one in listed}
+
+
+def test_the_list_is_searched(capfd: pytest.CaptureFixture[str]) -> None:
+    run = command(capfd, "list")
+    found = {one["name"]: one["demands"] for one in run("halo", "--json").json["workloads"]}
+    assert {"jacobi", "milc"} <= found.keys()
+    assert "exchange (halo2d)" in found["jacobi"]
+    assert "burst" not in found
+    assert [one["name"] for one in run("dragonfly", "1,056", "--json").json["machines"]] == ["dragonfly-1056"]
+    assert run("no-such-word").status == 2

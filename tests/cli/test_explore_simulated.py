@@ -96,3 +96,10 @@ def test_what_was_reached_where_nothing_is_feasible(capsys: pytest.CaptureFixtur
 def test_a_budget_follows_the_variables(texts: list[str], count: int) -> None:
     variables = tuple(variable(text, {}) for text in texts)
     assert default_simulations(Space(variables)) == count
+
+
+def test_a_refusal_names_what_has_a_part_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "tune", *FFT, "--vary", "q=2,3", "--vary", "machine.link=2 GB/s,10 GB/s")
+    (refused,) = result["refused"]
+    assert (refused["count"], refused["values"]) == (2, {"q": 3.0})
+    assert "2.66667 x 3" in refused["why"]

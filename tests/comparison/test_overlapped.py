@@ -1,0 +1,40 @@
+"""Components that are mostly off the critical path, and interfaces that share one link."""
+
+from __future__ import annotations
+
+import pytest
+
+import simcodesign as sc
+
+#: Work beside a broadcast of 64 bytes, which takes four rounds of 20.64 us, and by the forecast 32/3 hops of 1 us in each:
+#: the mean of the mesh; 16 ranks of one row are nearer to each other.
+BESIDE = {
+    "name": "beside",
+    "parameters": {"work": {"default": 1.5e6}},
+    "program": [
+        {"start": {"broadcast": {"bytes": 64}}, "as": "b"},
+        {"compute": {"flops": "work"}},
+        {"wait": "b"},
+    ],
+}
+
+
+@pytest.mark.parametrize(("work_s", "overlapped"), [(110e-6, ("communication",)), (10e-6, ())])
+def test_what_ranks_do_beside_something_else(work_s: float, overlapped: tuple[str, ...]) -> None:
+    machine = sc.load_machine("mesh-256")
+    work = work_s * machine.processor.rate_flop_per_s
+    comparison = sc.compare(sc.make_workload(BESIDE), machine, {"P": 16, "work": work}, effects="hops")
+    assert comparison.forecast.components["communication"] == pytest.approx(4 * (20.64e-6 + 32e-6 / 3))
+    assert comparison.overlapped == overlapped
+    assert comparison.to_dict()["overlapped"] == list(overlapped)
+    if overlapped:
+        assert comparison.simulation.makespan_s == pytest.approx(work_s, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shared"), [({"network.interfaces": {"count": 2}}, True), ({"network.rails": 2}, False)]
+)
+def test_interfaces_that_share_the_link_of_a_node_are_named(changes: dict[str, object], shared: bool) -> None:
+    machine = sc.load_machine("crossbar-16", changes)
+    words = sc.compare("burst", machine, {"P": 4}, effects="links,interfaces").assumptions["interfaces"]
+    assert ("all on the one link" in words) == shared
