@@ -146,6 +146,7 @@ def _lesson(about: Mapping[str, Any], has_network: bool) -> Lesson:
         effects=(),
         simulated={slider.name: (0,)},
         seeds=2,
+        scale=1.0,
         traces=(trace,),
         events=None,
         helps=(),
