@@ -53,6 +53,7 @@ def test_a_workload_has_other_defaults() -> None:
     direct = sc.forecast("jacobi", "torus-cluster", {"sweeps": 3, "n": 2048, "P": 16})
     assert sc.forecast(variant, "torus-cluster", {"P": 16}).makespan_s == direct.makespan_s
     assert variant.name == "jacobi with sweeps=3, n=2048"
+    assert sc.forecast("jacobi with P=8", "torus-cluster").values["P"] == 8
     small = sc.forecast("seismic with preset=test, phase=stacking", "power-challenge", {"P": 2})
     given_so = sc.forecast("seismic", "power-challenge", {"P": 2}, preset="test", phases=["stacking"])
     assert (small.makespan_s, [*small.phases]) == (given_so.makespan_s, ["stacking"])

@@ -28,7 +28,8 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     axis = None if options.over is None else _axis(options.over, scenarios[0])
     if axis is not None and axis.note:
         complain(f"note: {axis.note}")
-    experiments = [Experiment.of(scenario, **run_keywords(options.simulation)) for scenario in scenarios]
+    keywords = run_keywords(options.simulation)
+    experiments = [Experiment.of(scenario, **keywords) for scenario in scenarios]
     replication = options.replication
     with simulation_progress() as on_progress:
         several = compare_experiments(

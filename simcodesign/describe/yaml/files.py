@@ -111,20 +111,20 @@ def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload
 
     InputError for a name that is none of these.
     """
-    own = {name: text for name, text in changes.items() if name in workload.parameters}
+    ranks = {"P": Parameter("P", None, low=1, whole=True)} if "P" in changes else {}
+    every = {**ranks, **workload.parameters}
+    own = {name: text for name, text in changes.items() if name in every}
     for name in changes.keys() - own.keys() - {PRESET, PHASE}:
-        known = nearest(name, {*workload.parameters, PRESET, PHASE})
+        known = nearest(name, {*workload.parameters, "P", PRESET, PHASE})
         raise InputError(f"{workload.name} has no such parameter", workload.place, value=name, allowed=known)
     values: dict[str, float] = {}
     if PRESET in changes and PRESET not in own:
         check_preset(workload, changes[PRESET])
         values |= workload.presets[changes[PRESET]]
     for name, text in own.items():
-        values[name] = workload.parameters[name].parsed(text, Place("with", None, name))
-        workload.parameters[name].check(values[name], Place("with", None, name))
-    parameters = {
-        name: replace(one, default=values[name]) if name in values else one for name, one in workload.parameters.items()
-    }
+        values[name] = every[name].parsed(text, Place("with", None, name))
+        every[name].check(values[name], Place("with", None, name))
+    parameters = {name: replace(one, default=values[name]) if name in values else one for name, one in every.items()}
     label = variant_label(workload.name, change_texts(changes))
     variant = replace(workload, name=label, parameters=parameters)
     return select_phases(variant, [changes[PHASE]]) if PHASE in changes and PHASE not in own else variant
