@@ -27,8 +27,8 @@ AUTO = "auto"
 #:     links        40,000: SimPy 1.9, compiled 2.5     79,000: 2.1, 2.3    157,000: 2.9, 2.2
 #:
 #: They meet at 180,000 and at 95,000; below the limit 0.7 s at most are lost, above it SimPy takes ever longer. The
-#: first run of an installation compiles for 15 s more. That is paid once, so it does not count: what an engine is
-#: chosen by must not depend on what has run before.
+#: first run of an installation compiles for 74 CPU seconds more. That is paid once, so it does not count: what an
+#: engine is chosen by must not depend on what has run before.
 SIMPY_UP_TO = 100_000
 #: How many hops a hop counts for where links are shared fairly: so many at least (measured: 3 where flows begin and end
 #: together), and one for so many messages, for each that begins or ends may change the shares of all that are on their
