@@ -27,7 +27,7 @@ _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: Modules whose constants and functions compiled functions of other folders use.
 _CONSTANTS = ("core/jit.py", "core/operation_kinds.py", "generate/plan.py", "engine/introsort.py")
 
-#: The last of these is called with a sentence when something is about to be compiled, which takes seconds. A program
+#: The last of these is called with a sentence when something is about to be compiled, which takes a minute. A program
 #: that shows its progress puts one there.
 listeners: list[Callable[[str], None]] = []
 
@@ -83,7 +83,7 @@ def _announce() -> None:
     """Say once in a process, however much there is to compile, that it is done for the first time."""
     if listeners:
         listeners[-1](
-            "compiling for the first time: some 15 s for each part of the program that is used, once "
+            "compiling for the first time, once: some 75 CPU seconds for the engine, 150 for everything "
             "(simcodesign warm-up compiles everything ahead)"
         )
 
