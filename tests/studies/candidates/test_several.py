@@ -88,7 +88,13 @@ def test_a_machine_without_noise_beside_one_with() -> None:
 def test_json_has_the_orders() -> None:
     shown = compare_several(BROADCAST, [SLOW, FAST], {"P": 4}).to_dict()
     assert shown["orders"] == [
-        {"workload": "cast", "at": {}, "forecast": ["fast", "slow"], "simulated": ["fast", "slow"]}
+        {
+            "workload": "cast",
+            "at": {},
+            "forecast": ["fast", "slow"],
+            "simulated": ["fast", "slow"],
+            "ranks": {"forecast": [["fast"], ["slow"]], "simulated": [["fast"], ["slow"]]},
+        }
     ]
     assert [one["against_first"] is None for one in shown["candidates"]] == [True, False]
     assert {rung["effect"]: rung["applies"] for rung in shown["candidates"][0]["ladder"]}["disks"] is False
