@@ -33,7 +33,7 @@ class File(SphinxDirective):
         text = "\n".join(self.content) + "\n"
         (_folder(self) / name).write_text(text, encoding="utf-8")
         block = nodes.literal_block(
-            text, text, language={".py": "python", ".csv": "text"}.get(Path(name).suffix, "yaml")
+            text, text, language={".py": "python", ".yaml": "yaml"}.get(Path(name).suffix, "text")
         )
         return [nodes.caption("", "", nodes.literal("", name)), block]
 
