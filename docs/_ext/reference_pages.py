@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import click
 from click.testing import CliRunner
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -72,9 +73,27 @@ def _public_names() -> Rows:
             yield f"{{py:obj}}`simcodesign.{name}`", _first_sentence(getattr(sc, name))
 
 
+def _json_commands() -> Rows:
+    yield "command", "what it does"
+    yield from _with_json(app, click.Context(app), "")
+
+
+def _with_json(group: click.Group, context: click.Context, before: str) -> Iterator[tuple[str, str]]:
+    """Commands of a group, and of groups in it, that have ``--json``."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _with_json(command, click.Context(command), f"{before}{name} ")
+        elif command is not None and any("--json" in one.opts for one in command.params):
+            yield f"`{before}{name}`", _sentence(command.help or "")
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+
+
 def _first_sentence(documented: object) -> str:
-    text = " ".join((documented.__doc__ or "").split("\n\n")[0].split())
-    return text.partition(". ")[0].rstrip(".").replace("``", "`")
+    return _sentence(documented.__doc__ or "").replace("``", "`")
 
 
 TABLES: dict[str, Callable[[], Rows]] = {
@@ -86,6 +105,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "machines": lambda: _shipped("machines", sc.load_machine),
     "workloads": lambda: _shipped("workloads", sc.load_workload),
     "public-names": _public_names,
+    "json-commands": _json_commands,
 }
 
 
