@@ -31,4 +31,4 @@ def run(options: TimelineOptions) -> None:
     html = timeline_page(options.run)
     with replacing_text(options.output) as file:
         file.write(html)
-    write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")
+    write(f"{options.output}: {options.output.stat().st_size / 1e6:.1f} MB\n")
