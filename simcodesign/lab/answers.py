@@ -21,6 +21,8 @@ from simcodesign.studies.replication.output_analysis import interval
 
 #: Operations of one simulation: a few seconds.
 MOST_OPERATIONS = 2_000_000
+#: Ranks to begin with, where there would be too many.
+FEWER_RANKS = 4096.0
 Answer = dict[str, Any]
 
 
@@ -29,6 +31,9 @@ def described(asked: Asked) -> Answer:
     with without_files():
         scenario = asked.scenario()
         point = scenario.bind()
+        if "P" not in asked.parameters and float(np.max(point.values["P"])) > MOST_RANKS:
+            scenario = asked.scenario({"P": FEWER_RANKS})  # all processors of a large machine
+            point = scenario.bind()
         check_size(point)
         result = forecast(scenario)
         parameters = {"P": point.values["P"], **{name: point.values[name] for name in point.workload.parameters}}

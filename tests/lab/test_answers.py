@@ -89,6 +89,13 @@ def test_an_error_stands_at_its_line(
         assert words in error["message"]
 
 
+def test_a_machine_with_more_processors_than_ranks_are_taken_begins_with_fewer(client: Client) -> None:
+    machine = MACHINE.replace("nodes: 256", "nodes: 1048576").replace("[16, 16]", "[1024, 1024]")
+    known = client.post(f"/{TOKEN}/describe", asked(machine=machine, parameters={})).json
+    assert known["parameters"][0]["value"] == 4096
+    assert known["most_ranks"] == 65_536
+
+
 NAMED = "named.yaml"
 FILES: dict[str, tuple[str, str]] = {
     "extends": ("machine", "simcodesign: 1\nname: m\nextends: {file}\n"),

@@ -96,7 +96,7 @@ def changed(header: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
     """
     hidden = _Hidden.of(header, changes.hide)
     steps = [hidden.rest(step) for step in header["steps"] if step["name"] not in hidden.steps]
-    if not steps:
+    if changes.hide and not steps:
         raise InputError("nothing of the lesson is left", value=", ".join(changes.hide))
     questions = {one["name"]: one for step in steps for one in step["questions"]}
     for name, value in changes.tolerance.items():

@@ -131,6 +131,7 @@ export class Free extends HTMLElement {
     const names = new Set(known.parameters.map((one) => one.name));
     for (const name of Object.keys(this.values)) if (!names.has(name) && !name.includes(".")) delete this.values[name];
     if (!this.parameter(this.axis)) [this.axis, this.ends] = ["P", null];
+    this.values.P ??= this.parameter("P").value; // fewer than by default, where these would be too many
     this.offer();
     this.changed();
   }
