@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.files.input_files import is_folder, read_bytes, read_text
+from simcodesign.core.files.input_files import is_file, is_folder, read_bytes, read_text
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.yaml.lesson import FILE
 
@@ -42,12 +42,10 @@ def new_lesson(folder: Path) -> None:
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """Of all that an author has written, but for the notes for teachers: 16 hexadecimal digits."""
+    """Of its YAML files, on which all truths depend, the same in every language: 16 hexadecimal digits."""
     digest = sha256()
-    for path in sorted(lesson.folder.glob("*.y*ml")):
+    for path in sorted(lesson.folder.glob("*.y*ml")) if is_file(lesson.folder / FILE) else ():
         digest.update(f"{path.name}\n".encode() + read_bytes(path))
-    for step in lesson.steps:
-        digest.update(step.text.encode())
     return digest.hexdigest()[:16]
 
 

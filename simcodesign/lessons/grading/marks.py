@@ -21,6 +21,7 @@ from simcodesign.lessons.grading.marking import mark
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.lessons.yaml.translation import in_language, languages_of
 
 #: A row without remarks, with some that a teacher should look at, and a file that cannot be graded.
 OK, CHECK, REFUSED = STATES = ("ok", "check", "refused")
@@ -108,6 +109,20 @@ def _with_twin(row: Row, others: list[str], files: Mapping[str, list[str]]) -> R
     return replace(row, state=CHECK if row.state == OK else row.state, remarks=(*row.remarks, remark))
 
 
+def _in_own_language(lesson: Lesson, changes: Changes) -> Changes:
+    """Changes for grading, to which starts of sliders do not matter; steps have other names in other languages."""
+    own = {
+        other.name: step.name
+        for language in languages_of(lesson)[1:]
+        for other, step in zip(in_language(lesson, language).steps, lesson.steps, strict=True)
+    }
+    hide = []
+    for name in changes.hide:
+        step, sign, number = name.rpartition("/")
+        hide.append(f"{own.get(step, step)}/{number}" if sign else own.get(name, name))
+    return Changes(tuple(hide), {}, changes.tolerance)
+
+
 @dataclass(frozen=True)
 class Grader:
     """The questions of a lesson with all truths, for every combination of drawn stops."""
@@ -119,7 +134,7 @@ class Grader:
     @classmethod
     def of(cls, lesson: Lesson, changes: Changes, workers: int) -> Grader:
         """Truths are computed by both readings, or taken from the last time if nothing has changed since."""
-        header = changed(contents(lesson, numbers_of(lesson, workers))[0], changes)
+        header = changed(contents(lesson, numbers_of(lesson, workers))[0], _in_own_language(lesson, changes))
         known = frozenset(one.name for step in lesson.steps for one in step.questions)
         return cls(header, tuple(one for step in header["steps"] for one in step["questions"]), known)
 
