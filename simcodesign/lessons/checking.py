@@ -15,6 +15,7 @@ from simcodesign.lessons.grading.seeding import combinations_of
 from simcodesign.lessons.page import page
 from simcodesign.lessons.values import Values
 from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.lessons.yaml.translation import in_language, languages_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = No
     values = Values(lesson, numbers.lattices, numbers.traces, combinations_of(lesson)[0])
     named = {name: values.named(name, Place(str(folder))) for name in lesson.values}
     header, _ = contents(lesson, numbers)
+    for language in languages_of(lesson)[1:]:
+        contents(in_language(lesson, language), numbers)
     questions = [one for step in header["steps"] for one in step["questions"]]
     size = len(page(lesson, numbers).encode())
     return Checked(lesson, named, {one["name"]: _answer(of_case(one, 0)) for one in questions}, size)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from simcodesign.core.errors import InputError
+from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.compute import content_hash
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.folders import available, lesson_folder
@@ -148,6 +149,16 @@ def test_numbers_of_both_languages_are_the_same(tmp_path: Path, monkeypatch: pyt
 def test_what_is_missing_or_too_much_is_named(change: tuple[str, str], word: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(word)) as caught:
         german(tmp_path / "small", change)
+    assert caught.value.place is not None
+    assert Path(caught.value.place.file).parent.name == "de"
+
+
+def test_check_reads_all_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    german(tmp_path / "small")
+    (tmp_path / "small" / "de" / "one.md").write_text("{{nothing}}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no such value") as caught:
+        check_lesson(tmp_path / "small", 1)
     assert caught.value.place is not None
     assert Path(caught.value.place.file).parent.name == "de"
 

@@ -5,7 +5,7 @@ import { text } from "../texts.js";
 
 export class Table extends Figure {
   build() {
-    this.innerHTML = `<figure>${this.heading(this.options.title)}<div class="scroll" tabindex="0" role="region" aria-label="${text("measured")}"><table></table></div></figure>`;
+    this.innerHTML = `<figure>${this.heading(this.options.title)}<div class="scroll" tabindex="0" role="region" aria-label="${text("measured")}: ${escaped(this.runs[0].about)}"><table></table></div></figure>`;
   }
 
   draw() {

@@ -46,7 +46,7 @@ export class Trust extends Figure {
   }
 
   percent(error) {
-    const rounded = local(Math.abs(100 * error).toFixed(Math.abs(100 * error) < 9.95 ? 1 : 0));
-    return `${Number(rounded) === 0 ? "" : error < 0 ? "−" : "+"}${rounded}\u00a0%`;
+    const rounded = Math.abs(100 * error).toFixed(Math.abs(100 * error) < 9.95 ? 1 : 0);
+    return `${Number(rounded) === 0 ? "" : error < 0 ? "−" : "+"}${local(rounded)}\u00a0%`;
   }
 }
