@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import click
@@ -83,8 +83,9 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = cmd_name.replace("-", "_")
-        if module in (each.name for each in iter_modules(commands.__path__)):
-            import_module(f"{commands.__name__}.{module}")
+        for each in walk_packages(commands.__path__, f"{commands.__name__}."):
+            if each.name.endswith(f".{module}"):
+                import_module(each.name)
         if cmd_name not in self.commands:  # registered by a module of another name
             import_modules_of(commands.__name__)
         if cmd_name not in self.commands:  # of another package, or nowhere: the message then names what comes near

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from simcodesign import cli
-from simcodesign.cli.commands import lab
+from simcodesign.cli.commands.teach import lab
 from tests import ROOT
 
 

@@ -1,0 +1,1 @@
+"""Commands for those who teach: lessons, their pages, the laboratory, and marks."""
