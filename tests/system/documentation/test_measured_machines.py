@@ -96,7 +96,7 @@ MAPS = [
 @pytest.mark.parametrize("row", MAPS, ids=lambda row: f"{row[0]} {row[1]}")
 def test_cells_of_maps_forecast(row: list[str]) -> None:
     phase = row[0].removeprefix("large, ").replace(" ", "-")
-    result = forecast("seismic", load_machine("power-challenge", {"nodes": 512}), {"P": int(row[1])}, preset="large")
+    result = forecast("seismic", load_machine("power-challenge", {"nodes": 2048}), {"P": int(row[1])}, preset="large")
     forecasted_s = sum(float(time_s) for time_s in result.phases[phase].values())
     assert forecasted_s == pytest.approx(seconds(row[2]), abs=half_a_digit(row[2]))
 
