@@ -82,10 +82,11 @@ class _Commands(click.Group):
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = cmd_name.replace("-", "_")
-        for each in walk_packages(commands.__path__, f"{commands.__name__}."):
-            if each.name.endswith(f".{module}"):
-                import_module(each.name)
+        own = cmd_name.replace("-", "_")
+        for module in walk_packages(commands.__path__, f"{commands.__name__}."):
+            last = module.name.rpartition(".")[2]
+            if last == own or own in last.split("_"):  # a module of several is called by all of them
+                import_module(module.name)
         if cmd_name not in self.commands:  # registered by a module of another name
             import_modules_of(commands.__name__)
         if cmd_name not in self.commands:  # of another package, or nowhere: the message then names what comes near
