@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import click
 import pytest
@@ -70,8 +70,8 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path, arguments
 def test_modules_of_the_folder_are_found_by_themselves() -> None:
     """What stands in the folder is a command: no list names it."""
     commands = set(app.list_commands(click.Context(app)))
-    one_each = {module.name.replace("_", "-") for module in iter_modules(simcodesign.cli.commands.__path__)} - {
-        "list-show",
-        "validation",
-    }
-    assert one_each | {"list", "show", "validate", "demo", "sweep-store"} == commands
+    every = walk_packages(simcodesign.cli.commands.__path__, f"{simcodesign.cli.commands.__name__}.")
+    one_each = {one.name.rpartition(".")[2].replace("_", "-") for one in every if not one.ispkg}
+    one_each -= {"list-show", "forecast-simulate", "validation"}
+    several = {"list", "show", "schema", "forecast", "simulate", "validate", "demo", "sweep-store"}
+    assert one_each | several == commands

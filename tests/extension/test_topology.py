@@ -159,6 +159,8 @@ def test_a_registry_keeps_the_order_and_takes_back() -> None:
 
 
 def test_the_documentation_names_every_shipped_kind_and_option() -> None:
-    text = "".join((ROOT / "docs" / page).read_text() for page in ("what-is-modelled.md", "describe-machines.md"))
+    text = "".join(
+        (ROOT / "docs" / page).read_text() for page in ("what-is-modelled.md", "describe-machines.md", "networks.md")
+    )
     assert all(f"`{kind}`" in text for kind in TOPOLOGIES)
     assert all(f"`{option.key}`" in text for kind in TOPOLOGIES.values() for option in kind.options)
