@@ -73,15 +73,15 @@ export class FreeCurve {
       const bar = high > low ? `<line class="interval" x1="${x(value)}" x2="${x(value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
       return `${bar}<circle class="simulated" cx="${x(value)}" cy="${y(mean)}" r="4"><title>${tickWords(value)}: ${duration(mean, 4)}</title></circle>`;
     });
-    const label = (role, at, value) => `<text class="end ${role}" x="${x(last.value) + 12}" y="${at}">${text(role)}<tspan x="${x(last.value) + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
+    const label = (role, name, at, value) => `<text class="end ${role}" x="${x(last.value) + 12}" y="${at}">${text(name)}<tspan x="${x(last.value) + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
     const near = end && Math.abs(y(end.mean) - y(last.total)) < 32, isUp = end && end.mean >= last.total;
-    return `<path class="formula" d="${path}"/>${marks.join("")}${label("formula", y(last.total) + (near ? (isUp ? 18 : -20) : 0), last.total)}
-      ${end ? label("simulation", y(end.mean) - (near ? (isUp ? 20 : -18) : 2), end.mean) : ""}`;
+    return `<path class="formula" d="${path}"/>${marks.join("")}${label("formula", "forecast", y(last.total) + (near ? (isUp ? 18 : -20) : 0), last.total)}
+      ${end ? label("simulation", "simulation", y(end.mean) - (near ? (isUp ? 20 : -18) : 2), end.mean) : ""}`;
   }
 
   summary() {
     const parts = this.points.map((one) => `${tickWords(one.value)}: ${text("simulation")} ${duration(one.mean)}`);
-    return `${text("formula")} ${duration(this.rows[0].total)} – ${duration(this.rows.at(-1).total)}; ${parts.join("; ")}`;
+    return `${text("forecast")} ${duration(this.rows[0].total)} – ${duration(this.rows.at(-1).total)}; ${parts.join("; ")}`;
   }
 }
 
