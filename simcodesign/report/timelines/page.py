@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -88,7 +89,7 @@ def _about(path: Path) -> Mapping[str, Any]:
         with open_bytes(path) as file:
             data = file.read()
         if data[:2] == b"\x1f\x8b":
-            with gzip.open(path) as packed:
+            with gzip.open(io.BytesIO(data)) as packed:
                 data = packed.read(DATA_BYTES + 1)
             check_size(len(data), DATA_BYTES, place)
         content = json.loads(data)
