@@ -10,7 +10,7 @@ THOROUGH = os.environ.get("SIMCODESIGN_TESTS") == "all"
 #: Examples that a property is tried on in the ordinary suite, at most.
 MOST_EXAMPLES = 6
 #: Parameters of one test that are tried in the ordinary suite, at most.
-MOST_PARAMETERS = 4
+MOST_PARAMETERS = 3
 #: Numbers of ranks that tell algorithms apart in the ordinary suite: small ones, around powers of two, primes, squares.
 FEW_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 25, 33)
 

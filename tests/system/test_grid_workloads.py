@@ -361,6 +361,7 @@ def test_the_table_of_blocks_has_every_size() -> None:
     assert [int(mk) for mk, _ in BLOCKS] == [1, 10, 40, 200]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", BLOCKS, ids=" ".join)
 def test_the_table_of_blocks(row: tuple[str, str]) -> None:
     mk, cells = row

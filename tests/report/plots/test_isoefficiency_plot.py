@@ -30,6 +30,7 @@ def labels(svg: str) -> list[str]:
     return [line.strip()[5:-4] for line in svg.splitlines() if line.strip().startswith("<!-- ")]
 
 
+@pytest.mark.thorough
 def test_a_formula_that_is_alike_on_all_machines_is_one_line(tmp_path: Path) -> None:
     texts = labels(drawn([result("hypercube-256"), result("mesh-256")], tmp_path))
     assert texts.count("textbook") == 1

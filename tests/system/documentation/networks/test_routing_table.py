@@ -68,6 +68,7 @@ def test_the_table_has_all_rows() -> None:
     assert [row[0] for row in ROWS] == [name for name in NETWORKS for _ in range(2)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[:2]))
 def test_throughput(row: list[str]) -> None:
     is_adverse = row[1] != "to all others"
