@@ -115,7 +115,7 @@ def parse_quantity(text: str, dimension: str, place: Place | None = None) -> flo
         raise InputError(f"not a quantity ({dimension})", place, value=text, allowed=allowed)
     number, unit = match.group(1), match.group(2).replace(_GREEK_MU, _MICRO_SIGN)
     if unit and unit not in units:
-        allowed = nearest(unit, filter(None, units))
+        allowed = _bits_or_bytes(unit, units) or nearest(unit, filter(None, units))
         raise InputError(_why_not(unit, dimension), place, value=text, allowed=allowed)
     value = _scaled(number, units[unit] if unit else Fraction(1))
     if not math.isfinite(value):
@@ -123,6 +123,13 @@ def parse_quantity(text: str, dimension: str, place: Place | None = None) -> flo
     if is_subnormal(value):
         raise InputError(f"too small ({dimension})", place, value=text, allowed="0, or numbers from 2.3e-308")
     return value
+
+
+def _bits_or_bytes(unit: str, units: Mapping[str, Fraction]) -> str:
+    """Which unit to write for ``Gb/s``, which some take for bits and others for bytes; "" for any other."""
+    bits, several = unit.replace("b", "bit"), unit.replace("b", "B")
+    both = "b" in unit and bits in units and several in units
+    return f"{bits!r} for bits or {several!r} for bytes, which are eight times as many bits" if both else ""
 
 
 def is_positive(value: float) -> bool:

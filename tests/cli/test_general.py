@@ -809,3 +809,16 @@ def test_who_guesses_how_a_value_is_set_is_told(files: tuple[str, str], command:
     assert result.exit_code == 2
     assert "--set" in result.stderr
     assert "--set" not in run("list", *guess).stderr  # which sets none
+
+
+@pytest.mark.parametrize("command", ["forecast", "simulate", "compare"])
+def test_a_machine_before_the_workload_is_told_apart(files: tuple[str, str], command: str) -> None:
+    workload, machine = files
+    assert "the workload comes first" in refused(command, machine, workload)
+    assert "the workload comes first" in refused(command, "mesh-256", "broadcast")
+    assert "comes first" not in refused(command, machine, "no-such-workload.yaml")
+
+
+def test_a_variant_without_with_is_told_how_it_is_written(files: tuple[str, str]) -> None:
+    workload, machine = files
+    assert f"'{machine} with nodes=2'" in refused("compare", workload, machine, f"{machine} nodes=2")

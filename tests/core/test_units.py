@@ -229,3 +229,14 @@ def _pint_registry() -> object:
         registry.define("FLOP = [operation]")
         _registries.append(registry)
     return _registries[0]
+
+
+@pytest.mark.parametrize(
+    ("unit", "dimension", "bits", "several"),
+    [("Gb/s", "bandwidth", "Gbit/s", "GB/s"), ("kb", "size", "kbit", "kB"), ("ns/b", "per_byte", "ns/bit", "ns/B")],
+)
+def test_a_small_b_may_mean_bits_or_bytes(unit: str, dimension: str, bits: str, several: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_quantity(f"10 {unit}", dimension)
+    assert repr(bits) in str(caught.value)
+    assert repr(several) in str(caught.value)

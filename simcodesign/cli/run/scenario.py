@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.files.input_files import names_a_path
+from simcodesign.core.files.input_files import is_file, names_a_path
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.effects import chosen_effects
@@ -69,7 +69,11 @@ def scenario_of(
 ) -> GivenScenario:
     """The workload and the machine, with settings NAME=VALUE of either of them."""
     note_execution(workload_name)
-    workload = load_workload(workload_name)
+    try:
+        workload = load_workload(workload_name)
+    except InputError:
+        _check_order(workload_name, machine_name)
+        raise
     own_values = split_variant(workload_name)[1]
     given = {name: text for name, text in parsed_settings(settings).items() if name not in own_values}
     parameters = {name: value for name, value in given.items() if name == "P" or name in workload.parameters}
@@ -151,6 +155,16 @@ def _bad_setting(what: str, value: str, allowed: str) -> InputError:
     return InputError(what, Place("--set"), value=value, allowed=allowed)
 
 
+def _check_order(first: str, second: str) -> None:
+    """InputError: a machine stands before a workload."""
+    try:
+        is_swapped = (kind_of(first), kind_of(second)) == ("machine", "workload")
+    except InputError:
+        return
+    if is_swapped:
+        raise InputError("the workload comes first", value=f"{first} {second}", allowed=f"{second} {first}")
+
+
 def is_in_python(name: str) -> bool:
     """Whether this is ``FILE.py:NAME``, a program in Python."""
     return python_file(split_variant(name)[0]) is not None
@@ -161,6 +175,10 @@ def kind_of(text: str) -> str:
     name = split_variant(text)[0]
     if name.endswith((".goal", ".bin")) or is_in_python(name):
         return "workload"
+    if "=" in name and not is_file(name):
+        first, _, rest = name.partition(" ")
+        allowed = f"'{first} with {rest}'" if rest else f"a value is set by --set {name}"
+        raise InputError("neither a machine nor a workload", value=name, allowed=allowed)
     if names_a_path(name):
         keys = read_yaml(Path(name)).mapping()
         of_workload = {"program", "equations"} & keys.keys()
@@ -170,8 +188,6 @@ def kind_of(text: str) -> str:
     if name in machines and name in workloads:
         what = "there is a machine and a workload of this name"
         raise InputError(what, value=name, allowed="say which: --machine or --workload")
-    if name not in machines and name not in workloads and "=" in name:
-        raise InputError("neither a machine nor a workload", value=name, allowed=f"a value is set by --set {name}")
     if name not in machines and name not in workloads:
         allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
         raise InputError("no such machine or workload", value=name, allowed=allowed)

@@ -22,7 +22,9 @@ def check_why(why: bool) -> None:
     """InputError: ``--why`` is given, and there is not one single run."""
     if why:
         raise InputError(
-            "is of one simulation", Place("--why"), allowed="without --replications, --precision, --against"
+            "is of one simulation",
+            Place("--why"),
+            allowed="one workload on one machine, without --over, --replications, --precision, --against",
         )
 
 
