@@ -30,6 +30,9 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
     assert "hypercube-256 is the fastest" in ran.out
     answer = run(*TWO, "--json").json
     assert [one["simulated_s"] for one in answer["candidates"]] == [one["simulation"]["makespan_s"] for one in alone]
+    assert [one["use"] for one in answer["candidates"]] == [one["simulation"]["use"] for one in alone]
+    assert [one.get("notes") for one in answer["candidates"]] == [one["forecast"].get("notes") for one in alone]
+    assert "8 of 256 nodes" in ran.out
 
 
 def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[str]) -> None:

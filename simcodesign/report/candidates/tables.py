@@ -15,6 +15,7 @@ from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_per
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
+from simcodesign.report.results.tables import use_facts
 from simcodesign.studies.candidates.several import (
     READINGS,
     Candidate,
@@ -57,7 +58,7 @@ def _facts(several: SeveralComparisons) -> RenderableType:
     random = dict.fromkeys(
         source for each in several.candidates if each.replicated for source in each.replicated.random_sources
     )
-    rows = [("effects", ", ".join(one.effects) or "none"), *_collectives(several)]
+    rows = [("effects", ", ".join(one.effects) or "none"), *_collectives(several), *_in_use(several)]
     if random:
         first = next(each.replicated for each in several.candidates if each.replicated)
         most = max(len(each.times_s) for each in several.candidates)
@@ -65,6 +66,19 @@ def _facts(several: SeveralComparisons) -> RenderableType:
         rows.append(("simulated", f"{runs}, with the same random numbers on all machines"))
         rows += [("intervals", f"{100 * first.confidence:g}% confidence intervals of means"), ("seed", str(first.seed))]
     return facts(rows)
+
+
+def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
+    """Which part of the machines has ranks: once where it is the same of all, else of each; over an axis at its first
+    value, which says what placement does."""
+    first = several.candidates[0].at
+    found: dict[str, list[str]] = {}
+    for one in several.candidates:
+        for _, text in use_facts(one.comparison.simulation) if one.at == first else ():
+            found.setdefault(text, []).append(", ".join([label(one, several), *_place(one)]))
+    if len(found) == 1 and not several.axis:
+        return [("in use", text) for text in found]
+    return [("in use", f"{text} ({'; '.join(names)})") for text, names in found.items()]
 
 
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
@@ -243,14 +257,17 @@ def _cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
 
 
 def _notes(several: SeveralComparisons) -> list[str]:
-    """What a dash in the ladder means, where there is one."""
+    """What a reader of the forecasts should know, and what a dash in the ladder means, where there is one."""
+    said: dict[str, list[str]] = {}
+    for one in several.candidates:
+        for text in one.comparison.forecast.notes:
+            said.setdefault(text, []).append(", ".join([label(one, several), *_place(one)]))
+    notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
     shown = effects_shown([one.comparison for one in several.candidates])
     some = any(rung.effect in shown and not rung.applies for one in several.candidates for rung in one.comparison.rungs)
-    return (
-        [f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing."]
-        if some and not several.axis
-        else []
-    )
+    if some and not several.axis:
+        notes.append(f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing.")
+    return notes
 
 
 def _farther(several: SeveralComparisons) -> list[str]:

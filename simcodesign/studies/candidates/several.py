@@ -101,6 +101,8 @@ class Candidate(PlainResult):
             for rung in self.comparison.rungs
         ]
         shown |= {name: it for name in ("formulas", "measured") if (it := getattr(self.comparison, name))}
+        shown |= {"use": use} if (use := self.comparison.simulation.use) is not None else {}
+        shown |= {"notes": notes} if (notes := self.comparison.forecast.notes) else {}
         shown |= {"measured_errors": errors} if (errors := self.comparison.measured_errors) else {}
         return shown | {"against_first": self.against}
 
