@@ -157,6 +157,10 @@ def unit_factor(unit: str, place: Place) -> float:
     return parse_quantity(f"1 {unit}", "time", place)
 
 
+#: Below it numbers are written in full, not as powers of ten.
+_MOST_IN_FULL = 1e9
+
+
 def shown(value: float, form: str, place: Place) -> str:
     """A value in a unit (``ms``, ``%``), a format (``.2f``) or both (``ms .1f``); by itself to three digits."""
     words = form.split()
@@ -166,6 +170,8 @@ def shown(value: float, form: str, place: Place) -> str:
         text = format(value / unit_factor(unit, place), digits)
     except ValueError:
         raise InputError("not a format", place, value=form, allowed="a unit of time or %, a format like .2f") from None
+    if "e+" in text and abs(float(text)) < _MOST_IN_FULL:  # 3.6e+02 of two digits
+        text = f"{float(text):,.0f}"
     return f"{text}\N{NO-BREAK SPACE}{unit.replace('us', 'µs')}" if unit else text
 
 

@@ -45,16 +45,17 @@ export function placeOf(lesson, code, count) {
   return Number((start + BigInt(digits || 0)) % BigInt(count));
 }
 
-/** A form that asks for a code, and calls `done` with one that can be used. */
-export function codeForm(done) {
+/** A form that asks for a code, and calls `done` with one that can be used; `toSave`: at the end, where it may stay empty. */
+export function codeForm(done, toSave = false) {
   const form = document.createElement("form");
   form.className = "code-form";
   form.innerHTML = `<label>${text("code")} <input name="code" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="code-note"></label>
-    <button type="submit" class="primary">${text("begin")}</button><p id="code-note" class="note" aria-live="polite">${text("codeNote")}</p>`;
+    <button type="submit" class="primary">${text(toSave ? "save" : "begin")}</button><p id="code-note" class="note" aria-live="polite">${text(toSave ? "codeToSave" : "codeNote")}</p>`;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const code = checkedCode(form.elements.code.value);
     if (code) return done(code);
+    if (toSave && form.elements.code.value.trim() === "") return done("");
     form.querySelector(".note").textContent = text("codeWrong");
     form.elements.code.focus();
   });

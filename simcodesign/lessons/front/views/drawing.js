@@ -74,7 +74,9 @@ export class Drawing extends Question {
     // The truth is there to be compared with once there has been feedback.
     const right = this.isJudged && truth ? `<path class="simulation" d="${path(open.map((stop, k) => [stop, truth[k]]))}"/>` : "";
     const pencil = drawn.length ? `<path class="pencil" d="${path([...[...this.given].slice(-1), ...drawn])}"/>` : "";
-    return right + pencil + given.join("") + handles.join("");
+    // The value of the point that was moved last: all of them would not stand side by side.
+    const read = drawn.filter(([stop]) => stop === this.touched).map(([stop, value]) => `<text class="drawn" x="${x(stop)}" y="${y(value) - 14}" text-anchor="middle" aria-hidden="true">${duration(value, 2)}</text>`);
+    return right + pencil + given.join("") + read.join("") + handles.join("");
   }
 
   /** Where a point that is not drawn yet begins: as high as the last one before it, or in the middle. */
@@ -123,6 +125,7 @@ export class Drawing extends Question {
 
   put(stop, value) {
     this.pencil.set(stop, value);
+    this.touched = stop;
     this.isJudged = false;
     this.draw();
     this.querySelector("button").toggleAttribute("disabled", !this.question.open.every((one) => this.pencil.has(one)));

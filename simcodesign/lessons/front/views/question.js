@@ -56,10 +56,16 @@ export class Question extends Figure {
     if (!this.question.choices) this.judge(this.querySelector("input").value);
   }
 
+  /** What was typed without the unit of the answer, which stands beside the field. */
+  withoutUnit(typed) {
+    const { unit } = this.question, known = [unit, unit.replace("µs", "us")].find((one) => one && typed.endsWith(one));
+    return known ? typed.slice(0, -known.length).trim() : typed;
+  }
+
   /** Right within the tolerance; else the nearest of the known mistakes, or whether it is too small or too large. */
   judge(given) {
-    const value = Number(given.trim().replace(",", "."));
-    if (given.trim() === "" || !Number.isFinite(value)) return this.feedback(false, text("number"));
+    const number = this.withoutUnit(given.trim()), value = Number(number.replace(",", "."));
+    if (number === "" || !Number.isFinite(value)) return this.feedback(false, text("number"));
     if (this.lesson.exam) return this.keepSilently(value);
     const { answer, tolerance, right, wrong, mistakes } = this.question;
     const near = (other) => Math.abs(value - other) <= Math.max(tolerance, 1e-9) * Math.abs(other) + 1e-12;

@@ -42,7 +42,7 @@ export class Export extends Figure {
       dialog.close();
       this.store.set({ code });
       this.save();
-    }));
+    }, true));
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();
@@ -55,7 +55,7 @@ export class Export extends Figure {
       answers, predictions, started, exported: new Date().toISOString(),
     };
     this.store.set({ exported: answers });
-    download(`answers-${code}.json`, "application/json", JSON.stringify(file, null, 1));
+    download(code ? `answers-${code}.json` : "answers.json", "application/json", JSON.stringify(file, null, 1));
   }
 }
 
