@@ -12,7 +12,7 @@ from tests import ROOT
 from tests.fuzz.cases import LINES, Case, Outcome, fault, limits, run
 from tests.fuzz.seeds import SHIPPED, files, shipped
 
-FEW, MANY, CHUNKS = 20, 20_000, 8
+FEW, MANY, CHUNKS = 20, 12_000, 8
 CHUNK = MANY // CHUNKS
 
 
