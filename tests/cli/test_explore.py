@@ -81,7 +81,7 @@ def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(capsys, *arguments)
     assert "Infeasible: no point meets all constraints (proven" in text
     assert "n >= 20000 50.000% 10000 n = 10000" in text
-    assert "footprint <= capacity 100.000%" in text
+    assert "footprint <= 100.000% - n = 20000" in text  # the name goes on in the next line
     assert "'n >= 20000' with 'footprint <= capacity'" in text
     why = answer(capsys, *arguments)["infeasible"]
     assert why["relaxations"][0]["share"] == pytest.approx(0.5, rel=1e-12)

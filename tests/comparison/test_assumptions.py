@@ -44,7 +44,7 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
             {"interfaces": Interfaces(2, "half")},
             BOTH,
             "interfaces",
-            "2 per node, taken one after another, half duplex, messages in turn",
+            "2 per node, taken one after another, all on the one link of the node (rails: 1), half duplex, messages in turn",
         ),
         ({"sharing": "packets", "per_byte_s": 1e-9}, BOTH, "links", "packets of 4 KiB in turn"),
         ({"sharing": "packets", "per_byte_s": 1e-9}, BOTH, "sender", "held until the last packet has passed"),

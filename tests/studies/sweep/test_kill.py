@@ -37,7 +37,7 @@ SWEEP = [
     "-j",
     "2",
 ]
-STORE = "sweeps/cg-iteration-torus-cluster.sweep.sqlite"
+STORE = "sweeps/cg-iteration-torus-cluster-noise=2%.sweep.sqlite"
 
 
 def run(folder: Path, *arguments: str) -> list[dict[str, Any]]:
