@@ -11,12 +11,13 @@ import pytest
 
 from simcodesign.lab import work
 from simcodesign.lab.app import Laboratory
+from simcodesign.lab.asked import MOST_SEEDS
 from simcodesign.lab.work import Workers
-from tests.lab.client import TOKEN, WORKLOAD, Client, asked
+from tests.lab.client import MACHINE, TOKEN, WORKLOAD, Client, asked
 
 #: On a busy machine; a process that is not ended stays for good.
 PATIENCE_S = 300.0
-#: Some 0.9 million operations: it takes many seconds, less than are allowed.
+#: Some 0.9 million operations: with many seeds it takes many seconds, less than are allowed.
 SLOW = WORKLOAD.replace("repeat: 1 - order", "repeat: 7000")
 
 
@@ -44,7 +45,8 @@ def test_a_stream_that_is_left_ends_its_processes() -> None:
         assert fine.status == 200  # the process is there, and warm
         (pid,) = workers.executor.processes
         leaves = asyncio.Event()
-        body = _json(asked(workload=SLOW, axis="m", values=[1.0, 2.0, 3.0]))
+        noisy = {"machine": f"{MACHINE}\nnoise: 2 %\n", "effects": ["noise"], "seeds": MOST_SEEDS}
+        body = _json(asked(workload=SLOW, axis="m", values=[1.0, 2.0, 3.0], **noisy))
         stream = asyncio.create_task(client.ask("POST", f"/{TOKEN}/simulate", body=body, leaves=leaves))
         began_s = cpu_s(pid)
         while cpu_s(pid) < began_s + 1.5:  # a point that has not begun takes no process with it
