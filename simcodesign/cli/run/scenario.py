@@ -54,6 +54,7 @@ def run_keywords(options: SimulationOptions) -> RunKeywords:
 def note_implied(effects: str) -> None:
     """Say on standard error which effects are switched on besides those that are named."""
     if effects not in ("all", "none"):
+        chosen_effects(effects)  # what is wrong is said alone
         named = effects.replace(",", " ").split()
         for name in named:
             if more := [one for one in chosen_effects(name) if one not in named]:
