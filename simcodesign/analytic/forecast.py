@@ -28,6 +28,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.python_program import PythonProgram
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
@@ -82,11 +83,7 @@ def forecast(
         for (phase, component), time_s in account.clock.times.items():
             account.phases[phase][component] = time_s
         result = account.result()
-        energy = 0.0 if result.energy_j is None else result.energy_j
-        for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
-            if not np.all(np.isfinite(number)):
-                what = "time, bytes or energy of the forecast are too large to be a number"
-                raise InputError(what, design_point.workload.place)
+        _check_finite(result, design_point)
         result = replace(
             result,
             pipelined=account.pipelined(chain, result.makespan_s),
@@ -101,6 +98,14 @@ def forecast(
             return result
         notes = beyond_interfaces(result, bounded, design_point)
         return replace(result, bounds=with_checkpoints(bounded, design_point), notes=notes)
+
+
+def _check_finite(result: Result, design_point: DesignPoint) -> None:
+    energy = 0.0 if result.energy_j is None else result.energy_j
+    for number in (result.makespan_s, result.messages, result.message_bytes, result.disk_bytes, energy):
+        if not np.all(np.isfinite(number)):
+            what = "time, bytes or energy of the forecast are too large to be a number"
+            raise InputError(what, design_point.workload.place)
 
 
 @dataclass

@@ -78,6 +78,11 @@ def gaps_by_demand(forecast: Result, simulation: Result) -> tuple[DemandGap, ...
     return tuple(gaps)
 
 
+def is_farther(error: float, other: float) -> bool:
+    """Whether a relative error is larger than another one by more than rounding."""
+    return abs(error) > abs(other) * (1 + ROUNDING) + ROUNDING
+
+
 def relative_error(forecast: float, simulated: float) -> float:
     """(forecast - simulated) / simulated; 0 when both are 0, nan when only ``simulated`` is."""
     if simulated == 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import collectives_of, message_assumptions
-from simcodesign.comparison.attribution import ROUNDING, DemandGap, LadderStep, gaps_by_demand, relative_error
+from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, is_farther, relative_error
 from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
@@ -87,7 +87,7 @@ class Comparison(PlainResult):
     def farther_from_measured(self) -> bool:
         """Whether the simulation is farther from the measured total than the forecast: then no effect explains it."""
         errors = self.measured_errors
-        return bool(errors) and abs(errors["simulation"]) > abs(errors["forecast"]) * (1 + ROUNDING) + ROUNDING
+        return bool(errors) and is_farther(errors["simulation"], errors["forecast"])
 
     @property
     def not_explained(self) -> LadderStep | None:

@@ -93,12 +93,8 @@ def fit(
     check_sizes(measurements)
     for point in measurements.points:
         as_point(measurements.parameters, point)
-    blocks = []
     options = (terms, weighting, negative_coefficients, refine, negative_exponents, exact)
-    for start, ranked in _ranked(measurements, choices, *options):
-        blocks.append((start, ranked))
-        if on_progress:
-            on_progress(len(ranked.scores))
+    blocks = tuple(_watched(_ranked(measurements, choices, *options), on_progress))
     again = partial(
         fit,
         exponents=exponents,
@@ -111,7 +107,17 @@ def fit(
         exact=exact,
         target=tuple(at.tolist()),
     )
-    return Fits(measurements, weighting, negative_coefficients, at, tuple(blocks), terms, exact, again)
+    return Fits(measurements, weighting, negative_coefficients, at, blocks, terms, exact, again)
+
+
+def _watched(
+    blocks: Iterator[tuple[int, Ranked]], on_progress: Callable[[int], object] | None
+) -> Iterator[tuple[int, Ranked]]:
+    """The blocks of series, each told when it is finished."""
+    for start, ranked in blocks:
+        if on_progress:
+            on_progress(len(ranked.scores))
+        yield start, ranked
 
 
 def check_sizes(measurements: Measurements) -> None:

@@ -80,11 +80,9 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         unit=fields.get("unit"),
         loggops=None if dependencies is None else dependencies.loggops,
     )
-    without_noise = (
-        np.zeros(0, np.int64)
-        if dependencies is None or dependencies.without_noise is None
-        else dependencies.without_noise
-    )
+    without_noise = np.zeros(0, np.int64)
+    if dependencies is not None and dependencies.without_noise is not None:
+        without_noise = dependencies.without_noise
     lasts = plan.duration_s[without_noise]
     varied = apply_randomness(plan, design_point, effects, builder.seed, builder.variations, fields.get("varies"))
     plan.duration_s[without_noise] = lasts

@@ -16,7 +16,7 @@ from simcodesign.lab.work import Workers
 from tests.lab.client import MACHINE, TOKEN, WORKLOAD, Client, asked
 
 #: On a busy machine; a process that is not ended stays for good.
-PATIENCE_S = 300.0
+PATIENCE_S = 20.0
 #: Some 0.9 million operations: with many seeds it takes many seconds, less than are allowed.
 SLOW = WORKLOAD.replace("repeat: 1 - order", "repeat: 7000")
 

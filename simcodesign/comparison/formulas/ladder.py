@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.attribution import ROUNDING, LadderStep, relative_error, steps_to
+from simcodesign.comparison.attribution import LadderStep, is_farther, relative_error, steps_to
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.terms import LeftOut, left_out
 from simcodesign.comparison.formulas.values import (
@@ -69,7 +69,7 @@ class FormulaComparison:
     def is_nearer(self) -> bool:
         """Whether the formula is nearer to what was measured than the simulation: no step explains its error."""
         own = self.measured_error
-        return own is not None and abs(self.simulation_error) > abs(own) * (1 + ROUNDING) + ROUNDING
+        return own is not None and is_farther(self.simulation_error, own)
 
     def json_fields(self) -> dict[str, Any]:
         """Its text and values, errors, what it leaves out, and its ladder."""

@@ -72,10 +72,9 @@ def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
     """Which part of the machines has ranks: once where it is the same of all, else of each; over an axis at its first
     value, which says what placement does."""
     first = several.candidates[0].at
-    found: dict[str, list[str]] = {}
-    for one in several.candidates:
-        for _, text in use_facts(one.comparison.simulation) if one.at == first else ():
-            found.setdefault(text, []).append(", ".join([label(one, several), *_place(one)]))
+    found = _of_whom(
+        several, lambda one: [text for _, text in use_facts(one.comparison.simulation)] if one.at == first else []
+    )
     if len(found) == 1 and not several.axis:
         return [("in use", text) for text in found]
     return [("in use", f"{text} ({'; '.join(names)})") for text, names in found.items()]
@@ -106,6 +105,20 @@ def _apart(one: Candidate, several: SeveralComparisons) -> str:
         return one.workload
     if same(lambda each: (each.workload, each.machine) == (one.workload, one.machine)):
         return label(one, several)
+    return _whole_name(one, several)
+
+
+def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[str]]) -> dict[str, list[str]]:
+    """By what is said of candidates, the names of those it is said of."""
+    found: dict[str, list[str]] = {}
+    for one in several.candidates:
+        for text in texts(one):
+            found.setdefault(text, []).append(_whole_name(one, several))
+    return found
+
+
+def _whole_name(one: Candidate, several: SeveralComparisons) -> str:
+    """What a candidate is called among the others, with its value of the axis."""
     return ", ".join([label(one, several), *_place(one)])
 
 
@@ -219,7 +232,7 @@ def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) 
         for name in names:
             time_s = known[name].total_s if name in known else math.nan
             cells += [show(time_s), signed_percent(relative_error(time_s, one.simulated.mean))]
-        table.add_row(", ".join([label(one, several), *_place(one)]), *cells)
+        table.add_row(_whole_name(one, several), *cells)
     return [table]
 
 
@@ -258,10 +271,7 @@ def _cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
 
 def _notes(several: SeveralComparisons) -> list[str]:
     """What a reader of the forecasts should know, and what a dash in the ladder means, where there is one."""
-    said: dict[str, list[str]] = {}
-    for one in several.candidates:
-        for text in one.comparison.forecast.notes:
-            said.setdefault(text, []).append(", ".join([label(one, several), *_place(one)]))
+    said = _of_whom(several, lambda one: one.comparison.forecast.notes)
     notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
     shown = effects_shown([one.comparison for one in several.candidates])
     some = any(rung.effect in shown and not rung.applies for one in several.candidates for rung in one.comparison.rungs)
@@ -272,11 +282,7 @@ def _notes(several: SeveralComparisons) -> list[str]:
 
 def _farther(several: SeveralComparisons) -> list[str]:
     """Whose ladder leads away from what was measured."""
-    names = [
-        ", ".join([label(one, several), *_place(one)])
-        for one in several.candidates
-        if one.comparison.farther_from_measured
-    ]
+    names = [_whole_name(one, several) for one in several.candidates if one.comparison.farther_from_measured]
     what = "the simulation is farther from the measured time than the forecast, so that no effect explains that"
     return [f"{'; '.join(names)}: {what}."] if names else []
 
