@@ -33,6 +33,8 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_be
 KNOWN = (LATENCY, RECEIVE, OVERHEAD)
 #: What segments of a network in LogGOPS state each, though it is the same for all.
 IN_EACH = (OVERHEAD, "network.g", PER_BYTE)
+#: The time per byte of a link, as ``INTERFACE`` is that of an interface.
+LINK = "network.link_per_byte"
 _NETWORK = "network."
 
 
@@ -108,7 +110,7 @@ def calibrate_machine(
     hops = float(np.max(modelled_hops(base.network, 2.0)))
     messages = point_to_point(tables, base, known or {}, hops, segments, level)
     constants, kind = _others(tables, base, level, notes)
-    constants = _as_fast_as_messages(constants, messages, notes)
+    constants = _as_fast_as_messages(constants, messages, base, notes)
     partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level)
     if messages is not None and any(row.operation in ("reduce", "allreduce") for table in tables for row in table.rows):
         calibrated = load_machine(machine, machine_changes(partial))
@@ -119,8 +121,9 @@ def calibrate_machine(
     done = replace(partial, constants=tuple(constants), notes=tuple(notes))
     if not done.all_constants and kind is None:
         operations = ", ".join(sorted({row.operation for table in tables for row in table.rows}))
-        allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes"
-        raise InputError("no constant can be made of these measurements", value=operations, allowed=allowed)
+        allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, IOR and mdtest"
+        what = " ".join(["no constant can be made of these measurements.", *done.notes]).removesuffix(".")
+        raise InputError(what, value=operations, allowed=allowed)
     load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
     return done
 
@@ -145,18 +148,25 @@ def _others(
 
 
 def _as_fast_as_messages(
-    constants: list[MachineConstant], messages: PointToPoint | None, notes: list[str]
+    constants: list[MachineConstant], messages: PointToPoint | None, base: Machine, notes: list[str]
 ) -> list[MachineConstant]:
-    """Without an interface that is slower than a message through it."""
+    """With no interface or link, measured or of the machine, that is slower than a message that passes it."""
     if messages is None:
         return constants
-    fastest = min(one.per_byte.value for one in messages.segments)
-    kept = [one for one in constants if one.path != INTERFACE or one.value <= fastest]
+    fastest = min((one.per_byte for one in messages.segments), key=lambda one: one.value)
+    kept = [one for one in constants if one.path != INTERFACE or one.value <= fastest.value]
     notes += [
         f"An interface of {1e-9 / one.value:.4g} GB/s ({one.how}) is slower than the fastest ping-pongs: not written."
         for one in constants
         if one not in kept
     ]
+    stated, measured = base.constants(), {one.path for one in kept}
+    for path in (INTERFACE, LINK):
+        slowest = float(np.max(stated.get(path, 0.0)))
+        if path not in measured and slowest > fastest.value:
+            how = f"at least as fast as the messages through it ({base.name}: {1e-9 / slowest:.4g} GB/s)"
+            kept.append(MachineConstant(path, fastest.value, np.nan, np.nan, how, messages.lines))
+            notes.append(f"{path} is a bound: nothing here measures more than ping-pongs pass.")
     return kept
 
 

@@ -136,7 +136,7 @@ def _interval(low: float, high: float, dimension: str) -> str:
 
 
 def _inverse(value: float) -> float:
-    return 1 / value if value > 0 else math.inf
+    return math.inf if value <= 0 else 1 / value  # nan stays nan
 
 
 def _quantity(value: float, dimension: str) -> str:
