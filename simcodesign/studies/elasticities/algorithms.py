@@ -6,19 +6,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.collective import SEGMENTED, Collective, every_algorithm
-from simcodesign.describe.programs.program import Block, Step, placed_demands
+from simcodesign.describe.evaluation import Evaluation
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.scenario import Scenario
 from simcodesign.studies.elasticities.changes import Change
 
 
 def algorithm_changes(scenario: Scenario) -> Iterator[Change]:
-    """For the collective operations of each phase that are alike, each other algorithm that is registered."""
+    """For the collective operations of each phase that run and are alike, each other algorithm that is registered."""
     known: dict[tuple[str, str], list[Demand]] = {}
-    for placed in placed_demands(scenario.workload.program):
-        if isinstance(placed.demand, Collective):
-            known.setdefault((placed.phase, placed.demand.label), []).append(placed.demand)
+    for step in Evaluation.at_points(scenario.bind(), by_rank=False).program.demands():
+        if isinstance(step.demand, Collective) and np.any(np.asarray(step.repetitions) > 0):
+            known.setdefault((step.phase, step.demand.label), []).append(step.demand)
     for (phase, label), demands in known.items():
         first = demands[0]
         assert isinstance(first, Collective)

@@ -135,6 +135,14 @@ def test_an_algorithm_changes_the_time_as_a_workload_that_names_it() -> None:
     assert "binomial" not in algorithms
 
 
+def test_operations_that_do_not_run_get_no_other_algorithm() -> None:
+    never = "{repeat: P - 8, do: [broadcast: {bytes: 10, algorithm: chain}]}"
+    program = workload(f"[{never}, broadcast: {{bytes: 10, algorithm: linear}}]")
+    found = elasticities(program, read_machine(LINE), {"P": 8})
+    labels = {one.what.partition(", ")[0] for one in found.improvements if one.is_algorithm}
+    assert labels == {"main: broadcast (linear)"}
+
+
 def test_the_same_random_numbers_make_less_imbalance_a_scaled_one() -> None:
     """The last rank ends at w (1 + d), with a tenth less of d at w (1 + d / 1.1): the same draw, or it would not."""
     program = workload("[compute: {flops: 2e9}]", head="imbalance: {distribution: uniform, spread: 0.4}\n")
