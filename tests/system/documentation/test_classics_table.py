@@ -20,12 +20,12 @@ CASES = {case.name.removeprefix(GROUP): case for case in load_cases() if case.na
 #: ``+3.6 % (`linpack/by-panel`)``; of several, as ``collectives/mesh/*``, the largest in absolute value.
 NUMBER = re.compile(r"([+\N{MINUS SIGN}][\d.]+) % \(`([a-z0-9./*-]+)`\)")
 #: Columns of a row.
-FORMULA, SOURCE, WORKLOAD, HOLDS, FAILS, EXPLAINED = range(6)
+FORMULA, WORKLOAD, HOLDS, FAILS, EXPLAINED, SOURCE = range(6)
 
 
 def rows() -> list[list[str]]:
     lines = (ROOT / "docs" / "classics.md").read_text(encoding="utf-8").splitlines()
-    table = lines[lines.index("| formula | source | workload | holds within 5 % | fails | what explains it |") + 2 :]
+    table = lines[lines.index("| formula | workload | holds within 5 % | fails | what explains it | source |") + 2 :]
     end = next(number for number, line in enumerate(table) if not line.startswith("|"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[:end]]
 
