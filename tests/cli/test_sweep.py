@@ -27,7 +27,6 @@ from simcodesign.studies.sweep.run import SweepOutcome
 
 SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
 RANKS = ["--over", "P=1:32:x2"]
-STORE = "sweeps/seismic-power-challenge.sweep.sqlite"
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +146,7 @@ def test_a_plot() -> None:
 def test_both_readings(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")
-    store = "sweeps/cg-iteration-torus-cluster.sweep.sqlite"
+    (store,) = map(str, Path("sweeps").glob("cg-iteration-torus-cluster-*.sweep.sqlite"))
     outcome = events(result.stdout)
     assert result.stderr.splitlines()[-1] == f"4 of 4 points stored in {store}"  # before it, a note about few ranks
     assert outcome[0] == {
@@ -165,13 +164,35 @@ def test_both_readings(folder: Path) -> None:
         assert table["simulated_makespan_s"][at] == simulated
         assert table["ratio"][at] == pytest.approx(table["forecast_makespan_s"][at] / simulated, rel=1e-15)
     again = invoke(*arguments)
-    assert again.exit_code == 2
-    last = again.stderr.splitlines()[-1]
+    assert again.exit_code == 0
+    assert f"note: goes on with what is in {store}" in again.stderr
+    assert len([*Path("sweeps").glob("*.sqlite")]) == 1
+    named = invoke(*arguments, "--store", store)
+    last = named.stderr.splitlines()[-1]
+    assert named.exit_code == 2
     assert last.startswith(f"error: {store}: is there already (allowed: to go on with it: simcodesign sweep")
     assert " --resume; " in last
-    other = invoke(*arguments, "--resume", "--set", "s_i=20")
+    other = invoke(*arguments, "--resume", "--set", "s_i=20", "--store", store)
     assert other.exit_code == 2
     assert "is the store of another sweep" in other.stderr
+
+
+def test_each_grid_has_a_store_of_its_own(folder: Path) -> None:
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--reading", "both", "-j", "1"]
+    for ranks in ("P=1,2", "P=2,4", "P=1,2"):
+        result = invoke(*arguments, "--over", ranks)
+        assert result.exit_code == 0, result.stderr
+    assert "goes on with what is in" in result.stderr
+    assert len([*Path("sweeps").glob("*.sqlite")]) == 2
+
+
+def test_what_is_drawn_is_checked_before_anything_is_simulated(folder: Path) -> None:
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1,2", "--plot", "p.svg", "-j", "1"]
+    for reading, wrong in (("both", "simulated_disc_s"), ("forecast", "simulated"), ("simulate", "ratio")):
+        result = invoke(*arguments, "--reading", reading, "--of", wrong)
+        assert result.exit_code == 2
+        assert "nothing to draw of this name" in result.stderr
+    assert not Path("sweeps").exists()
 
 
 def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Path) -> None:
@@ -394,8 +415,8 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
     assert "m ends at 512 KiB: steps of x8 do not come to 1 MiB" in result.stderr
     assert "links includes hops" in result.stderr
     assert "m (KiB)" in result.stdout
-    store = "sweeps/broadcast-mesh-256-network.startup=1us.sweep.sqlite"
-    assert [str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite")] == [store]
+    (store,) = (str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite"))
+    assert store.startswith("sweeps/broadcast-mesh-256-network.startup=1us-")
     assert invoke("sweep-store", "export", store, "e.csv").exit_code == 0
     assert json.loads((folder / "e.csv.meta.json").read_text(encoding="utf-8")) == meta
     other = invoke(*arguments[:4], "m=1,2", *arguments[5:], "--reading", "both", "--effects", "links", "--store", store)

@@ -77,11 +77,12 @@ class SweepOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help=f"Where points are kept as they come; {STORE_FOLDER}/WORKLOAD-MACHINE{STORE_ENDING} where there are "
-            "simulations. A sweep that is only forecast needs none.",
+            help="Where points are kept as they come. Without, a sweep with simulations has a file of its own in the "
+            f"folder {STORE_FOLDER}, and the same command once more goes on with it; one that is only forecast has "
+            "none.",
         ),
     ] = None
-    resume: Annotated[bool, Option(help="Go on with a store, which may be there or not.")] = False
+    resume: Annotated[bool, Option(help="Go on with the store of --store, which may be there or not.")] = False
     retry: Annotated[bool, Option(help="With --resume: try the points again that have failed.")] = False
     jobs: Annotated[int | None, Option("-j", "--jobs", metavar="N", min=1, help="Processes; by default one a CPU.")] = (
         None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -31,11 +31,12 @@ from simcodesign.describe.machine_use import on_first_rows
 from simcodesign.describe.variants import WITH
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
-from simcodesign.report.sweep.plot import QUANTITIES, check_plot, sweep_plot
+from simcodesign.report.sweep.plot import check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.report.trust.plot import check_trust_plot, trust_plot
 from simcodesign.report.trust.tables import trust_tables
-from simcodesign.studies.sweep.evaluate import forecast_frame
+from simcodesign.studies.sweep.content_digest import digest
+from simcodesign.studies.sweep.evaluate import forecast_frame, result_columns
 from simcodesign.studies.sweep.executors import sweep_executor
 from simcodesign.studies.sweep.foreseen import foreseen_failures
 from simcodesign.studies.sweep.points import PointResult
@@ -43,11 +44,17 @@ from simcodesign.studies.sweep.run import SweepOutcome, outcome_of, run, run_for
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import check_table_file, write_table
-from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
+from simcodesign.studies.trust.formula_times import (
+    check_formulas,
+    column_of_formula,
+    formula_times,
+    with_formula_columns,
+)
 from simcodesign.studies.trust.measured_columns import (
     MEASURED,
     check_measured,
     error_column,
+    measured_columns,
     measured_records,
     measured_rows,
     with_measured_columns,
@@ -58,6 +65,8 @@ ALL_FAILED = 1
 #: Values of P of which it is said where their ranks are.
 MOST_LOOKED_AT = 1000
 _WITHIN = Place("--within")
+#: Hexadecimal digits that tell the stores of several grids of one workload and machine apart.
+_DIGITS = 8
 #: What may not stand in the name of a file: on Windows, "/" nowhere.
 _NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 #: How the columns of what may be judged begin.
@@ -80,7 +89,9 @@ def run_sweep(options: SweepOptions) -> None:
     if options.plot and options.plots_trust:
         check_trust_plot(sweep.design.axes, len(given.formulas) + len(sweep.workload.formulas) + 1)
     elif options.plot:
-        check_plot([*QUANTITIES.values()], sweep.design.axes, (), options.form)
+        formulas = [*(one.name for one in given.formulas), *(sweep.workload.formulas if options.asks_trust else ())]
+        columns = _columns(sweep, formulas, bool(measured or sweep.workload.measured))
+        check_plot(columns, sweep.design.axes, options.of, options.form)
     file = _store_file(options, sweep)
     table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
     times = formula_times(sweep, table, given, own=options.asks_trust)
@@ -96,6 +107,14 @@ def run_sweep(options: SweepOptions) -> None:
         raise Exit(ALL_FAILED)
     if limit is not None:
         check_tolerance(_worst_errors(complete, options.verdict, [one.column for one in times if one.given]), limit)
+
+
+def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[str]:
+    """The columns that the table may have, known before any point is evaluated; ``formulas``: their names."""
+    names = [column_of_formula(name) for name in formulas]
+    columns = [*result_columns(sweep.reading), *(f"{name}_s" for name in names)]
+    columns += [f"{name}_error" for name in names if sweep.reading != FORECAST]
+    return columns + (measured_columns(names) if is_measured else [])
 
 
 def _worst_errors(table: pd.DataFrame, options: VerdictOptions, formulas: Sequence[str]) -> dict[str, float]:
@@ -159,10 +178,10 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 
 
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
-    """The file of the store, None for a sweep that needs none."""
+    """The file of the store, None for a sweep that needs none; by default each grid has one of its own."""
     names = (sweep.workload.name, sweep.source.machine.label)
     name = _NOT_IN_NAMES.sub("_", "-".join(name.replace(WITH, "-").replace(" ", "") for name in names))
-    usual = Path(STORE_FOLDER, f"{name}{STORE_ENDING}")
+    usual = Path(STORE_FOLDER, f"{name}-{digest(sweep.meta())[:_DIGITS]}{STORE_ENDING}")
     if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
         return options.store
     return usual
@@ -221,7 +240,9 @@ def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFra
 
 def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
     """The store, which belongs to this sweep."""
-    if file.exists() and not options.resume:
+    if file.exists() and options.store is None:
+        complain(f"note: goes on with what is in {file}; delete it to start anew")
+    elif file.exists() and not options.resume:
         with Store.open(file, write=False) as known:  # that of another sweep cannot be gone on with
             known.check_sweep(sweep)
         allowed = f"to go on with it: {resuming_command(options.arguments)}; else another --store"

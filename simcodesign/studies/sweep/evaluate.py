@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError, SimcodesignError
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
@@ -136,6 +137,14 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
     optional = {name: getattr(result, name, None) for name in OPTIONAL}
     columns |= {name: value for name, value in optional.items() if value is not None}
     return {f"{prefix}_{name}": value for name, value in columns.items()}
+
+
+def result_columns(reading: str) -> list[str]:
+    """The columns that the results of a reading (``forecast``, ``simulate`` or ``both``) may have."""
+    readings = [reading] if reading in PREFIXES else [*PREFIXES]
+    names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL]
+    columns = [f"{PREFIXES[one]}_{name}" for one in readings for name in names]
+    return columns if len(readings) == 1 else [*columns, RATIO]
 
 
 def _plain(columns: Mapping[str, FloatOrArray]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,12 @@ class MeasuredRows:
 def error_column(name: str) -> str:
     """The column of errors against what was measured, of ``forecast``, ``simulated`` or a formula."""
     return f"measured_{name}_error"
+
+
+def measured_columns(formulas: Iterable[str]) -> list[str]:
+    """The columns that ``with_measured_columns`` may add; ``formulas``: how their columns begin."""
+    components = [f"measured_{component}_s" for component in COMPONENTS]
+    return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES.values(), *formulas])]
 
 
 def check_measured(sweep: Sweep, several: Sequence[MeasuredTimes]) -> None:

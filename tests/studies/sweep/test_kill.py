@@ -36,8 +36,10 @@ SWEEP = [
     "simulate",
     "-j",
     "2",
+    "--store",
+    "cg.sweep.sqlite",
 ]
-STORE = "sweeps/cg-iteration-torus-cluster-noise=2%.sweep.sqlite"
+STORE = SWEEP[-1]
 
 
 def run(folder: Path, *arguments: str) -> list[dict[str, Any]]:
