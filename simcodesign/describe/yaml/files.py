@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -17,6 +18,8 @@ from simcodesign.core.files.input_files import (
     stands_alone,
     without_files,
 )
+from simcodesign.core.units import DIMENSIONS
+from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.goal.binary import read_binary_goal
@@ -73,8 +76,26 @@ def in_file(changes: Mapping[str, object]) -> dict[str, object]:
 
 
 def with_changes(machine: Machine, changes: Mapping[str, object]) -> Machine:
-    """The machine, which says of what it is a variant."""
-    return replace(machine, changes=(*machine.changes, *change_texts(changes))) if changes else machine
+    """The machine, which says of what it is a variant; numbers without a unit with that in which they are read."""
+    shown = change_texts({path: _with_unit(path, value) for path, value in changes.items()})
+    return replace(machine, changes=(*machine.changes, *shown)) if changes else machine
+
+
+def _with_unit(path: str, value: object) -> object:
+    """A bare number of a constant, or of a bandwidth in place of a time per byte, with its SI unit."""
+    part, _, key = path.rpartition(".")
+    dimension = "bandwidth" if dimension_at(f"{part}.{OTHER_NAMES.get(key, '')}") else dimension_at(path)
+    unit = DIMENSIONS[dimension or "count"]
+    if not unit or not _is_number(value):
+        return value
+    return f"{value:g} {unit}" if isinstance(value, float) else f"{value} {unit}"
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return math.isfinite(float(str(value)))
+    except ValueError:
+        return False
 
 
 def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:

@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
-from simcodesign.core.units import format_quantity
+from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.variants import WITH
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
@@ -21,6 +22,7 @@ from simcodesign.studies.candidates.several import (
     Candidate,
     SeveralComparisons,
     against,
+    is_open,
     ranked,
     same_order,
 )
@@ -166,7 +168,7 @@ def candidate_table(several: SeveralComparisons) -> Table:
     ratio = [f"times {names[several.machines[0]]}"] if len(several.machines) > 1 else []
     workload = ["workload"] if len(several.workloads) > 1 else []
     ranks = [] if several.axis == "P" else ["P"]
-    axis = [several.axis] if several.axis else []
+    axis = [f"{several.axis} ({unit})" if (unit := _unit(several.axis)) else several.axis] if several.axis else []
     heads = [*workload, "machine", *axis, *ranks, "forecast", "simulated", "error", *seen, "most of the gap", *ratio]
     table = new_table(f"Candidates ({show.unit})" if show else "Candidates", *heads)
     for column in table.columns[1 : len(workload) + 1]:
@@ -237,7 +239,12 @@ def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) 
 
 
 def _place(one: Candidate) -> list[str]:
-    return [f"{name} = {value:,.6g}" for name, value in one.at.items()]
+    return [f"{name} = {value:,.6g} {_unit(name)}".rstrip() for name, value in one.at.items()]
+
+
+def _unit(axis: str) -> str:
+    """The SI unit of a constant; empty for what has none, or none that is known."""
+    return DIMENSIONS[dimension_at(axis) or "count"]
 
 
 def several_ladder(several: SeveralComparisons) -> Table:
@@ -310,7 +317,10 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
     times = {one.machine: one for one in group}
     best, *others = simulated
     who = f"{group[0].workload}: " if len(several.workloads) > 1 else ""
-    if len(best) > 1:
+    if len(best) > 1 and any(is_open(times[best[0]], times[name]) for name in best[1:]):
+        between = f"{who}no difference between {_and([names[name] for name in best])} by the simulation"
+        text = f"{between} (the paired interval of the difference holds 0)"
+    elif len(best) > 1:
         text = f"{who}{_and([names[name] for name in best])} are equally fast by the simulation"
     else:
         text = f"{who}{names[best[0]]} is the fastest by the simulation"
@@ -346,5 +356,4 @@ def _certainty(best: Candidate, second: Candidate) -> str:
         return ", whatever the seed"
     if math.isnan(pair.difference.low):
         return ", in one draw: nothing says how certain that is"
-    does = "does not hold 0: it is not chance" if pair.decided else "holds 0: it may be chance"
-    return f" (the paired interval of the difference {does})"
+    return " (the paired interval of the difference does not hold 0: it is not chance)"

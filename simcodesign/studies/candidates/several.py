@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any, Unpack
 
 import numpy as np
@@ -167,22 +168,42 @@ def order_of(group: Sequence[Candidate], reading: str) -> list[str]:
 
 
 def ranked(group: Sequence[Candidate], reading: str) -> list[list[str]]:
-    """The same, with machines that are equally fast (but for rounding) together."""
-    times = {one.machine: one.forecast_s if reading == "forecast" else one.simulated.mean for one in group}
+    """The same, with machines together that are equally fast (but for rounding), or between which and the fastest of
+    them the replications show no difference: the paired interval of their times holds 0."""
+    candidates = {one.machine: one for one in group}
     ranks: list[list[str]] = []
     for name in order_of(group, reading):
-        first = times[ranks[-1][0]] if ranks else 0.0
-        if ranks and times[name] <= first * (1 + EQUALLY_FAST):
+        if ranks and not _faster(candidates[ranks[-1][0]], candidates[name], reading):
             ranks[-1].append(name)
         else:
             ranks.append([name])
     return ranks
 
 
+def is_open(one: Candidate, other: Candidate) -> bool:
+    """Whether replications leave open which of two is faster: the paired interval of the difference holds 0, and not
+    since both are always the same."""
+    known = one.replicated or other.replicated
+    if known is None:
+        return False
+    difference = against(one, other, known.confidence).difference
+    return not difference.same and difference.holds(0.0)
+
+
+def _faster(one: Candidate, other: Candidate, reading: str) -> bool:
+    """Whether one is faster by a reading: by more than rounding, and than chance."""
+    if reading == "forecast":
+        return one.forecast_s * (1 + EQUALLY_FAST) < other.forecast_s
+    return one.simulated.mean * (1 + EQUALLY_FAST) < other.simulated.mean and not is_open(one, other)
+
+
 def same_order(group: Sequence[Candidate]) -> bool:
-    """Whether both readings order the machines alike, equally fast ones included."""
-    forecast, simulated = ([{*rank} for rank in ranked(group, reading)] for reading in READINGS)
-    return forecast == simulated
+    """Whether both readings order any two machines alike, equally fast ones included, or the simulation leaves open
+    which of the two is faster."""
+    return all(
+        is_open(one, other) or _faster(one, other, "forecast") == _faster(one, other, "simulated")
+        for one, other in permutations(group, 2)
+    )
 
 
 def _row(one: Candidate) -> dict[str, object]:

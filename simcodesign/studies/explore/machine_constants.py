@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, cache_constants, dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.schema.key_texts import key_text
 
 #: Bandwidths, and the constants of which they are the inverse.
 BANDWIDTHS = {
@@ -71,6 +72,44 @@ def constants_of(machine: Machine) -> dict[str, float]:
         path: 1.0 / constants[inverse] for path, inverse in pairs if inverse in constants and constants[inverse] > 0
     }
     return constants
+
+
+def varied_constant(path: str, machine: Machine) -> float | None:
+    """The value in force of a constant, power or parameter that may be varied, or of a bandwidth in place of one; None
+    where the machine has none of that name. A constant that its file leaves out has its default."""
+    stated = constants_of(machine)
+    if path in stated:
+        return stated[path]
+    inverse = inverse_of(path, machine)
+    value = _default_of(inverse or path, machine)
+    if value is None or inverse is None:
+        return value
+    return 1.0 / value if value else np.inf
+
+
+def _default_of(path: str, machine: Machine) -> float | None:
+    """What is in force of a constant that the file of a machine may leave out, and has left out."""
+    network, storage = machine.network, machine.storage
+    groups = [group for group in network.topology.link_groups if group.links]
+    every_link_has_its_own = bool(groups) and all(group.per_byte_s is not None for group in groups)
+    defaults = {
+        "network.link_per_byte": None if every_link_has_its_own else network.least_s_per_byte,
+        "network.interfaces.per_byte": network.least_s_per_byte,
+        "network.reduction_per_byte": network.reduction_s_per_byte,
+        "storage.write_per_byte": None if storage is None else storage.per_byte_s,
+    }
+    value = defaults.get(path)
+    return None if value is None else float(np.asarray(value))
+
+
+def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Machine) -> InputError:
+    """The error for what cannot be varied; ``others``: what of the model can be, beside constants."""
+    names = {*others, *constants_of(machine)}
+    names |= {path for path in BANDWIDTHS if varied_constant(path, machine) is not None}
+    if key_text("machine", name) is None or is_constant(name) or name in BANDWIDTHS:
+        return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
+    what = f"{model}: a search varies constants, and not what a machine is built of"
+    return InputError(what, value=name, allowed=f"sweep --over {name}=...; or {', '.join(sorted(names))}")
 
 
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:

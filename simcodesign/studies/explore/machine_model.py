@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from simcodesign.analytic.machine_metrics import HardwareMetrics
-from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.machine import Machine
@@ -17,6 +16,8 @@ from simcodesign.describe.parameters import Parameter
 from simcodesign.studies.explore.machine_constants import (
     constant_parameter,
     constants_of,
+    nothing_to_vary,
+    varied_constant,
     without_bandwidths,
     without_varied,
 )
@@ -71,13 +72,12 @@ class MachineModel:
 
     def parameter(self, name: str) -> tuple[Parameter, str]:
         """A count or a constant of the machine."""
-        values = self.fixed(())
-        if name not in values:
-            what = f"{self.name}: nothing of this name can be varied"
-            raise InputError(what, value=name, allowed=nearest(name, values))
         if name in COUNTS:
-            return Parameter(name, values[name], low=1, whole=True), ""
-        return constant_parameter(name, values[name], self.machine)
+            return Parameter(name, self._counts()[name], low=1, whole=True), ""
+        value = varied_constant(name, self.machine)
+        if value is None:
+            raise nothing_to_vary(self.name, name, COUNTS, self.machine)
+        return constant_parameter(name, value, self.machine)
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> Mapping[str, FloatOrArray]:
         """Capability at n points."""

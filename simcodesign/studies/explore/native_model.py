@@ -17,7 +17,7 @@ import numpy as np
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.comparison.compare import Comparison, compare
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.interval import Interval, bounds, bounds_of, point
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
@@ -34,6 +34,8 @@ from simcodesign.studies.explore.machine_constants import (
     constant_parameter,
     constants_of,
     is_constant,
+    nothing_to_vary,
+    varied_constant,
     without_bandwidths,
     without_varied,
 )
@@ -122,11 +124,10 @@ class NativeModel(OfScenario):
             ), parameter.dimension if parameter.unit else ""
         if name == "P":
             return Parameter("P", self._current_value(name), whole=True, low=1, high=self.machine.most_ranks), ""
-        constants = constants_of(self.design_point.machine)
-        if name in constants:
-            return constant_parameter(name, constants[name], self.machine)
-        allowed = nearest(name, {*self.workload.parameters, "P", *constants})
-        raise InputError(f"{self.name}: nothing of this name can be varied", value=name, allowed=allowed)
+        value = varied_constant(name, self.design_point.machine)
+        if value is not None:
+            return constant_parameter(name, value, self.machine)
+        raise nothing_to_vary(self.name, name, {*self.workload.parameters, "P"}, self.design_point.machine)
 
     def _current_value(self, name: str) -> float:
         return float(np.asarray(self.design_point.values[name]))

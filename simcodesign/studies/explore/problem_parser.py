@@ -25,6 +25,9 @@ _RELATION = re.compile(r"<=|>=|==|<|>|=")
 _WEIGHT = re.compile(r"(.*\S)\s*\*\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", re.DOTALL)
 _QUANTITY = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμ%][A-Za-z/µμ]*)?")
 
+#: Ends in a unit, a prefix of one, or a percent sign.
+_UNIT = re.compile(r"[A-Za-zµμ%/]$")
+
 
 def variable(text: str, dimensions: Mapping[str, str], place: Place | None = None) -> Variable:
     """The variable of ``NAME=LOW:HIGH[:whole|:log|:linear]`` or ``NAME=A,B,...``, in units of its dimension."""
@@ -85,6 +88,8 @@ def constraint(text: str, dimensions: Mapping[str, str], place: Place | None = N
         right_text, dimensions.get(left_text, "") or measure.dimension, measure, known_dimensions, source_place
     )
     _check_sides(measure, right, dimension, known_dimensions, text)
+    if isinstance(right.tree, Number) and not _UNIT.search(right_text):  # what it was read as
+        right_text = f"{right_text} {DIMENSIONS.get(dimension, '')}".rstrip()
     return Constraint(left, relations[0], right, dimension, text=f"{left_text} {relations[0]} {right_text}")
 
 
