@@ -118,4 +118,57 @@ def test_every_operation_begins_and_ends_once_in_the_order_of_time(workload: str
     assert result.timeline is not None
     assert kinds.count("begins") == kinds.count("ends") == len(result.timeline.rank)
     assert kinds.count("arrives") == int((result.timeline.kind == 1).sum())
-    assert kinds.count("waits") == int((result.timeline.start_s > result.timeline.ready_s).sum())
+    assert kinds.count("waits") - kinds.count("goes on") == int(
+        (result.timeline.start_s > result.timeline.ready_s).sum()
+    )
+
+
+MEETING = """
+simcodesign: 1
+name: meeting
+program:
+- phase: talk
+  do:
+  - send: {to: 3, bytes: 3000, when: "rank == 0"}
+  - send: {to: 3, bytes: 1000, when: "rank == 1"}
+  - send: {to: 3, bytes: 1000, when: "rank == 2"}
+  - receive: {from: 0, when: "rank == 3"}
+  - receive: {from: 1, when: "rank == 3"}
+  - receive: {from: 2, when: "rank == 3"}
+"""
+
+
+def test_messages_that_wait_on_their_way_say_where_and_behind_whom(tmp_path: Path) -> None:
+    """On a line of four nodes. Rank 0's message of 3,000 B has all links from 2 to 5 us. Those of ranks 1 and 2 come to
+    their first links at 2 us. At 5 us that of rank 2, which came first to the last link, has it for 1 us; rank 1's
+    passes its first link and waits there for another 1 us."""
+    (tmp_path / "m.yaml").write_text(MACHINE.replace("nodes: 2", "nodes: 4").replace("[2]", "[4]"), encoding="utf-8")
+    (tmp_path / "w.yaml").write_text(MEETING, encoding="utf-8")
+    run = sc.simulate(
+        str(tmp_path / "w.yaml"),
+        sc.load_machine(tmp_path / "m.yaml", {"network.sends": "together"}),
+        {"P": 4},
+        effects="links",
+        engine="simpy",
+        timeline=True,
+    )
+    waits = [
+        (round(one.time_s * 1e6, 9), one.rank, one.event, at.station, at.behind, at.ahead)
+        for one in event_list(run).events
+        if (at := one.waits_at) is not None and one.operation == "message"
+    ]
+    first, last = "link (1)->(2)", "link (2)->(3)"
+    assert waits == [
+        (2, 1, "waits", first, "rank 0: send to 3", 1),
+        (2, 2, "waits", last, "rank 0: send to 3", 1),
+        (5, 1, "goes on", first, "rank 0: send to 3", 1),
+        (5, 1, "waits", last, "rank 2: send to 3", 1),
+        (5, 2, "goes on", last, "rank 0: send to 3", 1),
+        (6, 1, "goes on", last, "rank 2: send to 3", 1),
+    ]
+
+
+def test_a_rank_that_waits_for_a_disk_says_behind_whom(run: Any) -> None:
+    (wait,) = [one["waits_at"] for one in run("--events", "--json").json["events"] if one["waits_at"]]
+    assert wait["behind"].startswith("rank 0: write")
+    assert (wait["asked_s"], wait["begin_s"], wait["ahead"]) == pytest.approx((4e-6, 5e-6, 1))

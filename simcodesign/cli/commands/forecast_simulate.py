@@ -23,7 +23,7 @@ from simcodesign.cli.options import (
 )
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import print_all, write, write_json
+from simcodesign.report.common.terminal import complain, print_all, write, write_json
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
 RANKS_WITH_BOUNDS = 1024
@@ -100,7 +100,10 @@ class SimulateOptions:
     ] = None
     events: Annotated[
         bool,
-        Option(help="Print every event in the order of time, in place of tables: who waits for whom, begins, ends."),
+        Option(
+            help="Print every event in the order of time, in place of tables: who waits for whom, or at which station "
+            "behind whom, begins, ends."
+        ),
     ] = False
     since: Annotated[
         str | None, Option("--from", metavar="TIME", help="With --events or --gantt: not before ('2 ms').")
@@ -178,7 +181,7 @@ def run_simulate(options: SimulateOptions) -> None:
         return
     options.check_single_run()
     scenario, keywords = load_scenario(options.scenario), run_keywords(options.simulation)
-    if options.timeline and keywords["engine"] == "auto":
+    if (options.timeline or options.events) and keywords["engine"] == "auto":
         keywords["engine"] = "simpy"  # which records whom stations serve
     began_s = time.perf_counter()
     with simulation_progress() as on_progress:
@@ -226,6 +229,8 @@ def _print_events(result: Any, options: SimulateOptions) -> None:
     from simcodesign.report.events.event_list import event_lines, event_list
 
     events = event_list(result, *options.window_s)
+    if options.simulation.engine == "compiled":
+        complain("note: waits of messages for links and interfaces are those that --engine simpy records")
     if options.output.as_json:
         write_json(events)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KINDS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
+from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
 
 #: What happens to an operation, in this order; the message of a send arrives by itself.
-WAITS, BEGINS, ENDS, ARRIVES = EVENTS = ("waits", "begins", "ends", "arrives")
+GOES_ON, WAITS, BEGINS, ENDS, ARRIVES = EVENTS = ("goes on", "waits", "begins", "ends", "arrives")
 HEADS = ("rank", "event", "operation", "bytes", "with rank", "phase", "stations")
 
 
@@ -24,7 +25,8 @@ HEADS = ("rank", "event", "operation", "bytes", "with rank", "phase", "stations"
 class Event:
     """One event. ``rank``: who waits, begins or ends, or to whom a message ``arrives``; ``peer``: the other end of a
     message; ``waits_for``: the rank of which a message is waited for; ``stations``: what serves the operation, or what
-    its message passes in turn: one that waits with stations waits for its turn there."""
+    its message passes in turn. ``waits_at``: the station where it waits for its turn, and behind whom, as far as the
+    engine has recorded that; a message on its way that does, of the ``rank`` that sent it, also ``goes on``."""
 
     time_s: float
     rank: int
@@ -35,6 +37,7 @@ class Event:
     peer: int | None
     waits_for: int | None
     stations: tuple[str, ...]
+    waits_at: StationWait | None = None
 
 
 @dataclass(frozen=True)
@@ -72,39 +75,71 @@ def _events(timeline: Timeline, from_s: float, to_s: float) -> Iterator[Event]:
     if timeline.arrival_s is not None:
         sends = every[(timeline.kind == SEND) & (timeline.peer >= 0) & ~np.isnan(timeline.arrival_s)]
         parts.append((ARRIVES, sends, timeline.arrival_s))
+    of_rank, on_way = _waits_at_stations(timeline)
     columns = [_in_window(EVENTS.index(name), ops, times[ops], timeline, from_s, to_s) for name, ops, times in parts]
-    what, op, time_s, early, rank = (np.concatenate(column) for column in zip(*columns, strict=True))
-    for place in np.lexsort((what, op, rank, ~early, time_s)).tolist():
-        yield _event(timeline, EVENTS[what[place]], int(op[place]), float(time_s[place]), int(rank[place]))
+    columns += _on_way(on_way, timeline, from_s, to_s)
+    what, op, time_s, early, rank, wait = (np.concatenate(column) for column in zip(*columns, strict=True))
+    for place in np.lexsort((what, wait >= 0, op, rank, ~early, time_s)).tolist():
+        name, number = EVENTS[what[place]], int(op[place])
+        at = on_way[wait[place]] if wait[place] >= 0 else of_rank.get(number) if name == WAITS else None
+        yield _event(timeline, name, number, float(time_s[place]), int(rank[place]), at)
+
+
+def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list[StationWait]]:
+    """Waits of ranks for their turn, by operation, and those of messages that are on their way, which hold no rank."""
+    of_rank: dict[int, StationWait] = {}
+    on_way: list[StationWait] = []
+    for wait in station_waits(timeline):
+        if timeline.ready_s[wait.op] <= wait.asked_s < timeline.start_s[wait.op]:
+            of_rank.setdefault(wait.op, wait)
+        else:
+            on_way.append(wait)
+    return of_rank, on_way
+
+
+def _on_way(
+    waits: Sequence[StationWait], timeline: Timeline, from_s: float, to_s: float
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    """That messages wait on their way, and that they go on: as ``_in_window``."""
+    ops, numbers = np.array([one.op for one in waits], np.intp), np.arange(len(waits))
+    for name, times in ((WAITS, [one.asked_s for one in waits]), (GOES_ON, [one.begin_s for one in waits])):
+        time_s = np.array(times, np.float64)
+        inside = (time_s >= from_s) & (time_s <= to_s)
+        what, rank = np.full(len(waits), EVENTS.index(name)), timeline.rank[ops]
+        columns = (what, ops, time_s, np.zeros(len(waits), bool), rank, numbers)
+        yield tuple(column[inside] for column in columns)
 
 
 def _in_window(
     what: int, ops: NDArray[np.intp], time_s: NDArray[np.float64], timeline: Timeline, from_s: float, to_s: float
 ) -> tuple[NDArray[Any], ...]:
-    """Of one kind of event those in the window: kind, operation, time, whether it comes first in its instant, rank."""
+    """Of one kind of event those in the window: kind, operation, time, whether it comes first in its instant, rank, and
+    -1 for no wait of a message on its way."""
     inside = (time_s >= from_s) & (time_s <= to_s)
     ops, time_s = ops[inside], time_s[inside]
     arrives = what == EVENTS.index(ARRIVES)
     early = (time_s > timeline.start_s[ops]) if arrives else np.zeros(len(ops), bool)
     rank = timeline.peer[ops] if arrives else timeline.rank[ops]
-    return np.full(len(ops), what), ops, time_s, early, rank
+    return np.full(len(ops), what), ops, time_s, early, rank, np.full(len(ops), -1)
 
 
-def _event(timeline: Timeline, what: str, op: int, time_s: float, rank: int) -> Event:
+def _event(timeline: Timeline, what: str, op: int, time_s: float, rank: int, at: StationWait | None) -> Event:
     kind, peer = int(timeline.kind[op]), int(timeline.peer[op])
     other = int(timeline.rank[op]) if what == ARRIVES else peer
     is_message = kind in (SEND, RECEIVE)
     moves_bytes = is_message or COMPONENTS[COMPONENT_OF_KIND[kind]] in ("disk", "memory")
+    is_on_way = at is not None and (what == GOES_ON or at.asked_s >= timeline.start_s[op])
     return Event(
         time_s=time_s,
         rank=rank,
         event=what,
-        operation="message" if what == ARRIVES else KINDS[kind],
+        operation="message" if what == ARRIVES or (is_on_way and is_message) else KINDS[kind],
         phase=timeline.phases[int(timeline.phase[op])],
         bytes=float(timeline.size_bytes[op]) if moves_bytes else None,
         peer=other if is_message and other >= 0 else None,
         waits_for=peer if what == WAITS and kind == RECEIVE and peer >= 0 else None,
         stations=() if timeline.stations_of is None else timeline.stations_of(op),
+        waits_at=at,
     )
 
 
@@ -112,16 +147,22 @@ def event_lines(events: EventList) -> Iterator[str]:
     """The list as lines of text in columns, a head first; times in microseconds to the nanosecond for runs below a
     second, else in seconds to the microsecond."""
     unit, scale, digits = ("us", 1e6, 3) if events.makespan_s < 1 else ("s", 1.0, 6)
-    rows = [(f"{one.time_s * scale:,.{digits}f}", *_cells(one)) for one in events.events]
+
+    def shown(time_s: float) -> str:
+        return f"{time_s * scale:,.{digits}f}"
+
+    rows = [(shown(one.time_s), *_cells(one, shown)) for one in events.events]
     heads = (f"time ({unit})", *HEADS)
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     for row in (heads, *rows):
         yield _line(row, widths)
 
 
-def _cells(one: Event) -> Sequence[str]:
-    stations = " > ".join(one.stations)
-    words = one.event
+def _cells(one: Event, shown: Callable[[float], str]) -> Sequence[str]:
+    stations, words = " > ".join(one.stations), one.event
+    if one.waits_at is not None:
+        since = f"{one.waits_at.station}, waited since {shown(one.waits_at.asked_s)}"
+        stations = since if one.event == GOES_ON else one.waits_at.words
     if one.event == WAITS:
         words = "waits" if one.waits_for is None else f"waits for rank {one.waits_for}"
     size = "" if one.bytes is None else f"{one.bytes:,.10g}"

@@ -1,0 +1,49 @@
+"""Who waits at which station of a simulation, behind whom, from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.core.simulation_parts import Timeline
+from simcodesign.core.stations.services import StationTrack
+from simcodesign.report.timelines.rows import served_by
+
+
+@dataclass(frozen=True)
+class StationWait:
+    """An operation, or the message of a send (row ``op`` of the timeline), waits for a ``station`` from ``asked_s`` to
+    ``begin_s``. ``behind``: who was served there or first in line when it came, empty where nobody was; ``ahead``: how
+    many were, all told."""
+
+    op: int
+    station: str
+    asked_s: float
+    begin_s: float
+    behind: str
+    ahead: int
+
+    @property
+    def words(self) -> str:
+        """Where and behind whom."""
+        more = f" and {self.ahead - 1} more" if self.ahead > 1 else ""
+        return f"{self.station}, behind {self.behind}{more}" if self.behind else self.station
+
+
+def station_waits(timeline: Timeline) -> Iterator[StationWait]:
+    """All waits at stations, station by station; none where the engine has not recorded whom these served."""
+    for track in () if timeline.services is None else timeline.services.tracks():
+        yield from _waits_at(track, timeline)
+
+
+def _waits_at(track: StationTrack, timeline: Timeline) -> Iterator[StationWait]:
+    """Those who were served before it, and not yet done when it came, are ahead."""
+    free_from_s = np.maximum.accumulate(track.end_s)
+    for place in np.flatnonzero((track.begin_s > track.asked_s) & (track.op < len(timeline.rank))).tolist():
+        asked_s = float(track.asked_s[place])
+        first = int(np.searchsorted(free_from_s, asked_s, side="right"))
+        ahead = first + np.flatnonzero(track.end_s[first:place] > asked_s)
+        behind = served_by(timeline, int(track.op[ahead[0]])) if len(ahead) else ""
+        yield StationWait(int(track.op[place]), track.name, asked_s, float(track.begin_s[place]), behind, len(ahead))
