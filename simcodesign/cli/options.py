@@ -159,9 +159,10 @@ class ReplicationOptions:
         return self.replications is not None or self.precision is not None
 
     def check_unused(self) -> None:
-        """InputError for an option that says how, without one that says how many."""
+        """InputError for an option that says how, without one that says how many; at most so many processes is true of
+        one run too."""
         for one in fields(self):
-            if getattr(self, one.name) is not None:
+            if one.name != "jobs" and getattr(self, one.name) is not None:
                 allowed = "with --replications, --precision or --against"
                 raise InputError("says nothing of a single run", Place(option_of(one.name)), allowed=allowed)
 

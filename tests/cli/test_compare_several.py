@@ -108,6 +108,12 @@ def test_equally_fast_machines_have_no_order(capfd: pytest.CaptureFixture[str]) 
     assert "mesh-256 and mesh-256 with mapping=linear take" in " ".join(run(*three).out.split())
 
 
+def test_what_is_set_is_not_varied_too(capfd: pytest.CaptureFixture[str]) -> None:
+    refused = command(capfd, "compare")(*TWO, "--over", "P=2,4")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--over: set and varied" in refused.err
+
+
 def test_algorithms_of_collectives_are_named(capfd: pytest.CaptureFixture[str]) -> None:
     run = command(capfd, "compare")
     answer = run("broadcast", "mesh-256", "-P", "4", "--set", "order=near", "--effects", "none", "--json").json

@@ -381,3 +381,22 @@ def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]
     values = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
     assert main(["explore", *values]) == 0
     assert "note: 'time + 1e-6*energy' adds or compares s and J" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_constant_that_the_file_leaves_out_is_varied(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the search finds for a bandwidth of links is what that bandwidth in the file gives; links store messages."""
+    stored = {"network.switching": "store_and_forward"}
+    run = ["tune", "burst", "torus-cluster", "--set", "network.switching=store_and_forward"]
+    times = []
+    for bandwidth in ("2 GB/s", "4 GB/s"):
+        machine = sc.load_machine("torus-cluster", stored | {"network.link_bandwidth": bandwidth})
+        point = answer(capsys, *run, "--vary", f"network.link_bandwidth={bandwidth}")["point"]
+        times.append(point["metrics"]["time"])
+        assert times[-1] == sc.forecast("burst", machine).makespan_s
+    assert times[1] < times[0]
+    for bad, says in (
+        ("network.link_bandwith=1:2", "did you mean 'network.link_bandwidth'"),
+        ("network.topology.shape=1:2", "sweep --over network.topology.shape="),
+        ("storage.bandwidth=1:2", "nothing of this name can be varied"),
+    ):
+        assert says in refusal(capsys, *run, "--vary", bad)

@@ -67,7 +67,6 @@ def test_metrics_have_units(capsys: pytest.CaptureFixture[str]) -> None:
         (["--with", "simulation", "--confirm", "1"], "--confirm"),
         (["--with", "simulation", "--pareto", "--minimise", "time", "--minimise", "energy"], "--pareto"),
         (["--simulations", "9"], "--simulations"),
-        (["-j", "2"], "--jobs"),
         (["--effects", "links"], "--effects"),
     ],
 )

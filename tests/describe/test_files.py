@@ -230,3 +230,12 @@ def test_changes_that_cannot_be(base: Path, path: str, value: object, what: str)
     text = problem(base, {path: value})
     assert what in text
     assert text.startswith(("set: ", f"{base}:"))
+
+
+def test_a_file_of_that_name_in_the_working_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ring.yaml").write_text("simcodesign: 1", encoding="utf-8")
+    with pytest.raises(InputError, match=r"\./ring\.yaml"):
+        load_machine("ring")
+    with pytest.raises(InputError, match=r"crossbar-16.*path of a \.yaml file"):
+        load_machine("rong")

@@ -232,3 +232,21 @@ def test_a_workload_names_a_table(tmp_path: Path) -> None:
 def test_values_that_cannot_be(value: float, low: float | None, high: float | None, n: int | None) -> None:
     with pytest.raises(InputError):
         MeasuredValue(value, low, high, n)
+
+
+BENCHMARK_ROWS = """P,bytes,phase,component,value,low,high,count,interval,source,role
+2,1024,ping_pong,communication,1.5e-06,,,1,,osu.txt:11,calibration
+4,1024,broadcast,communication,4.5e-06,,,1,,bcast.txt:4,evidence
+"""
+
+
+def test_rows_of_benchmarks_count_where_their_operation_is_a_phase(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text(BENCHMARK_ROWS, encoding="utf-8")
+    (times,) = read_measured(table, load_workload("broadcast"))
+    assert times.at == {"P": 4.0, "m": 1024.0}
+    assert times.role == "evidence"
+    with pytest.raises(InputError, match=r"no row is of a phase of burst.*ping_pong, broadcast"):
+        read_measured(table, load_workload("burst"))
+    with pytest.raises(InputError, match="jacobi has no parameter in bytes"):
+        read_measured(table, load_workload("jacobi"))

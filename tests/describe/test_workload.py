@@ -467,3 +467,24 @@ def test_sizes_that_cannot_be(size: str, what: str) -> None:
     design_problem = problem(f"simcodesign: 1\nname: toy\nsize: {size}\nprogram: [barrier: {{}}]\n")
     assert what in str(design_problem)
     assert "w.yaml:3" in str(design_problem)
+
+
+def test_a_size_or_a_time_may_have_its_unit() -> None:
+    send, work = only("- send: {to: 1, bytes: 4 KiB}"), only("- compute: {seconds: 3 ms}")
+    exchange = only("- exchange: {pattern: halo2d, bytes: [1 KiB, 2 kB]}")
+    assert isinstance(send, Send)
+    assert isinstance(work, Compute)
+    assert isinstance(exchange, Exchange)
+    assert texts(send.bytes, work.amount, *exchange.bytes) == ["4096.0", "0.003", "1024.0", "2000.0"]
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ("send: {to: 1, bytes: 4 us}", "of time, not of size"),
+        ("compute: {flops: 4 KiB}", "the number alone, in B: 4096"),
+    ],
+)
+def test_a_unit_that_does_not_fit_says_what_to_write(step: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        workload(f"- {step}\n")

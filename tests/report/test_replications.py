@@ -247,7 +247,6 @@ def test_against_another_machine(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--jobs", "2"), "--jobs: says nothing of a single run"),
         (("--warm-up", "10"), "--warm-up: says nothing of a single run"),
         (("--replications", "3", "--at-most", "20"), "--at-most: goes with a precision"),
         (("--replications", "3", "--precision-of", "x"), "--precision-of: goes with a precision"),

@@ -185,7 +185,6 @@ class ExploreOptions:
             ("--effects", confirmation.effects, simulated, f"{by_search} or --confirm"),
             ("--engine", confirmation.engine, simulated, f"{by_search} or --confirm"),
             ("--simulations", confirmation.simulations, in_loop, by_search),
-            ("--jobs", confirmation.jobs, in_loop, by_search),
             ("--points", search.points, search.pareto, "--pareto"),
         ):
             if value is not None and not needed:

@@ -19,7 +19,14 @@ from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import RunKeywords, Scenario
 from simcodesign.describe.variants import split_variant
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import available, load_machine, load_workload, with_changes
+from simcodesign.describe.yaml.files import (
+    available,
+    file_here,
+    load_machine,
+    load_workload,
+    others_named,
+    with_changes,
+)
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.describe.yaml.tree import read_yaml
 from simcodesign.report.common.terminal import complain
@@ -190,6 +197,6 @@ def kind_of(text: str) -> str:
         what = "there is a machine and a workload of this name"
         raise InputError(what, value=name, allowed="say which: --machine or --workload")
     if name not in machines and name not in workloads:
-        allowed = f"{nearest(name, [*machines, *workloads], every=True)}, or the path of a .yaml file"
+        allowed = file_here(name) or others_named(name, [*machines, *workloads])
         raise InputError("no such machine or workload", value=name, allowed=allowed)
     return "machine" if name in machines else "workload"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.options import ReplicationOptions, usable_cpus
-from simcodesign.cli.run.scenario import kind_of, parsed_share, run_keywords, scenario_of
+from simcodesign.cli.run.scenario import kind_of, parsed_settings, parsed_share, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
@@ -25,7 +27,7 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
     _refuse(options)
     scenarios = _scenarios(options)
-    axis = None if options.over is None else _axis(options.over, scenarios[0])
+    axis = None if options.over is None else _axis(options.over, scenarios[0], options.scenario.all_settings)
     if axis is not None and axis.note:
         complain(f"note: {axis.note}")
     keywords = run_keywords(options.simulation)
@@ -80,8 +82,8 @@ def _scenarios(options: CompareOptions) -> list[Scenario]:
     ]
 
 
-def _axis(text: str, scenario: Scenario) -> SweepAxis:
-    """The axis of ``--over``, of a number that a forecast takes. InputError for anything else."""
+def _axis(text: str, scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
+    """The axis of ``--over``, of a number that a forecast takes. InputError for anything else, and for what is set."""
     find = lookup_in(scenario.workload, source_of(scenario.machine))
 
     def lookup(name: str) -> Known:
@@ -91,7 +93,10 @@ def _axis(text: str, scenario: Scenario) -> SweepAxis:
             raise InputError("is not compared over", _OVER, value=name, allowed=allowed)
         return known
 
-    return parse_axis(text, lookup)
+    axis = parse_axis(text, lookup)
+    for name in {axis.name, axis.known.path} & parsed_settings(settings).keys():
+        raise InputError("set and varied", _OVER, value=name, allowed="--set (for P: -P) or --over, not both")
+    return axis
 
 
 def _errors(several: SeveralComparisons, options: CompareOptions) -> dict[str, float]:

@@ -101,10 +101,15 @@ def compared_formulas(
         except InputError as error:
             if is_given:
                 raise
-            values = FormulaValues(formula, None, reason=str(error))
+            values = FormulaValues(formula, None, reason=_plainly(error))
         terms = left_out(values, point, forecast, whole)
         compared.append(_compared(values, is_given, terms, forecast, rungs, measured))
     return tuple(compared)
+
+
+def _plainly(error: InputError) -> str:
+    """Why a formula says nothing, and what would help, without the place in the file of the workload."""
+    return f"{error.what}. What helps: {error.allowed}" if error.allowed else error.what
 
 
 def _compared(

@@ -178,8 +178,9 @@ class FormulaNames:
                 what = f"{name} is {symbol.meaning}, which has several values in phase {self.phase}"
             own = f"{name} under 'symbols' of the formula, e.g. {{{name}: {_EXAMPLES.get(symbol.unit, 1)}}}"
             if machine.network.segments and symbol.path.startswith("network."):
-                what = f"{name} is {symbol.meaning}, and {machine.name} has one for each range of sizes (segments)"
-                own += "; or a machine file with one cost for all sizes in place of its segments"
+                what = f"{machine.name} has no {name} ({symbol.meaning}), but a cost for each range of message sizes"
+                own += "; or a machine with one cost for all sizes, as 'calibrate --segments 1' makes it"
+                raise InputError(what, place, allowed=own)
             raise InputError(what, place, value=text, allowed=f"{own}; here: {', '.join(sorted(self._symbols_here))}")
         value = symbol.value(self._constants)
         if name == "t_w" and (word := self._word()) is not None:

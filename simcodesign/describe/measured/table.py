@@ -60,6 +60,8 @@ _OF_ALL = ("unit", "interval", "machine", "role", "source")
 _COMMENT = re.compile(rf"#+\s*({'|'.join(_OF_ALL)})\s*:\s*(.*)", re.DOTALL)
 #: What the spread of repetitions is.
 QUARTILES = "quartiles, around the median of repetitions"
+#: The column of message sizes in the rows of benchmarks.
+BYTES = "bytes"
 _RANKS = Parameter("P", None, low=1, whole=True)
 
 Rows = Iterable[tuple[Place, Sequence[str]]]
@@ -132,13 +134,40 @@ def _said_of_all(comments: Iterable[tuple[str, Place]]) -> dict[str, str]:
 def _times(
     titles: Sequence[str], head: Place, rows: Rows, of_all: Mapping[str, str], workload: Workload
 ) -> tuple[MeasuredTimes, ...]:
-    table = _Table(_checked(titles, head, workload), of_all, workload)
+    named, of_benchmarks = _of_workload(titles, head, workload)
+    table = _Table(_checked(named, head, workload), of_all, workload)
     groups: dict[object, _Group] = {}
+    left_out: dict[str, None] = {}
     for place, cells in rows:
+        operation = cells[titles.index("phase")].strip() if of_benchmarks else ""
+        if operation and operation not in workload.phases():
+            left_out[operation] = None
+            continue
         table.add(groups, place, cells)
+    if not groups and left_out:
+        what = f"no row is of a phase of {workload.name}: the operations of the benchmarks are others"
+        allowed = (
+            f"a workload with a phase that is named as one of them; {workload.name} has {', '.join(workload.phases())}"
+        )
+        raise InputError(what, head, value=", ".join(left_out), allowed=allowed)
     if not groups:
         raise InputError("the table has no rows", head, allowed="a row for each measurement")
     return tuple(_measured(group) for group in groups.values())
+
+
+def _of_workload(titles: Sequence[str], head: Place, workload: Workload) -> tuple[list[str], bool]:
+    """Of rows of benchmarks, as ``calibrate --rows`` writes them, the titles with the parameter of the workload that is
+    a size in place of ``bytes``; and whether the table is one of these. InputError where no or several ones are."""
+    if BYTES in workload.parameters or not {BYTES, "phase", "role"} <= set(titles):
+        return [*titles], False
+    sizes = [name for name, one in workload.parameters.items() if one.dimension == "size" and one.unit]
+    if len(sizes) != 1:
+        what = f"{workload.name} has {'several sizes' if sizes else 'no parameter in bytes'} that bytes could be"
+        allowed = (
+            f"the column named as one of them: {', '.join(sizes)}" if sizes else "a workload with a parameter 'bytes'"
+        )
+        raise InputError(what, head, value=BYTES, allowed=allowed)
+    return [sizes[0] if title == BYTES else title for title in titles], True
 
 
 def _checked(titles: Sequence[str], head: Place, workload: Workload) -> list[str]:

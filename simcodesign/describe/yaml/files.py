@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -254,9 +254,18 @@ def _find(name: str | Path, folder: str) -> Path:
         kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")
         swapped = text in available("workloads" if folder == "topologies" else "topologies")
         what = f"no such {kind}" + (f" (it is a {other}: workloads come first, machines second)" if swapped else "")
-        allowed = f"{nearest(text, available(folder), every=True)}, or the path of a .yaml file"
-        raise InputError(what, value=text, allowed=allowed)
+        raise InputError(what, value=text, allowed=file_here(text) or others_named(text, available(folder)))
     return _folder(folder) / f"{text}.yaml"
+
+
+def file_here(name: str) -> str:
+    """How the file of this name in the working folder is named; empty where there is none."""
+    return f"./{name}.yaml, the file in this folder" if not stands_alone() and is_file(f"{name}.yaml") else ""
+
+
+def others_named(name: str, names: Iterable[str]) -> str:
+    """What may be named instead: what is shipped, those more like the name first, or any file."""
+    return f"{nearest(name, names, every=True)}, or the path of a .yaml file"
 
 
 def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:

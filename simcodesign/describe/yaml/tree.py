@@ -21,7 +21,7 @@ import yaml
 from simcodesign.core.errors import InputError, Place, nearest, shorten
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.files.input_files import read_bytes
-from simcodesign.core.units import is_subnormal, parse_quantity
+from simcodesign.core.units import DIMENSIONS, base_unit_of, is_subnormal, parse_quantity
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_ENTRIES = 50_000  # read in a quarter of a second
@@ -32,6 +32,11 @@ _ITEM = re.compile("[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 #: What YAML does not take as text, and surrogates, which are no characters at all.
 _UNUSABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: Keys whose expressions are sizes or times, so that a number there may have a unit; the last key of a path.
+_DIMENSION_OF_KEY = {"bytes": "size", "footprint": "size", "accelerator_footprint": "size"} | dict.fromkeys(
+    ("seconds", "interval", "restart", "write"), "time"
+)
+_LAST_KEY = re.compile(r"(\w+)(?:\[[0-9]+\])?$")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -111,8 +116,17 @@ class Entry:
         return self.text(("true", "false")) == "true"
 
     def expression(self) -> Expression:
-        """An expression over names."""
-        return parse(self.text(), self.place)
+        """An expression over names; where it is a size or a time, also a number with a unit."""
+        text = self.text()
+        unit = base_unit_of(text)
+        if not unit:
+            return parse(text, self.place)
+        last = _LAST_KEY.search(self.place.path)
+        dimension = "size" if self.place.path.startswith("data.") else _DIMENSION_OF_KEY.get(last[1] if last else "")
+        if dimension is not None:
+            return parse(self.quantity(dimension), self.place)
+        value_si = parse_quantity(text, next(name for name, base in DIMENSIONS.items() if base == unit))
+        raise self.error("an expression here takes no unit", f"the number alone, in {unit}: {value_si:.15g}")
 
     def error(self, what: str, allowed: str | None = None) -> InputError:
         """An InputError about this entry."""

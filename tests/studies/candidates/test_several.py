@@ -12,6 +12,8 @@ from scipy import stats
 from simcodesign import compare, compare_several, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
+from simcodesign.report.candidates.tables import several_tables
+from simcodesign.studies.candidates.several import is_open, ranked, same_order
 from simcodesign.studies.replication.replicate import replication_seed
 from tests.builders import read_machine, read_workload
 
@@ -112,3 +114,21 @@ def test_json_has_the_orders() -> None:
 def test_what_is_refused(machines: list[Machine], over: dict[str, list[float]] | None, words: str) -> None:
     with pytest.raises(InputError, match=words):
         compare_several(BROADCAST, machines, over=over)
+
+
+@pytest.mark.parametrize(("spread", "rate"), [(0.3, 1.0), (0.3, 0.7)])
+def test_machines_between_which_chance_decides_are_in_one_place(spread: float, rate: float) -> None:
+    """By Student's interval of the paired differences: more noise of the same mean decides nothing; at 0.7 times the rate
+    2 ms are 2.86 ms, far beyond it."""
+    noise = f"noise: {{compute: {{distribution: uniform, spread: {spread}}}}}\n"
+    one, other = machine("one", 1, NOISE), machine("other", 1, noise)
+    other = other.with_constants({"processor.rate": rate * 1e9})
+    several = compare_several(OTHER, [one, other], {"P": 1}, effects="noise", seed=1)
+    first, second = several.candidates
+    difference = second.times_s - first.times_s
+    low, high = stats.t.interval(0.95, len(difference) - 1, difference.mean(), stats.sem(difference))
+    assert is_open(first, second) == (low <= 0 <= high) == (rate == 1)
+    assert len(ranked(several.candidates, "simulated")) == (1 if rate == 1 else 2)
+    assert same_order(several.candidates)
+    text = " ".join(str(getattr(one, "renderable", one)) for one in several_tables(several))
+    assert ("no difference between one and other" in text.replace("\n", " ")) == (rate == 1)

@@ -39,6 +39,22 @@ def test_constraints_with_numbers(text: str, relation: str, bound: float, dimens
     assert result.bound == pytest.approx(bound, rel=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("time <= 120", "time <= 120 s"),
+        ("time <= 1e3 ms", "time <= 1e3 ms"),
+        ("footprint<=5", "footprint <= 5 B"),
+        ("n >= 3", "n >= 3"),
+        ("flops == 1e12", "flops == 1e12"),
+        ("rate >= 3", "rate >= 3 FLOP/s"),
+    ],
+)
+def test_a_bare_bound_is_shown_as_it_is_read(text: str, shown: str) -> None:
+    assert constraint(text, DIMENSIONS).text == shown
+    assert constraint(shown, DIMENSIONS).bound == constraint(text, DIMENSIONS).bound
+
+
 def test_a_constraint_between_two_expressions() -> None:
     result = constraint("footprint + 1 <= capacity / 2", DIMENSIONS)
     assert result.bound is None
