@@ -150,12 +150,17 @@ class Comparison(PlainResult):
         ranks = self.simulation.ranks
         if ranks is None:
             return ()
-        mean_s = ranks.busy_s.sum(axis=1).mean(axis=0)
-        return tuple(
-            name
-            for name, busy_s in zip(COMPONENTS, mean_s.tolist(), strict=True)
-            if 2 * float(self.simulation.components[name]) < float(self.forecast.components[name]) <= 2 * busy_s
-        )
+        busy_s = dict(zip(COMPONENTS, ranks.busy_s.sum(axis=1).mean(axis=0).tolist(), strict=True))
+        return _beside(self.component_rows(), busy_s)
+
+    @property
+    def overlapped_phases(self) -> tuple[str, ...]:
+        """The same of phases."""
+        ranks = self.simulation.ranks
+        if ranks is None:
+            return ()
+        busy_s = dict(zip(ranks.phases, ranks.busy_s.sum(axis=2).mean(axis=0).tolist(), strict=True))
+        return _beside(self.phase_rows(), busy_s)
 
     def phase_rows(self) -> dict[str, dict[str, float]]:
         """Forecast and simulated seconds and signed error per phase."""
@@ -206,6 +211,7 @@ class Comparison(PlainResult):
             "assumptions",
             "collectives",
             "overlapped",
+            "overlapped_phases",
             "waiting_by_demand",
             ladder="rungs",
         )
@@ -221,6 +227,16 @@ class Comparison(PlainResult):
             f"{self.forecast.workload} on {self.forecast.machine}: forecast {self.forecast.headline_s:.4g} s, "
             f"simulated {self.simulation.headline_s:.4g} s, error {error:+.1f}% ({explained or 'no gap'})"
         )
+
+
+def _beside(rows: Mapping[str, Mapping[str, float]], busy_s: Mapping[str, float]) -> tuple[str, ...]:
+    """Of which rows ranks do as much as was forecast, or half of it (``busy_s``, in their mean), but less than half of
+    that is simulated, along the critical path."""
+    return tuple(
+        name
+        for name, one_s in busy_s.items()
+        if name in rows and 2 * rows[name]["simulated_s"] < rows[name]["forecast_s"] <= 2 * one_s
+    )
 
 
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)

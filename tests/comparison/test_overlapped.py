@@ -38,3 +38,21 @@ def test_interfaces_that_share_the_link_of_a_node_are_named(changes: dict[str, o
     machine = sc.load_machine("crossbar-16", changes)
     words = sc.compare("burst", machine, {"P": 4}, effects="links,interfaces").assumptions["interfaces"]
     assert ("all on the one link" in words) == shared
+
+
+def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
+    """A reduction to rank 0 takes log2(8) = 3 rounds; rank 1 sends once and then works, so that the critical path, its
+    own, has one round of them."""
+    steps = {
+        "name": "leaf",
+        "program": [
+            {"phase": "sum", "do": [{"reduce": {"bytes": 64, "algorithm": "binomial"}}]},
+            {"phase": "work", "do": [{"compute": {"flops": 1e6, "when": "rank == 1"}}]},
+        ],
+    }
+    machine = sc.load_machine("crossbar-16", {"network.sends": "one_by_one", "network.distance": "none"})
+    comparison = sc.compare(sc.make_workload(steps), machine, {"P": 8}, effects="none")
+    rows = comparison.phase_rows()["sum"]
+    assert rows["forecast_s"] == pytest.approx(3 * rows["simulated_s"])
+    assert comparison.overlapped_phases == ("sum",)
+    assert comparison.to_dict()["overlapped_phases"] == ["sum"]

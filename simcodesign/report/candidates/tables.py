@@ -330,7 +330,7 @@ def _verdict(group: Sequence[Candidate], several: SeveralComparisons) -> str:
         takes = "takes" if len(others[0]) == 1 else "take"
         text += f"; {_and([names[name] for name in others[0]])} {takes} {_longer(factor)}{_certainty(first, second)}"
     if same_order(group):
-        return f"{text}; the forecast has the same order."
+        return f"{text}." if len(simulated) == 1 and len(forecast) > 1 else f"{text}; the forecast has the same order."
     order = listed(" and ".join(names[name] for name in rank) for rank in forecast)
     if len(forecast) == 1:
         return f"{text}; by the forecast they are all equally fast."

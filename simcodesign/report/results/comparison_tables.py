@@ -35,6 +35,8 @@ from simcodesign.report.results.tables import (
 
 #: Stands for the error of a component that is mostly off the critical path.
 OVERLAPPED = "overlapped"
+#: Errors beyond this, ten times too much, are told as so many times.
+MOST_PERCENT = 10.0
 #: Rows of the table of demands.
 MOST_DEMANDS = 5
 
@@ -77,7 +79,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
 
 
 def _by_parts(comparison: Comparison) -> list[RenderableType]:
-    return [component_table(comparison), *overlapped_line(comparison), compared_phases(comparison)]
+    return [component_table(comparison), compared_phases(comparison), *overlapped_line(comparison)]
 
 
 def assumption_facts(comparison: Comparison) -> list[tuple[str, str]]:
@@ -104,13 +106,19 @@ def component_table(comparison: Comparison) -> Table:
 def overlapped_line(comparison: Comparison) -> list[RenderableType]:
     """What stands in place of an error where there is no sense in one."""
     text = "ranks do it, but mostly beside something else or not on the critical path, which the simulated time is of"
-    return [paragraph(f"{OVERLAPPED}: {text}.")] if comparison.overlapped else []
+    said = comparison.overlapped or comparison.overlapped_phases
+    return [paragraph(f"{OVERLAPPED}: {text}.")] if said else []
 
 
 def _error_text(row: Mapping[str, float]) -> str:
     """The error of a row; nothing is right or wrong where neither reading has any time."""
     nothing = not row["forecast_s"] and not row["simulated_s"]
-    return DOES_NOT_APPLY if nothing else signed_percent(row["error"])
+    return DOES_NOT_APPLY if nothing else _percent_or_times(row["error"])
+
+
+def _percent_or_times(error: float) -> str:
+    """By how many per cent a time is off, or how many times the other it is."""
+    return f"{error + 1:,.4g} times" if MOST_PERCENT < error < math.inf else signed_percent(error)
 
 
 def compared_phases(comparison: Comparison) -> Table:
@@ -119,7 +127,8 @@ def compared_phases(comparison: Comparison) -> Table:
     show = Seconds(row[reading] for row in rows.values() for reading in ("forecast_s", "simulated_s"))
     table = new_table(f"Time per phase ({show.unit})", "phase", "forecast", "simulated", "error")
     for name, row in rows.items():
-        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), _error_text(row))
+        error = OVERLAPPED if name in comparison.overlapped_phases else _error_text(row)
+        table.add_row(name, show(row["forecast_s"]), show(row["simulated_s"]), error)
     return table
 
 
@@ -174,7 +183,7 @@ def waiting_table(comparison: Comparison) -> list[RenderableType]:
     for gap in changed[:MOST_DEMANDS]:
         name = gap.demand if gap.times == 1 else f"{gap.demand} x {gap.times:g}"
         seconds = (show(gap.forecast_s), show(gap.simulated_s), show(gap.change_s, "+"))
-        share = signed_percent(relative_error(gap.simulated_s, gap.forecast_s))
+        share = _percent_or_times(relative_error(gap.simulated_s, gap.forecast_s))
         table.add_row(name, gap.phase, *seconds, share)
     if others := changed[MOST_DEMANDS:]:
         sums = (sum(gap.forecast_s for gap in others), sum(gap.simulated_s for gap in others))

@@ -131,4 +131,4 @@ def test_machines_between_which_chance_decides_are_in_one_place(spread: float, r
     assert len(ranked(several.candidates, "simulated")) == (1 if rate == 1 else 2)
     assert same_order(several.candidates)
     text = " ".join(str(getattr(one, "renderable", one)) for one in several_tables(several))
-    assert ("no difference between one and other" in text.replace("\n", " ")) == (rate == 1)
+    assert ("no difference between" in text) == (rate == 1)
