@@ -118,13 +118,13 @@ def rung_table(problem: Problem, one: Overtaking) -> Table:
     title = f"Best of the forecast: {point_words(problem, one.before.forecast)}\nOvertaken by: "
     table = new_table(title + point_words(problem, one.after.forecast), "with", "best", "other", "")
     table.columns[3].justify = "left"
-    last: tuple[tuple[float, float], ...] = ()
+    last: list[str] = []
     for name, before, after in one.rungs:
         turned = turned_words(one) if name == one.effect else ""
-        if (before, after) == last and not turned:
-            continue  # an effect that changes neither point
-        last = (before, after)
-        table.add_row(name, *(_keyed(key, sign, dimension) for key in (before, after)), turned)
+        cells = [_keyed(key, sign, dimension) for key in (before, after)]
+        if cells != last or turned:  # else the effect changes neither point
+            table.add_row(name, *cells, turned)
+        last = cells
     return table
 
 
