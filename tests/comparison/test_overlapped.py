@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simcodesign as sc
+from tests.command_line import command
 
 #: Work beside a broadcast of 64 bytes, which takes four rounds of 20.64 us, and by the forecast 32/3 hops of 1 us in each:
 #: the mean of the mesh; 16 ranks of one row are nearer to each other.
@@ -56,3 +57,23 @@ def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
     assert rows["forecast_s"] == pytest.approx(3 * rows["simulated_s"])
     assert comparison.overlapped_phases == ("sum",)
     assert comparison.to_dict()["overlapped_phases"] == ["sum"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "more", "noted"),
+    [
+        ("fat-tree-cluster", (), True),
+        ("fat-tree-cluster", ("network.rails=2",), False),
+        ("torus-cluster", (), False),
+    ],
+)
+def test_interfaces_that_add_no_links_are_noted(
+    capfd: pytest.CaptureFixture[str], machine: str, more: tuple[str, ...], noted: bool
+) -> None:
+    """A node of a torus has several links."""
+    settings = ("network.interfaces.count=2", *more)
+    ran = command(capfd, "forecast")(
+        "burst", machine, "-P", "8", *(word for one in settings for word in ("--set", one))
+    )
+    assert ran.status == 0
+    assert ("they add no links" in ran.err) == noted

@@ -53,8 +53,8 @@ class ProblemOptions:
         Option(
             metavar="NAME=RANGE",
             help="What is varied: NAME=LOW:HIGH, with :whole, :log or :linear, or choices NAME=A,B,C. A parameter, P, "
-            "or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'). Of Aspen models NAME alone is all of "
-            "its range. Repeatable.",
+            "or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'), in SI units where none is given. Of "
+            "Aspen models NAME alone is all of its range. Repeatable.",
         ),
     ] = field(default_factory=list)
     subject_to: Annotated[
@@ -62,7 +62,7 @@ class ProblemOptions:
         Option(
             metavar="CONSTRAINT",
             help="'time <= 10 s', 'footprint <= capacity', 'P*n >= 1e9': expressions over metrics, variables and what "
-            "is fixed. Repeatable.",
+            "is fixed; a number without a unit is in SI units, as --metrics lists them. Repeatable.",
         ),
     ] = field(default_factory=list)
     minimise: Annotated[

@@ -35,8 +35,8 @@ class SweepOptions:
         Option(
             metavar="AXIS",
             help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, "
-            "network.bandwidth=1,10,100GB/s, "
-            "network.topology.kind=mesh,torus, seed=1,2,3. Several span a grid, the last running fastest. Repeatable.",
+            "network.bandwidth=1,10,100GB/s, network.topology.kind=mesh,torus, seed=1,2,3; in SI units where none is "
+            "given. Several span a grid, the last running fastest. Repeatable.",
         ),
     ]
     sample: Annotated[
@@ -68,8 +68,8 @@ class SweepOptions:
         Option(
             metavar="SHARE",
             help="With simulations: where formulas, the workload's own and our forecast are within this share of the "
-            "simulation, which to use where, and the condition in words if a simple one fits; --plot is then a map "
-            "of it. By default 10% with --formula.",
+            "simulation (10%, or 0.1; 1 is 100%), which to use where, and the condition in words if a simple one "
+            "fits; --plot is then a map of it. By default 10% with --formula.",
         ),
     ] = None
     verdict: VerdictOptions

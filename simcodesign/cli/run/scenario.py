@@ -98,6 +98,8 @@ def scenario_of(
     values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
     values |= machine_parameters(machine, own)
     _note_unused_changes(workload, machine, changes)
+    if names_a_path(split_variant(machine_name)[0]) or any(name.startswith("network.interfaces") for name in changes):
+        _note_shared_link(machine)
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
 
 
@@ -126,6 +128,15 @@ def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[
         complain(f"note: the forecast's law for hops stays network.distance = {law}")
     for path, places in replaced_constants(workload, changes).items():
         complain(f"note: {path} has no effect in phases of {workload.name} that replace it: {', '.join(places)}")
+
+
+def _note_shared_link(machine: Machine) -> None:
+    """Say on standard error that several interfaces of a node add no links; nodes of a mesh or torus have several."""
+    network = machine.network
+    if network.interfaces.count > 1 and network.rails == 1 and not network.topology.directions:
+        count = network.interfaces.count
+        what = f"note: the {count} interfaces of a node of {machine.name} have one rail: they add no links, and only"
+        complain(f"{what} messages that wait for an interface gain by them; network.rails={count} adds links")
 
 
 def parsed_settings(settings: Iterable[str]) -> dict[str, str]:
