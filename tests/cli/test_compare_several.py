@@ -143,3 +143,11 @@ def test_the_examples_of_the_documentation(
     exec(compile(python, "candidates.md", "exec"), {})
     shown = capfd.readouterr().out.splitlines()
     assert shown[-1].startswith("hypercube-256 {'P': 4.0}")
+
+
+def test_over_a_bandwidth_is_shown_as_it_was_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    ran = command(capfd, "compare")("burst", "crossbar-16", "--over", "network.bandwidth=1,2GB/s", "--effects", "none")
+    assert "over network.bandwidth" in ran.out.splitlines()[0]
+    answer = ran.out.split()
+    assert {"1e+09", "2e+09", "(B/s)"} <= {*answer}
+    assert "network.per_byte" not in ran.out

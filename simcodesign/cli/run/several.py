@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from math import inf
 
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.options import ReplicationOptions, usable_cpus
@@ -44,6 +46,8 @@ def run_several(options: CompareOptions) -> dict[str, float]:
             workers=replication.jobs or usable_cpus(),
             on_progress=on_progress,
         )
+    if axis is not None and axis.known.inverse:
+        several = _over_bandwidth(several, axis.name)
     if options.output.as_json:
         write_json(several)
     else:
@@ -97,6 +101,15 @@ def _axis(text: str, scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
     for name in {axis.name, axis.known.path} & parsed_settings(settings).keys():
         raise InputError("set and varied", _OVER, value=name, allowed="--set (for P: -P) or --over, not both")
     return axis
+
+
+def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
+    """The same over a bandwidth in place of the time per byte that it is the inverse of."""
+    candidates = (
+        replace(one, at={name: 1 / time_s if time_s else inf for time_s in one.at.values()})
+        for one in several.candidates
+    )
+    return replace(several, candidates=tuple(candidates), axis=name)
 
 
 def _errors(several: SeveralComparisons, options: CompareOptions) -> dict[str, float]:

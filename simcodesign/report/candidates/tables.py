@@ -244,7 +244,7 @@ def _place(one: Candidate) -> list[str]:
 
 def _unit(axis: str) -> str:
     """The SI unit of a constant; empty for what has none, or none that is known."""
-    return DIMENSIONS[dimension_at(axis) or "count"]
+    return DIMENSIONS["bandwidth" if axis.endswith("bandwidth") else dimension_at(axis) or "count"]
 
 
 def several_ladder(several: SeveralComparisons) -> Table:
