@@ -105,10 +105,9 @@ def _axis(text: str, scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
 
 def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
     """The same over a bandwidth in place of the time per byte that it is the inverse of."""
-    candidates = (
-        replace(one, at={name: 1 / time_s if time_s else inf for time_s in one.at.values()})
-        for one in several.candidates
-    )
+    times_s = [one.at[several.axis] for one in several.candidates]
+    values = [1 / time_s if time_s else inf for time_s in times_s]
+    candidates = [replace(one, at={name: value}) for one, value in zip(several.candidates, values, strict=True)]
     return replace(several, candidates=tuple(candidates), axis=name)
 
 
