@@ -70,8 +70,10 @@ def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict
         trace = numbers.traces[trace_key(run, one.at)]
         kept = {name: array for name, array in trace.items() if has_stations or name.split("/")[-1] not in OF_STATIONS}
         arrays |= {start + name: array for name, array in kept.items()}
-        names = station_names(run, one.at, trace) if has_stations else []
-        traces.append({"at": dict(one.at), "arrays": start, "stations": names})
+        names = station_names(run, one.at, trace) if has_stations else {}
+        rungs = [name.partition("/")[0] for name in trace if name.endswith("/ops")]
+        draws = [sum(key.partition(".")[0] == str(rung) for key in rungs) for rung in range(len(run.effects) + 1)]
+        traces.append({"at": dict(one.at), "arrays": start, "stations": names, "draws": draws})
     words = {name: effect_named(name) for name in run.effects}
     return {
         "about": run.about,
@@ -79,6 +81,7 @@ def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict
         "effects": [
             {"name": name, "adds": one.adds, "random": one.random_on is not None} for name, one in words.items()
         ],
+        "seeds": run.seeds,
         "simulated": {name: list(numbers_) for name, numbers_ in run.simulated.items()},
         "traces": traces,
         "events": {"at": dict(run.events.at), **numbers.documents[f"{run.name}/events"]} if run.events else None,
@@ -108,6 +111,8 @@ def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, A
         "name": step.name,
         **by_case(texts),
         "after_prediction": step.after_prediction and held is None,
+        "after_answer": step.after_answer if held is None else "",
+        "begins": step.rung,
         "views": views,
         "questions": questions,
     }

@@ -64,7 +64,8 @@ class Run:
     ``formula``: that of the workload which stands for the formula; None: the forecast. ``effects``: those of its
     ladder, in order. ``simulated``: of every slider the numbers of the stops at which there are simulations; ``seeds``:
     how many where they are random. ``scale``: what all its times are multiplied by.
-    ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help.
+    ``events``: a small run that is gone through step by step; ``helps``: where it is tried what would help. ``draws``:
+    of how many of the seeds everything is kept where there are traces.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Run:
     measured: tuple[MeasuredPoint, ...]
     measured_about: str
     place: Place
+    draws: int = 1
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,8 @@ class Step:
     views: tuple[View, ...]
     questions: tuple[Question, ...]
     after_prediction: bool = False  # hidden until the prediction of an earlier step is drawn
+    after_answer: str = ""  # hidden until this question of an earlier step is answered
+    rung: int | None = None  # how many effects are on when it begins; None: those before the first that is random
 
 
 @dataclass(frozen=True)

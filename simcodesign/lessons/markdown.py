@@ -21,6 +21,8 @@ from simcodesign.core.errors import InputError, Place
 
 ROLES = ("formula", "simulation", "waiting", "you", "measured")
 _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
+#: A button with what is written on to it: browsers would begin a line with the full stop behind a button.
+_TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>.*?</button>[^\s<>]+', re.DOTALL)
 #: The value of an expression in SI units; and as text in a format ("" for none).
 Evaluate = Callable[[str, Place], float]
 Format = Callable[[str, str, Place], str]
@@ -40,7 +42,9 @@ def to_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
     for token in tokens:
         line = (place.line or 1) + (token.map[0] if token.map else 0)
         _change(token, Place(place.file, line), evaluate)
-    return str(_parser().renderer.render(tokens, _parser().options, {}))
+    return _TOGETHER.sub(
+        r'<span class="together">\g<0></span>', _parser().renderer.render(tokens, _parser().options, {})
+    )
 
 
 def inline_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:

@@ -119,6 +119,8 @@ def _step(number: int, step: dict[str, Any], lesson: Lesson) -> str:
         for kind in ["drawing" if "open" in one else "question"]
     )
     later = ' data-after-prediction=""' if step["after_prediction"] else ""
+    if step["after_answer"]:
+        later = f' data-after-answer="{escape(step["after_answer"])}"'
     return f"""<section class="step" id="step-{number}"{later} tabindex="-1" aria-labelledby="head-{number}">
 <div class="prose"><p class="number"><span data-text="step" data-count="{number}"></span></p>
 <h2 id="head-{number}">{escape(step["name"])}</h2>

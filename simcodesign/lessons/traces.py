@@ -15,6 +15,7 @@ from simcodesign.generate.plan import ANY, LINK, NONE, Plan
 from simcodesign.lessons.description import Run, Stops
 from simcodesign.lessons.geometry import geometry_of
 from simcodesign.lessons.scenarios import scenario_at
+from simcodesign.studies.replication.replicate import random_sources_of
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -23,7 +24,7 @@ def traces_at(run: Run, stops: Stops) -> Arrays:
     """All arrays of the runs at these stops: those of the network, and for rung k of the ladder under ``k/...``.
 
     ``position``, ``ends``, ``bend``, ``stubs``, ``hosts`` (1,): the network (``Geometry``); ``node`` (ranks,): where
-    ranks are. Of a rung:
+    ranks are. Where something is random, draws after the first are under ``k.d/...``. Of a rung:
     ``ops`` (N, 3): rank, kind and peer; ``op_times`` (N, 3): ready, begin and finish; ``messages`` (M, 4): operation of
     the send, sender, receiver, number of visits to stations that are recorded; ``message_times`` (M, 3): begin of the
     send, arrival, size in bytes; ``way_start`` (M + 1,) and ``way`` (hops,): the links of each route; ``visits``
@@ -35,8 +36,10 @@ def traces_at(run: Run, stops: Stops) -> Arrays:
     point = scenario_at(run, stops).bind()
     arrays = network_of(point)
     for rung in range(len(run.effects) + 1):
-        own = trace_of(make_plan(point, run.effects[:rung], 0), point)
-        arrays |= {f"{rung}/{name}": one for name, one in own.items()}
+        effects = run.effects[:rung]
+        for draw in range(run.draws if random_sources_of(point, effects) else 1):
+            own = trace_of(make_plan(point, effects, draw), point)
+            arrays |= {f"{rung}.{draw}/{name}" if draw else f"{rung}/{name}": one for name, one in own.items()}
     return arrays
 
 

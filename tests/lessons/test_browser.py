@@ -95,6 +95,8 @@ class Visit:
         self.page.locator("button.compare").click()
         self.page.wait_for_selector("body.is-open")
         self.settle()
+        for button in self.page.locator(".locked button:visible").all():  # of steps that wait for an answer
+            button.click()
 
     @property
     def asks_prediction(self) -> bool:

@@ -147,7 +147,7 @@ def test_stations_have_served_what_the_engine_says(lesson: Lesson) -> None:
     assert services is not None
     served, times = np.asarray(trace["2/served"]), np.asarray(trace["2/served_times"])
     found = sorted(
-        (names[2][place], int(op), *row) for (place, op), row in zip(served.tolist(), times.tolist(), strict=True)
+        (names["2"][place], int(op), *row) for (place, op), row in zip(served.tolist(), times.tolist(), strict=True)
     )
     columns = (services.op.tolist(), services.asked_s.tolist(), services.begin_s.tolist(), services.end_s.tolist())
     assert found == sorted(zip([services.names[one] for one in services.station], *columns, strict=True))
@@ -210,7 +210,7 @@ def test_a_run_without_messages_has_its_disks(tmp_path: Path) -> None:
     (folder / "lesson.yaml").write_text(text, encoding="utf-8")
     run = read_lesson(folder).runs["near"]
     trace = traces_at(run, run.traces[0].at)
-    assert station_names(run, run.traces[0].at, trace)[1] == ["disk 0"]
+    assert station_names(run, run.traces[0].at, trace)["1"] == ["disk 0"]
     found = np.asarray(trace["1/served_times"])
     assert found == pytest.approx(np.array([[0, 0, 0.11], [0, 0.11, 0.22]]), rel=1e-12)
     assert np.asarray(trace["1/path_times"])[-1, 1] == pytest.approx(0.22)

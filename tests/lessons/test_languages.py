@@ -10,17 +10,24 @@ import numpy as np
 import pytest
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import KINDS
+from simcodesign.describe.demands.collective import ALGORITHMS
+from simcodesign.describe.effects import effect_names
+from simcodesign.generate.plan import STATION_KINDS
 from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.compute import content_hash
 from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.figures.helps import PLAIN_WORDS
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.values import digits_in
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language, languages_of
+from tests import ROOT
 from tests.lessons.small import small_lesson
 
+FRONT = ROOT / "simcodesign/lessons/front"
 TRANSLATED = [
     (name, language) for name in available() for language in languages_of(read_lesson(lesson_folder(name)))[1:]
 ]
@@ -172,3 +179,35 @@ def test_a_language_that_is_not_there(tmp_path: Path) -> None:
 def test_digits_in_german() -> None:
     assert digits_in("1,024.5 ms, 3.5", "de") == "1.024,5 ms, 3,5"
     assert digits_in("1,024.5 ms", "en") == "1,024.5 ms"
+
+
+def keys_of(file: str, language: str) -> set[str]:
+    """The names of the texts that a table of the front end has in a language."""
+    text = (FRONT / file).read_text(encoding="utf-8")
+    (block,) = re.findall(rf"^  {language}: {{\n(.*?)^  }},$", text, re.DOTALL | re.MULTILINE)
+    found = re.findall(r'(\w+): "(?:[^"\\]|\\.)*"', block)
+    assert len(found) == len(set(found)) > 10
+    return set(found)
+
+
+@pytest.mark.parametrize("file", ["texts.js", "texts-lab.js"])
+def test_every_text_of_the_interface_is_there_in_both_languages(file: str) -> None:
+    assert keys_of(file, "en") == keys_of(file, "de")
+
+
+def test_every_text_that_is_asked_for_is_there() -> None:
+    known = keys_of("texts.js", "en") | keys_of("texts-lab.js", "en")
+    sources = [path.read_text(encoding="utf-8") for path in [*FRONT.glob("*.js"), *FRONT.glob("views/*.js")]]
+    asked = {name for source in sources for name in re.findall(r'\btext\("(\w+)"', source)}
+    assert len(asked) > 80
+    assert asked - known == set()
+    assert {f"effect_{name}" for name in effect_names()} - known == set()
+
+
+def test_words_that_python_writes_have_a_german_one() -> None:
+    text = (FRONT / "terms.js").read_text(encoding="utf-8")
+    known = {quoted or plain for quoted, plain in re.findall(r'(?:"([^"]+)"|\b(\w+)): "', text)}
+    algorithms = {one.replace("_", " ") for names in ALGORITHMS.values() for one in names}
+    operations = {one.replace("_", " ") for one in ALGORITHMS}
+    for words in (algorithms, operations, set(KINDS), set(STATION_KINDS), set(PLAIN_WORDS.values())):
+        assert words - known == set()

@@ -17,7 +17,7 @@ MOST_SHOWN, MOST_ALGORITHMS = 12, 6
 _LEAST = 5e-4
 _INSTEAD = ", instead by "
 #: What a student reads in place of paths in a machine file.
-_WORDS = {
+PLAIN_WORDS = {
     "processor.rate": "rate of the processors",
     "processor.clock": "clock of the processors",
     "network.startup": "startup of messages",
@@ -55,7 +55,7 @@ def helps_at(run: Run, stops: Stops) -> dict[str, Any]:
 def _row(one: Improvement) -> dict[str, Any]:
     before, _, what = one.what.rpartition(_INSTEAD)
     path, _, more = what.partition(" ")
-    words = f"{_WORDS[path]} {more}".strip() if path in _WORDS else what
+    words = f"{PLAIN_WORDS[path]} {more}".strip() if path in PLAIN_WORDS else what
     shares = {"forecast": one.forecast, "simulated": one.simulated}
     return {"what": what, "words": words, "instead_of": before, **shares}
 

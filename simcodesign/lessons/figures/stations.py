@@ -15,11 +15,12 @@ from simcodesign.lessons.scenarios import scenario_at
 OF_STATIONS = ("stations", "served", "served_times")
 
 
-def station_names(run: Run, stops: Stops, trace: Mapping[str, NDArray[np.generic]]) -> list[list[str]]:
-    """Of every rung the names of the stations that served somebody, in their order in the trace."""
+def station_names(run: Run, stops: Stops, trace: Mapping[str, NDArray[np.generic]]) -> dict[str, list[str]]:
+    """Of every rung, and draw of it, the names of the stations that served somebody, in their order in the trace."""
     machine = scenario_at(run, stops).bind().machine
-    rungs = range(len(run.effects) + 1)
-    return [
-        [station_name(machine, int(kind), int(unit)) for kind, unit in np.asarray(trace[f"{rung}/stations"])]
-        for rung in rungs
-    ]
+    return {
+        key: [station_name(machine, int(kind), int(unit)) for kind, unit in np.asarray(array)]
+        for name, array in trace.items()
+        for key, _, kind_of_array in [name.partition("/")]
+        if kind_of_array == "stations"
+    }

@@ -1,5 +1,6 @@
 // What all figures have in common: the store, a title, drawing only when on screen and when something has changed.
 import { escaped } from "./numbers.js";
+import { effectName, text } from "./texts.js";
 
 let context = null;
 
@@ -14,7 +15,7 @@ export function provide(lesson, store, clock) {
 
 export class Figure extends HTMLElement {
   /** Keys of the state that it draws. */
-  static uses = ["stops", "rung"];
+  static uses = ["stops", "rungs"];
   #isVisible = false;
   #isStale = true;
   #end = null;
@@ -55,6 +56,7 @@ export class Figure extends HTMLElement {
     if (!this.#isVisible || !this.#isStale || !this.width) return;
     this.#isStale = false;
     this.draw();
+    this.#sayWhatIsOff();
   }
 
   /** Whether these, and what all figures are drawn by, are as when this was asked last: then there is nothing to draw. */
@@ -67,23 +69,48 @@ export class Figure extends HTMLElement {
 
   /** When the last run of its step ends: one clock for all that is seen together. */
   get end() {
-    const { stops, rung } = this.state;
-    if (this.#end?.stops !== stops || this.#end.rung !== rung) this.#end = { stops, rung, value: this.#findEnd() };
+    const { stops, rungs, draw } = this.state;
+    if (this.#end?.stops !== stops || this.#end.rungs !== rungs || this.#end.draw !== draw) this.#end = { stops, rungs, draw, value: this.#findEnd() };
     return this.#end.value;
   }
 
   #findEnd() {
     const names = (this.lesson.steps[this.dataset.step]?.views ?? [this.options]).flatMap((view) => view.runs);
-    return this.lesson.endOf(names, this.state.stops, this.state.rung);
+    return this.lesson.endOf(names, this.state.stops, this.rung, this.state.draw);
   }
 
   get state() {
     return this.store.state;
   }
 
-  /** The rung that a run is shown at: that of the page, as far as the run has one. */
-  rungOf(run, rung = this.state.rung) {
-    return Math.min(rung ?? run.effects.length, run.effects.length);
+  /** How many effects are on in its step. */
+  get rung() {
+    return this.state.rungs[this.dataset.step];
+  }
+
+  /** The rung that a run is shown at: that of the step, as far as the run has one. */
+  rungOf(run) {
+    return Math.min(this.rung ?? run.effects.length, run.effects.length);
+  }
+
+  /** What is kept of its first run, as it is shown. */
+  get shownTrace() {
+    return this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run), this.state.draw);
+  }
+
+  /** The rung of what it simulates; null for what is the same at every rung, or shows by itself what is off. */
+  get simulatedRung() {
+    return null;
+  }
+
+  /** Below it: the effects of its run that are off. */
+  #sayWhatIsOff() {
+    const off = this.simulatedRung === null ? [] : this.run.effects.slice(this.simulatedRung).map((effect) => effectName(effect.name));
+    const note = this.querySelector(":scope > figure > .is-switched-off");
+    if (!note && !off.length) return;
+    const place = note ?? Object.assign(document.createElement("p"), { className: "note is-switched-off" });
+    if (!note) this.querySelector(":scope > figure").append(place);
+    place.textContent = off.length ? text("switchedOff", off.join(", ")) : "";
   }
 
   heading(title, note = "") {

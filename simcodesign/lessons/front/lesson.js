@@ -52,24 +52,39 @@ export class Lesson {
     return best;
   }
 
-  /** The kept run that is nearest to the stops, at a rung: arrays by name, and `at`. */
-  trace(run, stops, rung) {
+  /** The kept run that is nearest to the stops, at a rung and of a draw: arrays by name, and `at`. */
+  trace(run, stops, rung, draw = 0) {
     if (!run.traces.length) return null;
+    const one = this.#kept(run, stops), number = Math.min(draw, one.draws[rung] - 1);
+    const key = `${one.arrays}${rung}${number ? `.${number}` : ""}`;
+    if (!this.traceOf.has(key)) this.traceOf.set(key, this.#readTrace(one, key));
+    return this.traceOf.get(key);
+  }
+
+  /** Of how many draws there is a trace. */
+  draws(run, stops, rung) {
+    return run.traces.length ? this.#kept(run, stops).draws[rung] : 0;
+  }
+
+  #kept(run, stops) {
     const off = (one) =>
       run.sliders.reduce((sum, name) => sum + Math.abs(Math.log(this.#value(name, one.at[name]) / this.#value(name, stops[name]))), 0);
-    const one = run.traces.reduce((best, each) => (off(each) < off(best) ? each : best));
-    const key = `${one.arrays}${rung}`;
-    if (!this.traceOf.has(key)) this.traceOf.set(key, this.#readTrace(one, rung));
-    return this.traceOf.get(key);
+    return run.traces.reduce((best, each) => (off(each) < off(best) ? each : best));
+  }
+
+  /** Whether draws differ, at a rung of what is kept: the mean of `run.seeds` is not the time of any of them. */
+  isRandom(run, stops, rung) {
+    const at = run.traces.length ? this.#kept(run, stops).at : stops, { low, high } = this.simulated(run, at, rung);
+    return high > low;
   }
 
   #value(name, stop) {
     return this.sliders[name].stops[stop].value || 1e-30;
   }
 
-  #readTrace(one, rung) {
+  #readTrace(one, key) {
     const get = (name) => this.arrays[`${one.arrays}${name}`].data;
-    const own = (name) => get(`${rung}/${name}`);
+    const own = (name) => this.arrays[`${key}/${name}`].data;
     const [ops, opTimes, messages, times] = ["ops", "op_times", "messages", "message_times"].map(own);
     const [start, way, visits] = ["way_start", "way", "visits"].map(own);
     const trace = { at: one.at, position: get("position"), ends: get("ends"), bend: get("bend"), stubs: get("stubs"), hosts: get("hosts")[0], node: [...get("node")], ops: [], messages: [], path: [] };
@@ -86,7 +101,8 @@ export class Lesson {
     const [path, pathTimes] = [own("path"), own("path_times")];
     for (let k = 0; k < path.length / 3; k++)
       trace.path.push({ rank: path[3 * k], message: path[3 * k + 1], link: path[3 * k + 2], from: pathTimes[2 * k], to: pathTimes[2 * k + 1] });
-    if (one.stations.length) this.#readStations(trace, one.stations[rung], own);
+    const names = one.stations[key.slice(one.arrays.length)];
+    if (names) this.#readStations(trace, names, own);
     trace.ranks = trace.node.length;
     trace.end = trace.ops.reduce((most, op) => Math.max(most, op.end), 0);
     trace.waits = trace.messages.flatMap((message) =>
@@ -107,10 +123,10 @@ export class Lesson {
   }
 
   /** When the last of these runs ends, as they are shown. */
-  endOf(names, stops, rung) {
+  endOf(names, stops, rung, draw) {
     const ends = names.map((name) => this.run(name)).flatMap((run) => {
       const own = Math.min(rung ?? run.effects.length, run.effects.length);
-      return [this.trace(run, stops, own)?.end ?? 0, this.events(run, own).at(-1)?.time ?? 0];
+      return [this.trace(run, stops, own, draw)?.end ?? 0, this.events(run, own).at(-1)?.time ?? 0];
     });
     return Math.max(0, ...ends);
   }

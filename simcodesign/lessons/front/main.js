@@ -7,6 +7,7 @@ import { numbersIn } from "./numbers.js";
 import { Clock, Store } from "./store.js";
 import { Teacher, remember } from "./teacher.js";
 import { fillTexts, text, useLanguage } from "./texts.js";
+import { termsIn } from "./terms.js";
 import { ClockBar } from "./views/clock.js";
 import { Curve } from "./views/curve.js";
 import { Drawing } from "./views/drawing.js";
@@ -29,24 +30,25 @@ async function begin() {
   const lesson = new Lesson(await unpack(document.getElementById("lesson-data").textContent));
   useLanguage(lesson.language);
   numbersIn(lesson.language);
+  termsIn(lesson.language);
   fillTexts(document);
   const { code, started } = await enter(lesson);
   lesson.asksPrediction = lesson.steps.some((step) => step.views.some((view) => view.predict));
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
   const store = new Store({
-    stops, rung: firstRung(lesson), time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
+    stops, rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
     predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {}, code, started,
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
   store.subscribe((changed) => {
-    if (changed.has("stops") || changed.has("rung")) measureEnd(lesson, store);
-    if (changed.has("predicted") || changed.has("opened")) openSteps(store);
+    if (changed.has("stops") || changed.has("rungs") || changed.has("draw")) measureEnd(lesson, store);
+    if (changed.has("predicted") || changed.has("opened") || changed.has("answers")) openSteps(lesson, store);
   });
   measureEnd(lesson, store);
   store.flush();
   for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(`lesson-${name}`, element);
-  lockSteps(store);
+  lockSteps(lesson, store);
   document.addEventListener("click", (event) => {
     const jump = event.target.closest?.("[data-clock]");
     if (jump) store.set({ time: Number(jump.dataset.clock), playing: false });
@@ -55,35 +57,40 @@ async function begin() {
   document.body.classList.add("is-ready");
 }
 
-/** The rung that a page begins with: all effects up to the first that is random, since texts and clock are of one run; all, if a
- * lesson is about chance. */
-function firstRung(lesson) {
-  return Math.max(0, ...Object.values(lesson.runs).map((run) => lesson.calmRung(run)));
+/** The rung that a step begins with: what it says, or all effects up to the first that is random, since texts and clock are of one
+ * run; all, if a lesson is about chance. */
+function firstRung(lesson, step) {
+  return step.begins ?? Math.max(0, ...step.views.flatMap((view) => view.runs).map((name) => lesson.calmRung(lesson.run(name))));
 }
 
 /** When the last run of the page ends, at the stops and effects that are shown; the clock stands no later. */
 function measureEnd(lesson, store) {
-  const { stops, rung, end, time } = store.state;
-  const longest = lesson.endOf(Object.keys(lesson.runs), stops, rung);
+  const { stops, rungs, draw, end, time } = store.state;
+  const longest = Math.max(0, ...lesson.steps.map((step, k) => lesson.endOf(step.views.flatMap((view) => view.runs), stops, rungs[k], draw)));
   store.set({ end: longest, time: end && longest !== end ? Math.min(time, longest) : time });
 }
 
-/** A line in place of steps that wait for a prediction, with a way around it for teachers. */
-function lockSteps(store) {
-  for (const step of document.querySelectorAll("[data-after-prediction]")) {
-    const note = document.createElement("p");
+/** A line in place of steps that wait for a prediction, or for an answer, with a way around it for teachers. */
+function lockSteps(lesson, store) {
+  for (const step of document.querySelectorAll("[data-after-prediction], [data-after-answer]")) {
+    const note = document.createElement("p"), waits = step.dataset.afterAnswer !== undefined;
     note.className = "locked";
-    note.innerHTML = `<span>${text("locked")}</span> <button type="button">${text("openAnyway")}</button>`;
-    note.querySelector("button").addEventListener("click", () => store.set({ opened: true }));
+    note.innerHTML = `<span>${text(waits ? "lockedAnswer" : "locked")}</span> <button type="button">${text(waits ? "openStep" : "openAnyway")}</button>`;
+    note.querySelector("button").addEventListener("click", () => (waits ? step.classList.add("is-open") : store.set({ opened: true })));
     step.append(note);
   }
-  openSteps(store);
+  openSteps(lesson, store);
 }
 
-function openSteps(store) {
-  const isOpen = store.state.predicted || store.state.opened;
+function openSteps(lesson, store) {
+  const { predicted, opened, answers } = store.state, isOpen = predicted || opened;
   if (isOpen) store.set({ opened: true });
   document.body.classList.toggle("is-open", isOpen);
+  const asked = new Set(lesson.steps.flatMap((step) => step.questions.map((one) => one.name)));
+  for (const step of document.querySelectorAll("[data-after-answer]")) {
+    const { afterAnswer } = step.dataset;
+    if (afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
+  }
 }
 
 /** The step that is read now, in the list of steps. */

@@ -9,7 +9,9 @@ const TEXTS = {
     objectives: "You will be able to", made: "All numbers were computed by simcodesign when this file was built. Predictions and answers stay in this page until you export them.",
     formula: "Formula", simulation: "Simulation", you: "You", measured: "Measured", theme: "Dark or light", export: "Export answers",
     waiting_rung: "Order and waiting", off: "off", plus: "+{0}", drawPoint: "Your prediction at {0}", compare: "Compare", redraw: "Draw again",
-    drawFirst: "Drag across the figure, or use the arrow keys.", locked: "This step opens when you have drawn your prediction in an earlier one and compared it.", openAnyway: "Open all steps",
+    drawFirst: "Drag across the figure, or use the arrow keys.", locked: "This step opens when you have drawn your prediction in an earlier one and compared it.", openAnyway: "Open all steps", lockedAnswer: "This step opens when you have answered the question before it.", openStep: "Open this step",
+    switchedOff: "Switched off: {0}", meanOf: "mean of {0} runs with other random numbers", ownScale: "The charts of this step have scales of their own.",
+    draws: "Draws of chance", drawOf: "draw {0} of {1}", oneDraw: "one draw of {0}", drawBefore: "Draw before", drawAfter: "Next draw", drawAndMean: "One run, which takes {0}. Curves and ladders show the mean of {1}: {2}.",
     offBy: "off by ×{0}", closerYou: "Your pencil was closer to the simulation than the formula.", closerFormula: "The formula was closer to the simulation than your pencil.",
     play: "Play", pause: "Pause", next: "Next event", time: "Time", speed: "Speed", haveIt: "{0} of {1} messages have arrived", waitingNow: "{0} waiting",
     carried: "Link {0} → {1}", noWait: "{0} → {1} did not wait, on it {2} to {3}", waited: "{0} → {1} waited {2}, on it {3} to {4}",
@@ -37,7 +39,9 @@ const TEXTS = {
     objectives: "Danach können Sie", made: "Alle Zahlen hat simcodesign beim Erzeugen dieser Datei berechnet. Vorhersagen und Antworten bleiben auf dieser Seite, bis Sie sie exportieren.",
     formula: "Formel", simulation: "Simulation", you: "Sie", measured: "Gemessen", theme: "Dunkel oder hell", export: "Antworten exportieren",
     waiting_rung: "Reihenfolge und Warten", off: "aus", plus: "+{0}", drawPoint: "Ihre Vorhersage bei {0}", compare: "Vergleichen", redraw: "Neu zeichnen",
-    drawFirst: "Ziehen Sie über das Bild, oder nehmen Sie die Pfeiltasten.", locked: "Dieser Schritt öffnet sich, wenn Sie in einem früheren Ihre Vorhersage gezeichnet und verglichen haben.", openAnyway: "Alle Schritte öffnen",
+    drawFirst: "Ziehen Sie über das Bild, oder nehmen Sie die Pfeiltasten.", locked: "Dieser Schritt öffnet sich, wenn Sie in einem früheren Ihre Vorhersage gezeichnet und verglichen haben.", openAnyway: "Alle Schritte öffnen", lockedAnswer: "Dieser Schritt öffnet sich, wenn Sie die Frage davor beantwortet haben.", openStep: "Diesen Schritt öffnen",
+    switchedOff: "Ausgeschaltet: {0}", meanOf: "Mittel von {0} Läufen mit anderen Zufallszahlen", ownScale: "Die Bilder dieses Schritts haben eigene Skalen.",
+    draws: "Ziehungen des Zufalls", drawOf: "Ziehung {0} von {1}", oneDraw: "eine Ziehung von {0}", drawBefore: "Ziehung davor", drawAfter: "Nächste Ziehung", drawAndMean: "Ein Lauf, der {0} dauert. Kurven und Leitern zeigen das Mittel von {1}: {2}.",
     offBy: "um ×{0} daneben", closerYou: "Ihr Stift war näher an der Simulation als die Formel.", closerFormula: "Die Formel war näher an der Simulation als Ihr Stift.",
     play: "Abspielen", pause: "Anhalten", next: "Nächstes Ereignis", time: "Zeit", speed: "Tempo", haveIt: "{0} von {1} Nachrichten sind angekommen", waitingNow: "{0} warten",
     carried: "Verbindung {0} → {1}", noWait: "{0} → {1} wartete nicht, darauf von {2} bis {3}", waited: "{0} → {1} wartete {2}, darauf von {3} bis {4}",
@@ -70,6 +74,11 @@ export function useLanguage(language) {
 /** A text of the interface, with its blanks filled in. */
 export function text(name, ...values) {
   return (table[name] ?? name).replace(/\{(\d)\}/g, (_, place) => values[place]);
+}
+
+/** An effect as the interface calls it; those of other packages by their own names. */
+export function effectName(name) {
+  return table[`effect_${name}`] ?? name.replaceAll("_", " ");
 }
 
 /** Fills all elements that name a text in data-text or data-text-label. */

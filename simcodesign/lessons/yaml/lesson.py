@@ -39,7 +39,7 @@ KEYS = (
 )
 #: Kinds of views: how many runs each shows at most, and its options.
 VIEWS: dict[str, tuple[int, frozenset[str]]] = {
-    "curve": (1, frozenset({"over", "predict", "given", "top", "effect", "measured", "height"})),
+    "curve": (1, frozenset({"over", "predict", "given", "top", "effect", "measured", "height", "log"})),
     "ladder": (1, frozenset()),
     "network": (1, frozenset()),
     "gantt": (1, frozenset({"of"})),
@@ -69,6 +69,7 @@ def read_lesson(folder: Path) -> Lesson:
     )
     steps = tuple(_step(entry, runs, folder) for entry in items["steps"].sequence())
     _check_names([one for step in steps for one in step.questions])
+    _check_order(steps)
     teacher = read_markdown(items["teacher"], folder)[0] if "teacher" in items else ""
     return Lesson(
         folder=folder,
@@ -106,6 +107,16 @@ def _check_names(questions: list[Question]) -> None:
             raise InputError("two questions have this name", one.place, value=one.name, allowed="a name of its own")
 
 
+def _check_order(steps: tuple[Step, ...]) -> None:
+    """InputError for a step that waits for an answer that nobody could give before."""
+    asked: list[str] = []
+    for step in steps:
+        if step.after_answer and step.after_answer not in asked:
+            what = f"step {step.name} waits for a question that no step before it asks"
+            raise InputError(what, step.text_place, value=step.after_answer, allowed=", ".join(asked) or "no question")
+        asked += [one.name for one in step.questions]
+
+
 def _texts(items: dict[str, Entry], key: str) -> tuple[str, ...]:
     return tuple(entry.text() for entry in items[key].sequence()) if key in items else ()
 
@@ -128,7 +139,8 @@ def _value(entry: Entry, runs: dict[str, Run]) -> Value:
 
 def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
     """A step with its text, figures and questions."""
-    items = entry.mapping(("name", "text", "views", "questions", "after_prediction"), required=("name", "text"))
+    keys = ("name", "text", "views", "questions", "after_prediction", "after_answer", "begins_with")
+    items = entry.mapping(keys, required=("name", "text"))
     text, place = read_markdown(items["text"], folder)
     views: list[View] = []
     for row, one in enumerate(items["views"].sequence() if "views" in items else ()):
@@ -141,7 +153,18 @@ def _step(entry: Entry, runs: dict[str, Run], folder: Path) -> Step:
         views=tuple(views),
         questions=read_questions(items["questions"], runs) if "questions" in items else (),
         after_prediction=items["after_prediction"].flag() if "after_prediction" in items else False,
+        after_answer=items["after_answer"].name() if "after_answer" in items else "",
+        rung=_first_rung(items["begins_with"], [runs[name] for view in views for name in view.runs])
+        if "begins_with" in items
+        else None,
     )
+
+
+def _first_rung(entry: Entry, runs: list[Run]) -> int:
+    """How many effects are on when a step begins: those of its runs up to the one that is named."""
+    known = [effect for run in runs for effect in run.effects]
+    name = entry.text(["none", *dict.fromkeys(known)])
+    return max((run.effects.index(name) + 1 for run in runs if name in run.effects), default=0)
 
 
 def read_markdown(entry: Entry, folder: Path) -> tuple[str, Place]:
@@ -183,8 +206,10 @@ def _view(entry: Entry, runs: dict[str, Run], row: int) -> View:
         options["within"] = items["within"].quantity("count")
     if "of" in items:
         options["of"] = items["of"].text(GANTT_ROWS)
+    if "predict" in items and "log" in items:
+        raise items["log"].error("predictions are drawn on an axis that begins at 0", "'predict' or 'log', not both")
     _check_kept(kind, options, first, items)
-    for key in ("predict", "measured"):
+    for key in ("predict", "measured", "log"):
         if key in items:
             options[key] = items[key].flag()
     if "given" in items:

@@ -27,6 +27,7 @@ RUN_KEYS = (
     "effects",
     "simulate",
     "seeds",
+    "draws",
     "scale",
     "traces",
     "events",
@@ -127,6 +128,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
     if "scale" in items and "traces" in items:
         raise items["scale"].error("traces are of runs as they are", "'traces' or 'scale', not both")
     measured, about = _measured(items["measured"], over) if "measured" in items else ((), "")
+    seeds = items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5
     traces, helps = (_requests(items[key].sequence() if key in items else [], over) for key in ("traces", "helps"))
     return Run(
         name=name,
@@ -140,7 +142,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         sliders=over,
         effects=_effects(items["effects"]) if "effects" in items else (),
         simulated=simulated,
-        seeds=items["seeds"].whole(2, MOST_SEEDS) if "seeds" in items else 5,
+        seeds=seeds,
         scale=_scale(items["scale"]) if "scale" in items else 1.0,
         traces=traces,
         events=_requests([items["events"]], over)[0] if "events" in items else None,
@@ -148,6 +150,7 @@ def read_run(name: str, entry: Entry, sliders: Mapping[str, Slider], folder: Pat
         measured=measured,
         measured_about=about,
         place=entry.place,
+        draws=items["draws"].whole(1, seeds) if "draws" in items else 1,
     )
 
 

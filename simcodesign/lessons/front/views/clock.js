@@ -8,15 +8,20 @@ const ICONS = { play: "M4 2L14 8L4 14Z", pause: "M4 2h3v12H4ZM9 2h3v12H9Z", next
 const SAMPLES = 240, SPEEDS = [0.25, 1, 4];
 
 export class ClockBar extends Figure {
-  static uses = ["stops", "rung", "time", "playing", "speed", "end"];
+  static uses = ["stops", "rungs", "draw", "time", "playing", "speed", "end"];
 
   build() {
     this.innerHTML = `<div class="clock"><button type="button" class="play"></button>
       <output class="time"></output>
       <div class="track"><canvas aria-hidden="true"></canvas><input type="range" min="0" max="1000" step="1" aria-label="${text("time")}"></div>
       <div class="speeds" role="group" aria-label="${text("speed")}">${SPEEDS.map((speed) =>
-        `<button type="button" data-speed="${speed}">${speed === 0.25 ? "¼" : speed}×</button>`).join("")}</div></div>`;
+        `<button type="button" data-speed="${speed}">${speed === 0.25 ? "¼" : speed}×</button>`).join("")}</div>
+      <div class="draws" role="group" aria-label="${text("draws")}" hidden><button type="button" class="ghost" data-by="-1" aria-label="${text("drawBefore")}">◀</button>
+      <output></output><button type="button" class="ghost" data-by="1" aria-label="${text("drawAfter")}">▶</button><span></span></div></div>`;
     this.range = this.querySelector("input");
+    this.draws = this.querySelector(".draws");
+    for (const one of this.draws.querySelectorAll("button"))
+      one.addEventListener("click", () => this.store.set({ draw: (this.shownDraw + Number(one.dataset.by) + this.drawCount) % this.drawCount, playing: false }));
     addEventListener("resize", () => (this.trackWidth = undefined));
     this.range.addEventListener("input", () => this.store.set({ time: (this.range.value / 1000) * this.end, playing: false }));
     this.querySelector(".play").addEventListener("click", () => (reducedMotion() ? this.nextEvent() : this.clock.toggle(this.end)));
@@ -29,7 +34,27 @@ export class ClockBar extends Figure {
   }
 
   get traces() {
-    return this.runs.map((run) => this.lesson.trace(run, this.state.stops, this.rungOf(run))).filter(Boolean);
+    return this.runs.map((run) => this.lesson.trace(run, this.state.stops, this.rungOf(run), this.state.draw)).filter(Boolean);
+  }
+
+  /** Of how many draws the runs are kept, as they are shown. */
+  get drawCount() {
+    return Math.max(1, ...this.runs.map((run) => this.lesson.draws(run, this.state.stops, this.rungOf(run))));
+  }
+
+  get shownDraw() {
+    return Math.min(this.state.draw, this.drawCount - 1);
+  }
+
+  /** Which draw of chance this is, and how it differs from the mean of all that were simulated. */
+  chance() {
+    const { stops } = this.state, run = this.runs.find((one) => this.lesson.isRandom(one, stops, this.rungOf(one)));
+    this.draws.hidden = !run;
+    if (!run) return;
+    const rung = this.rungOf(run), trace = this.lesson.trace(run, stops, rung, this.state.draw);
+    this.draws.querySelector("output").textContent = this.drawCount > 1 ? text("drawOf", this.shownDraw + 1, this.drawCount) : text("oneDraw", run.seeds);
+    for (const one of this.draws.querySelectorAll("button")) one.hidden = this.drawCount < 2;
+    this.draws.querySelector("span").textContent = text("drawAndMean", duration(trace.end), run.seeds, duration(this.lesson.simulated(run, trace.at, rung).mean));
   }
 
   /** Without motion: to the next arrival of a message, or end of an operation. */
@@ -49,6 +74,7 @@ export class ClockBar extends Figure {
     for (const one of this.querySelectorAll("[data-speed]")) one.setAttribute("aria-pressed", String(Number(one.dataset.speed) === speed));
     this.range.value = Math.round((1000 * time) / this.end);
     this.range.setAttribute("aria-valuetext", duration(time));
+    this.chance();
     this.chart();
   }
 

@@ -4,15 +4,20 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Figure } from "../figure.js";
 import { clamp, duration, escaped, local, tickText, unitOf } from "../numbers.js";
+import { apart, stopLabels } from "./labels.js";
 import { reducedMotion } from "../store.js";
 import { text } from "../texts.js";
 
 /** Milliseconds until the formula is drawn after the prediction, then the first simulated point, and between points. */
 const REVEAL = { formula: 300, points: 1300, each: 160 };
-const MARGIN = { top: 16, right: 92, bottom: 52, left: 50 };
+const MARGIN = { top: 26, right: 92, bottom: 52, left: 50 };
+/** Curves of one step have one scale, if the highest is not this much higher than the lowest: it would be a flat line. */
+const MOST_APART = 4;
+/** Of more measured points only the chosen one has its time beside it. */
+const MOST_LABELS = 12;
 
 export class Curve extends Figure {
-  static uses = ["stops", "rung", "predicted"];
+  static uses = ["stops", "rungs", "predicted"];
 
   build() {
     const { options } = this;
@@ -44,9 +49,14 @@ export class Curve extends Figure {
     this.store.setStop(this.options.over, this.axis.stops.reduce((best, _, number) => (off(number) < off(best) ? number : best), 0));
   }
 
+  get simulatedRung() {
+    if (this.asks || !this.run.effects.length) return null;
+    return this.options.rung ?? (this.options.predict ? this.lesson.calmRung(this.run) : this.rungOf(this.run));
+  }
+
   /** What is drawn: of every stop the forecast, and of those simulated the simulation. */
   rows() {
-    const rung = this.options.rung ?? (this.options.predict ? this.lesson.calmRung(this.run) : this.rungOf(this.run));
+    const rung = this.simulatedRung ?? this.lesson.calmRung(this.run);
     const simulated = new Set(this.run.simulated[this.options.over]);
     return this.axis.stops.map((stop, number) => {
       const stops = { ...this.state.stops, [this.options.over]: number };
@@ -69,12 +79,27 @@ export class Curve extends Figure {
     const values = rows.map((row) => row.value);
     const x = (values[0] > 0 && values.at(-1) / values[0] > 20 ? scaleLog().base(2) : scaleLinear())
       .domain([values[0], values.at(-1)]).range([MARGIN.left + 12, width - MARGIN.right]);
+    const others = this.compared().map((one) => one.highest(one.rows(), one.measured())), own = this.highest(rows, measured);
+    const common = Math.max(own, ...others);
+    this.hasOwnScale = others.length > 0 && common > MOST_APART * Math.min(own, ...others);
+    const highest = this.hasOwnScale ? own : common;
+    const lowest = Math.min(...rows.flatMap((row) => [row.forecast, row.simulated?.low ?? Infinity]), ...measured.map((one) => one.low));
+    const y = (this.options.log ? scaleLog().domain([lowest / 1.3, highest * 1.3]) : scaleLinear().domain([0, highest * 1.06]))
+      .range([height - MARGIN.bottom, MARGIN.top]);
+    return { width, height, x, y, unit: unitOf(highest) };
+  }
+
+  highest(rows, measured) {
     const most = Math.max(...rows.map((row) => row.forecast));
-    const highest = this.asks ? (this.options.top ?? 6) * most : Math.max(
+    return this.asks ? (this.options.top ?? 6) * most : Math.max(
       most, ...rows.map((row) => row.simulated?.high ?? 0), ...measured.map((one) => one.high),
       ...(this.showsPencil() ? this.pencil.values() : []));
-    const y = scaleLinear().domain([0, highest * 1.06]).range([height - MARGIN.bottom, MARGIN.top]);
-    return { width, height, x, y, unit: unitOf(highest) };
+  }
+
+  /** The other curves of its step over the same slider. */
+  compared() {
+    const all = [...(this.closest(".stage")?.querySelectorAll("lesson-curve") ?? [])];
+    return all.filter((one) => one !== this && one.run && one.options.over === this.options.over && !one.asks && !this.asks);
   }
 
   /** The pencil belongs to the setting in which it was drawn. */
@@ -96,7 +121,7 @@ export class Curve extends Figure {
       this.axes(view, rows) +
       (this.asks ? this.given(view, points) : this.readings(view, rows, points)) +
       (this.options.predict ? this.pencilMarks(view, points) : "") +
-      measured.map((one) => this.diamond(view, one, rows)).join("");
+      this.diamonds(view, measured, rows);
     if (focused !== undefined) this.svg.querySelector(`circle[data-stop="${focused}"]`)?.focus();
     if (!this.options.predict) this.svg.setAttribute("role", "img");
     this.svg.setAttribute("aria-label", this.summary(rows, measured));
@@ -105,34 +130,30 @@ export class Curve extends Figure {
   }
 
   axes({ x, y, width, height, unit }, rows) {
-    const ticks = y.ticks(5).map((tick) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(tick)}" y2="${y(tick)}"/>
+    const isRound = (tick) => !this.options.log || /^[125]0*$/.test(String(+(tick / unit[0]).toPrecision(6)).replace(/^0?\.0*/, ""));
+    const ticks = y.ticks(5).filter(isRound).map((tick) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(tick)}" y2="${y(tick)}"/>
       <text x="${MARGIN.left - 8}" y="${y(tick) + 4}" text-anchor="end">${tickText(tick / unit[0])}</text></g>`);
-    let left = Infinity; // of the label to the right
-    const labels = rows.toReversed().map((row) => {
-      const at = x(row.value), half = 4 * Math.max(row.stop.text.length, row.stop.note.length);
-      if (at + half > left - 6) return "";
-      left = at - half;
-      const note = row.stop.note ? `<tspan x="${at}" dy="13" class="faint">${escaped(row.stop.note)}</tspan>` : "";
-      return `<text x="${at}" y="${height - MARGIN.bottom + 17}" text-anchor="middle">${escaped(row.stop.text)}${note}</text>`;
-    });
-    return `<g class="axes">${ticks.join("")}<text x="${MARGIN.left - 8}" y="${MARGIN.top - 4}" text-anchor="end">${unit[1]}</text>
-      ${labels.join("")}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
+    const labels = stopLabels(rows.map((row) => row.stop), (stop) => x(stop.value), height - MARGIN.bottom);
+    return `<g class="axes">${ticks.join("")}<text x="${MARGIN.left - 8}" y="11" text-anchor="end">${unit[1]}</text>
+      ${labels}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
   }
 
-  readings({ x, y }, rows, points) {
+  readings({ x, y, height }, rows, points) {
     if (!points.length) return this.formulaAlone(x, y, rows);
     const chosen = this.state.stops[this.options.over];
     const path = line().x((row) => x(row.value));
     const formula = path.y((row) => y(row.forecast))(rows);
     const last = rows.at(-1), end = points.at(-1);
-    const close = Math.abs(y(last.forecast) - y(end.simulated.mean)) < 30;
-    const formulaLabel = this.label(x(last.value), y(last.forecast) + (close ? 22 : 0), "formula", last.forecast);
+    // Two lines of text each: apart from one another, and above the axis.
+    const isShort = end !== last, lowest = height - MARGIN.bottom - 16;
+    const heights = isShort ? [y(last.forecast), y(end.simulated.mean)] : apart(y(last.forecast), y(end.simulated.mean), 32, lowest);
+    const formulaLabel = this.label(x(last.value), Math.min(heights[0], lowest), "formula", last.forecast);
     const formulaMarks = `<path class="formula" d="${formula}"/>${formulaLabel}`;
     if (this.shown !== undefined) // the reveal is under way
       return this.shown < 0 ? "" : formulaMarks + this.simulated(points.slice(0, this.shown), x, y);
     const simulation = path.y((row) => y(row.simulated.mean))(points);
     return `${this.between(points, x, y)}${formulaMarks}<path class="simulation" d="${simulation}"/>
-      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), y(end.simulated.mean) - (close ? 12 : 0), "simulation", end.simulated.mean)}`;
+      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), Math.min(heights[1], lowest), "simulation", end.simulated.mean)}`;
   }
 
   /** The area between simulation and pencil, which is the score; without a pencil, between simulation and formula. */
@@ -149,7 +170,7 @@ export class Curve extends Figure {
       const { mean, low, high, exact } = row.simulated;
       const bar = high > low ? `<line class="interval" x1="${x(row.value)}" x2="${x(row.value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
       const title = `<title>${escaped(row.stop.text)}: ${duration(mean, 4)}</title>`;
-      return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="${points.length > 60 ? 2 : 3.6}">${title}</circle>`;
+      return `${bar}<circle class="simulated${exact ? "" : " hollow"}" cx="${x(row.value)}" cy="${y(mean)}" r="${points.length > 40 ? 2 : 3.6}">${title}</circle>`;
     }).join("");
   }
 
@@ -162,19 +183,29 @@ export class Curve extends Figure {
   /** A ring around the chosen stop, with how many times the formula the simulation takes there. */
   ring(row, x, y) {
     if (!row?.simulated?.exact || this.options.measured) return "";
-    const { mean } = row.simulated;
+    const { mean } = row.simulated, isLeft = x(row.value) < MARGIN.left + 60; // there it would stand on the numbers of the axis
     return `<circle class="ring" cx="${x(row.value)}" cy="${y(mean)}" r="8.5"/>
-      <text class="ratio" x="${x(row.value) - 8}" y="${y(mean) - 13}" text-anchor="end">×${local((mean / row.forecast).toFixed(2))}</text>`;
+      <text class="ratio" x="${x(row.value) + (isLeft ? 10 : -8)}" y="${y(mean) - 13}" text-anchor="${isLeft ? "start" : "end"}">×${local((mean / row.forecast).toFixed(2))}</text>`;
   }
 
   label(x, y, role, value) {
     return `<text class="end ${role}" x="${x + 12}" y="${y - 2}">${text(role)}<tspan x="${x + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
   }
 
-  diamond({ x, y }, one, rows) {
-    const at = x(rows[one.number].value), high = y(one.value);
-    return `<path class="measured" d="M${at} ${high - 6}L${at + 6} ${high}L${at} ${high + 6}L${at - 6} ${high}Z"/>
-      <text class="measured-label" x="${at - 10}" y="${high - 8}" text-anchor="${at < MARGIN.left + 70 ? "start" : "end"}">${duration(one.value, 4)}</text>`;
+  /** What was measured; the time beside a point where there is room for it. */
+  diamonds({ x, y, width }, measured, rows) {
+    const taken = [], isMany = measured.length > MOST_LABELS, size = isMany ? 4 : 6;
+    return measured.map((one) => {
+      const at = x(rows[one.number].value), high = y(one.value), words = duration(one.value, 4), long = 7 * words.length;
+      const places = [[at - 10, -8, "end"], [at - 10, 18, "end"], [at + 8, -8, "start"], [at + 8, 18, "start"], [at, -12, "middle"], [at, 24, "middle"]]
+        .map(([left, down, anchor]) => ({ left, down, anchor, from: left - { end: long, start: 0, middle: long / 2 }[anchor], base: high + down }));
+      const isFree = (place) => place.from > MARGIN.left && place.from + long < width && place.base > 12
+        && !taken.some((other) => Math.abs(other.base - place.base) < 14 && other.from < place.from + long && place.from < other.from + other.long);
+      const place = isMany && one.number !== this.state.stops[this.options.over] ? undefined : places.find(isFree);
+      if (place) taken.push({ ...place, long });
+      const label = place ? `<text class="measured-label" x="${place.left}" y="${place.base}" text-anchor="${place.anchor}">${words}</text>` : "";
+      return `<path class="measured" d="M${at} ${high - size}L${at + size} ${high}L${at} ${high + size}L${at - size} ${high}Z"><title>${words}</title></path>${label}`;
+    }).join("");
   }
 
   given({ x, y }, points) {
@@ -318,6 +349,7 @@ export class Curve extends Figure {
     const parts = hollow ? [text("hollow", escaped(this.lesson.words(this.run, hollow.simulated.at, this.options.over)))] : [];
     if (!this.asks && points.some((row) => row.simulated.high > row.simulated.low)) parts.push(text("interval"));
     if (this.options.measured) parts.push(escaped(this.run.measured_about));
+    if (this.hasOwnScale && !this.asks) parts.push(text("ownScale"));
     this.querySelector("figure > .note").innerHTML = parts.join("; ");
   }
 

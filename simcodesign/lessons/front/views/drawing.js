@@ -3,6 +3,7 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 import { clamp, duration, escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
+import { stopLabels } from "./labels.js";
 import { Question } from "./question.js";
 
 const MARGIN = { top: 16, right: 24, bottom: 52, left: 62 };
@@ -51,14 +52,8 @@ export class Drawing extends Question {
     const decades = Array.from({ length: high - low + 1 }, (_, k) => 10 ** (low + k));
     const lines = decades.map((value) => `<g class="tick"><line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(value)}" y2="${y(value)}"/>
       <text x="${MARGIN.left - 8}" y="${y(value) + 4}" text-anchor="end">${duration(value, 1)}</text></g>`);
-    let left = Infinity; // of the label to the right
-    const labels = this.stops.toReversed().map((stop) => {
-      const one = this.axis.stops[stop], at = x(stop), half = 4 * Math.max(one.text.length, one.note.length);
-      if (at + half > left) return "";
-      left = at - half - 6;
-      return `<text x="${at}" y="${height - MARGIN.bottom + 17}" text-anchor="middle">${escaped(one.text)}${one.note ? `<tspan x="${at}" dy="13" class="faint">${escaped(one.note)}</tspan>` : ""}</text>`;
-    });
-    return `<g class="axes">${lines.join("")}${labels.join("")}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
+    const labels = stopLabels(this.stops.map((stop) => ({ ...this.axis.stops[stop], stop })), ({ stop }) => x(stop), height - MARGIN.bottom);
+    return `<g class="axes">${lines.join("")}${labels}<text x="${width - MARGIN.right}" y="${height - 2}" text-anchor="end" class="faint">${escaped(this.axis.about)}</text></g>`;
   }
 
   marks() {

@@ -1,10 +1,11 @@
 // The events of a small run one by one, beside the lines of the reference engine that make each of them happen.
 import { Figure } from "../figure.js";
 import { duration, escaped } from "../numbers.js";
+import { term } from "../terms.js";
 import { text } from "../texts.js";
 
 export class Events extends Figure {
-  static uses = ["stops", "rung", "time"];
+  static uses = ["stops", "rungs", "time"];
 
   build() {
     this.run = this.runs[0];
@@ -36,6 +37,10 @@ export class Events extends Figure {
     this.chosen = true;
     this.store.set({ time: this.rows[this.number].time, playing: false });
     this.redraw();
+  }
+
+  get simulatedRung() {
+    return this.run.events ? this.rungOf(this.run) : null;
   }
 
   draw() {
@@ -70,8 +75,8 @@ export class Events extends Figure {
 
   /** An event in words. */
   words(row) {
-    const about = row.operation === "message" || row.station ? "" : row.peer === null ? ` ${row.operation}` : ` ${row.operation} ${row.operation === "receive" ? "←" : "→"} ${row.peer}`;
-    const station = row.station ?? "";
+    const about = row.operation === "message" || row.station ? "" : row.peer === null ? ` ${term(row.operation)}` : ` ${term(row.operation)} ${row.operation === "receive" ? "←" : "→"} ${row.peer}`;
+    const station = term(row.station ?? "");
     if (row.waits_for !== null) return text("event_waits_for", row.waits_for);
     if (row.what === "waits" && row.holder) return text("event_waits_holder", station, row.holder.length > 1 ? row.holder.join(" → ") : text("rankShort", row.holder[0]));
     return `${text(`event_${row.what}`, station)}${about}`;

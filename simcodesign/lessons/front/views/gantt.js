@@ -3,15 +3,16 @@
 import { scaleLinear } from "d3-scale";
 import { Figure, sized } from "../figure.js";
 import { clamp, duration, tickText, unitOf } from "../numbers.js";
+import { term } from "../terms.js";
 import { text } from "../texts.js";
 import { BARS } from "./bars.js";
 
-const BOTTOM = 24, FUTURE = 0.32;
+const TOP = 14, BOTTOM = 24, FUTURE = 0.32; // what is above the rows: that a line is the end by the formula
 const KEYS = { ranks: ["sends", "receives", "works", "disk", "memory", "waits", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
 const ROLES = { sends: "sim-2", receives: "sim", works: "for", disk: "sim", memory: "sim-2", waits: "wait", serves: "sim" };
 
 export class Gantt extends Figure {
-  static uses = ["stops", "rung", "time", "hover"];
+  static uses = ["stops", "rungs", "draw", "time", "hover"];
 
   build() {
     this.run = this.runs[0];
@@ -29,19 +30,24 @@ export class Gantt extends Figure {
     });
   }
 
+  get simulatedRung() {
+    return this.rungOf(this.run);
+  }
+
   draw() {
-    const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
+    const trace = this.shownTrace;
     if (!trace || this.isAsBefore(trace, this.state.time, this.state.hover, this.end)) return;
     if (trace !== this.trace) {
       this.trace = trace;
       this.chart = BARS[this.of](trace);
+      this.chart.rows = this.chart.rows.map(term);
       this.layers = null;
       this.longest = this.longestWait();
       this.legend();
     }
     const { width, chart } = this, height = this.heightOf(chart.rows.length);
     this.left = this.of === "stations" ? Math.min(0.34 * width, 12 + 6.2 * Math.max(...chart.rows.map((name) => name.length), 2)) : 30;
-    this.row = (height - BOTTOM) / Math.max(chart.rows.length, 1);
+    this.row = (height - TOP - BOTTOM) / Math.max(chart.rows.length, 1);
     this.x = scaleLinear().domain([0, Math.max(trace.end, this.end)]).range([this.left, width - 8]);
     const pen = sized(this.canvas, width, height);
     this.highlight(pen);
@@ -55,7 +61,7 @@ export class Gantt extends Figure {
 
   heightOf(rows) {
     const most = clamp(innerHeight - 410, 220, 560);
-    return this.of === "ranks" ? most : clamp(rows * (this.of === "rounds" ? 64 : 26) + BOTTOM, 90, most);
+    return this.of === "ranks" ? most : clamp(rows * (this.of === "rounds" ? 64 : 26) + TOP + BOTTOM, 90, most);
   }
 
   /** What waited longest, for those who do not see the chart. */
@@ -78,7 +84,7 @@ export class Gantt extends Figure {
     const { hover } = this.state;
     if (hover === null || this.of !== "ranks") return;
     pen.fillStyle = this.colour("grid");
-    pen.fillRect(this.left, hover * this.row, this.x.range()[1] - this.left, Math.max(this.row, 2));
+    pen.fillRect(this.left, TOP + hover * this.row, this.x.range()[1] - this.left, Math.max(this.row, 2));
   }
 
   /** All bars are drawn once; a frame shows what has been as it is, and faintly what will be. */
@@ -105,7 +111,7 @@ export class Gantt extends Figure {
       pen.globalAlpha = shades[alternate ?? 0];
       pen.fillStyle = this.colour(ROLES[role]);
       const thin = this.of === "rounds" && high > 3 ? 0.8 : 1;
-      pen.fillRect(this.x(from), (row + 0.1) * this.row + lane * high, Math.max(this.x(to) - this.x(from), 0.6), Math.max(high * (span ?? 1) * thin, 0.7));
+      pen.fillRect(this.x(from), TOP + (row + 0.1) * this.row + lane * high, Math.max(this.x(to) - this.x(from), 0.6), Math.max(high * (span ?? 1) * thin, 0.7));
     }
     return canvas;
   }
@@ -123,7 +129,7 @@ export class Gantt extends Figure {
     const every = Math.ceil((isDense ? 10 : 14) / this.row);
     const step = every <= 1 ? 1 : 2 ** Math.ceil(Math.log2(every));
     const { rows } = this.chart;
-    for (let row = 0; row < rows.length; row += step) pen.fillText(rows[row], this.left - 6, (row + 0.5) * this.row + 4, this.left - 8);
+    for (let row = 0; row < rows.length; row += step) pen.fillText(rows[row], this.left - 6, TOP + (row + 0.5) * this.row + 4, this.left - 8);
   }
 
   /** Along the upper edges of rows, so that no bar is hidden; down or up where it goes on with another node. */
@@ -134,7 +140,7 @@ export class Gantt extends Figure {
     pen.lineJoin = "round";
     pen.beginPath();
     this.trace.path.forEach((one, k) => {
-      const y = this.rowOf(one) * this.row + 0.5;
+      const y = TOP + this.rowOf(one) * this.row + 0.5;
       if (k === 0) pen.moveTo(this.x(one.from), y);
       else pen.lineTo(this.x(one.from), y);
       pen.lineTo(this.x(one.to), y);
@@ -151,7 +157,7 @@ export class Gantt extends Figure {
     const at = (seconds, dash) => {
       pen.setLineDash(dash);
       pen.beginPath();
-      pen.moveTo(this.x(seconds), 0);
+      pen.moveTo(this.x(seconds), TOP - 2);
       pen.lineTo(this.x(seconds), height - BOTTOM + 4);
       pen.stroke();
       pen.setLineDash([]);
@@ -172,7 +178,7 @@ export class Gantt extends Figure {
   rowAt(event) {
     if (!this.trace) return null;
     const box = this.canvas.getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top) / this.row);
+    const row = Math.floor((event.clientY - box.top - TOP) / this.row);
     return row >= 0 && row < this.chart.rows.length ? row : null;
   }
 }

@@ -1,6 +1,7 @@
 // What helps most: by how much the time falls when one thing of the machine is 10 % better, in formula and simulation.
 import { Figure } from "../figure.js";
 import { escaped, local } from "../numbers.js";
+import { term } from "../terms.js";
 import { text } from "../texts.js";
 
 const percent = (share) => (Math.abs(share) < 5e-4 ? "0\u00a0%" : `${share > 0 ? "+" : "−"}${local((100 * Math.abs(share)).toFixed(1))}\u00a0%`);
@@ -23,12 +24,12 @@ export class Helps extends Figure {
     const rows = [...one.rows, ...one.algorithms];
     const most = Math.max(...rows.flatMap((row) => [Math.abs(row.forecast), Math.abs(row.simulated)]), 1e-9);
     const bar = (role, share) => `<td class="${role}"><span><i style="width:${(100 * Math.abs(share)) / most}%" class="${share > 0 ? "worse" : ""}"></i></span><b>${percent(share)}</b></td>`;
-    const line = (row) => `<tr><th scope="row">${escaped(row.words)}</th>${bar("formula", row.forecast)}${bar("simulation", row.simulated)}</tr>`;
+    const line = (row) => `<tr><th scope="row">${escaped(term(row.words))}</th>${bar("formula", row.forecast)}${bar("simulation", row.simulated)}</tr>`;
     const heads = [text("better", better), text("forecast"), text("simulation")].map((head) => `<th scope="col">${head}</th>`).join("");
     const others = [...new Set(one.algorithms.map((row) => row.instead_of))].map((before) =>
-      `<tr><th scope="colgroup" colspan="3" class="part">${escaped(text("instead", before))}</th></tr>${one.algorithms.filter((row) => row.instead_of === before).map(line).join("")}`).join("");
+      `<tr><th scope="colgroup" colspan="3" class="part">${escaped(text("instead", term(before)))}</th></tr>${one.algorithms.filter((row) => row.instead_of === before).map(line).join("")}`).join("");
     this.querySelector("table").innerHTML = `<thead><tr>${heads}</tr></thead><tbody>${one.rows.map(line).join("")}${others}</tbody>`;
-    this.querySelector(".rest").textContent = [...one.bottleneck, one.little ? text("changeLittle", one.little) : ""].filter(Boolean).join(" ");
+    this.querySelector(".rest").textContent = [...one.bottleneck.map(term), one.little ? text("changeLittle", one.little) : ""].filter(Boolean).join(" ");
   }
 
   /** What was tried at the stops that are nearest to those of the page, by ratio. */

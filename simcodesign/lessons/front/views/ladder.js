@@ -1,9 +1,11 @@
 // From the formula to the simulation, effect by effect; a click on a row shows the run with the effects up to there.
 import { Figure } from "../figure.js";
 import { duration, escaped } from "../numbers.js";
-import { text } from "../texts.js";
+import { effectName, text } from "../texts.js";
 
 export class Ladder extends Figure {
+  static uses = ["stops", "rungs"];
+
   build() {
     this.run = this.runs[0];
     this.innerHTML = `<figure>${this.heading(this.options.title, text("ladderNote"))}<div class="ladder" role="group"></div><p class="note"></p></figure>`;
@@ -16,13 +18,12 @@ export class Ladder extends Figure {
     const isRung = name !== "formula" && name !== "simulation";
     const one = document.createElement(isRung ? "button" : "div");
     one.className = `rung ${isRung ? "effect" : name}`;
-    const known = text(`effect_${name}`), effect = known.startsWith("effect_") ? name.replaceAll("_", " ") : known;
-    const title = name === "waiting" ? text("waiting_rung") : isRung ? effect : text(name);
+    const title = name === "waiting" ? text("waiting_rung") : isRung ? effectName(name) : text(name);
     one.innerHTML = `<span class="name">${escaped(title)}</span><span class="track"><i></i></span><b></b>`;
     if (!isRung) return one;
     one.type = "button";
     if (place > 1 && document.documentElement.lang === "en") one.title = this.run.effects[place - 2].adds;
-    one.addEventListener("click", () => this.store.set({ rung: place - 1 }));
+    one.addEventListener("click", () => this.store.set({ rungs: this.state.rungs.with(this.dataset.step, place - 1) }));
     return one;
   }
 
@@ -51,7 +52,8 @@ export class Ladder extends Figure {
       row.setAttribute("aria-pressed", String(k === on));
     }
     place(this.rows.at(-1), 0, levels[on + 1], duration(levels[on + 1]));
-    const words = this.lesson.words(run, first.at);
-    this.querySelector(".note").textContent = first.exact ? words : text("hollow", words);
+    const words = this.lesson.words(run, first.at), mean = this.lesson.simulated(run, stops, on);
+    const parts = [first.exact ? words : text("hollow", words), mean.high > mean.low ? text("meanOf", run.seeds) : ""];
+    this.querySelector(".note").textContent = parts.filter(Boolean).join("; ");
   }
 }

@@ -9,7 +9,7 @@ import { Roads } from "./roads.js";
 const MOST_LINES = 8;
 
 export class Network extends Figure {
-  static uses = ["stops", "rung", "time", "link", "hover"];
+  static uses = ["stops", "rungs", "draw", "time", "link", "hover"];
 
   build() {
     this.run = this.runs[0];
@@ -24,8 +24,12 @@ export class Network extends Figure {
     this.canvas.addEventListener("pointerleave", () => this.store.set({ hover: null }));
   }
 
+  get simulatedRung() {
+    return this.rungOf(this.run);
+  }
+
   draw() {
-    const trace = this.lesson.trace(this.run, this.state.stops, this.rungOf(this.run));
+    const trace = this.shownTrace;
     const { time, link, hover } = this.state;
     if (!trace || this.isAsBefore(trace, time, link, hover)) return;
     if (trace !== this.trace) this.take(trace);
@@ -219,7 +223,8 @@ export class Network extends Figure {
     pen.stroke();
   }
 
-  /** A message stands where its head and tail are on average: it stops exactly where it queues. */
+  /** A message stands where its head and tail are on average: it stops exactly where it queues; and it leaves and reaches nodes
+   * at their rims, so that their numbers can be read. */
   drawMessages(pen, { moving, waiting }) {
     const { time } = this.state;
     const [ink, paper, red] = ["ink", "paper", "wait"].map((name) => this.colour(name));
@@ -239,8 +244,10 @@ export class Network extends Figure {
     let along = 0;
     if (message.recorded) for (const hop of hops) along += clamp((time - hop.grant) / (hop.end - hop.grant || 1), 0, 1);
     else along = (hops.length * (time - message.begin)) / (message.arrival - message.begin || 1);
-    const hop = Math.min(Math.floor(along), hops.length - 1);
-    return this.roads.place(hops[hop].link, clamp(along - hop, 0, 1), message);
+    const hop = Math.min(Math.floor(along), hops.length - 1), part = clamp(along - hop, 0, 1);
+    const rim = Math.min(this.radius * 1.6, 0.4 * this.roads.length(hops[hop].link, message)) / this.roads.length(hops[hop].link, message);
+    const [from, to] = [hop === 0 ? rim : 0, hop === hops.length - 1 ? 1 - rim : 1];
+    return this.roads.place(hops[hop].link, from + part * (to - from), message);
   }
 
   caption({ arrived, waiting }) {

@@ -34,6 +34,14 @@ export class Roads {
     else pen.lineTo(x2, y2);
   }
 
+  /** How far a message goes over a link, in pixels. */
+  length(link, message) {
+    const { x1, y1, x2, y2 } = this.lines[link];
+    if (!this.trace.stubs.length) return Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [from, to] = [message.from, message.to].map((rank) => this.at(this.trace.node[rank]));
+    return Math.abs(from[1] - y1) + Math.abs(to[0] - from[0]) + Math.abs(to[1] - y1) || 1;
+  }
+
   /** Where a message is that has passed `part` of a hop over a link. */
   place(link, part, message) {
     if (!this.trace.stubs.length) return this.point(link, part);

@@ -4,7 +4,14 @@ import { duration, escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
 
 export class Table extends Figure {
+  static uses = ["stops", "rungs"];
+
+  get simulatedRung() {
+    return this.rungOf(this.run);
+  }
+
   build() {
+    this.run = this.runs[0];
     this.innerHTML = `<figure>${this.heading(this.options.title)}<div class="scroll" tabindex="0" role="region" aria-label="${text("measured")}: ${escaped(this.runs[0].about)}"><table></table></div></figure>`;
   }
 

@@ -4,7 +4,7 @@ import { duration, escaped, local } from "../numbers.js";
 import { text } from "../texts.js";
 
 export class Trust extends Figure {
-  static uses = ["stops", "rung"];
+  static uses = ["stops", "rungs"];
 
   build() {
     this.run = this.runs[0];
@@ -17,6 +17,10 @@ export class Trust extends Figure {
       if (across === undefined) return;
       this.store.set({ stops: { ...this.state.stops, [this.across]: Number(across), [this.down]: Number(down) } });
     });
+  }
+
+  get simulatedRung() {
+    return this.rungOf(this.run);
   }
 
   draw() {
