@@ -22,7 +22,9 @@ from simcodesign.core.errors import InputError, Place
 ROLES = ("formula", "simulation", "waiting", "you", "measured")
 _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
 #: A button with what is written on to it: browsers would begin a line with the full stop behind a button.
-_TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>.*?</button>[^\s<>]+', re.DOTALL)
+_TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>(?:(?!</button>).)*</button>[^\s<>]+', re.DOTALL)
+#: Microseconds as authors type them.
+_MICROSECONDS = re.compile(r"(?<=\d) us\b")
 #: The value of an expression in SI units; and as text in a format ("" for none).
 Evaluate = Callable[[str, Place], float]
 Format = Callable[[str, str, Place], str]
@@ -37,7 +39,7 @@ def to_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
         here = Place(place.file, (place.line or 1) + text.count("\n", 0, match.start()))
         return shown(match[1].strip(), (match[2] or "").strip(), here)
 
-    filled = _VALUE.sub(value, text)
+    filled = _MICROSECONDS.sub("\N{NO-BREAK SPACE}µs", _VALUE.sub(value, text))
     tokens = _parser().parse(filled)
     for token in tokens:
         line = (place.line or 1) + (token.map[0] if token.map else 0)

@@ -151,9 +151,16 @@ export class Curve extends Figure {
     const formulaMarks = `<path class="formula" d="${formula}"/>${formulaLabel}`;
     if (this.shown !== undefined) // the reveal is under way
       return this.shown < 0 ? "" : formulaMarks + this.simulated(points.slice(0, this.shown), x, y);
+    if (rows.every((row) => /^\p{L}/u.test(row.stop.text))) return this.named(rows, points, x, y) + formulaLabel;
     const simulation = path.y((row) => y(row.simulated.mean))(points);
     return `${this.between(points, x, y)}${formulaMarks}<path class="simulation" d="${simulation}"/>
-      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), Math.min(heights[1], lowest), "simulation", end.simulated.mean)}`;
+      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), isShort ? heights[1] - 22 : Math.min(heights[1], lowest), "simulation", end.simulated.mean, isShort)}`;
+  }
+
+  /** Where stops have names instead of values, nothing lies between two of them: no line joins them. */
+  named(rows, points, x, y) {
+    const marks = rows.map((row) => `<path class="formula" d="M${x(row.value) - 16} ${y(row.forecast)}H${x(row.value) + 16}"/>`);
+    return marks.join("") + this.simulated(points, x, y) + this.ring(rows[this.state.stops[this.options.over]], x, y);
   }
 
   /** The area between simulation and pencil, which is the score; without a pencil, between simulation and formula. */
@@ -188,8 +195,10 @@ export class Curve extends Figure {
       <text class="ratio" x="${x(row.value) + (isLeft ? 10 : -8)}" y="${y(mean) - 13}" text-anchor="${isLeft ? "start" : "end"}">×${local((mean / row.forecast).toFixed(2))}</text>`;
   }
 
-  label(x, y, role, value) {
-    return `<text class="end ${role}" x="${x + 12}" y="${y - 2}">${text(role)}<tspan x="${x + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
+  /** Right of a point, or left of it where the curves go on. */
+  label(x, y, role, value, isLeft = false) {
+    const at = isLeft ? x - 12 : x + 12;
+    return `<text class="end ${role}" x="${at}" y="${y - 2}"${isLeft ? ' text-anchor="end"' : ""}>${text(role)}<tspan x="${at}" dy="14" class="faint">${duration(value)}</tspan></text>`;
   }
 
   /** What was measured; the time beside a point where there is room for it. */
