@@ -95,8 +95,8 @@ class Visit:
         self.page.locator("button.compare").click()
         self.page.wait_for_selector("body.is-open")
         self.settle()
-        for button in self.page.locator(".locked button:visible").all():  # of steps that wait for an answer
-            button.click()
+        while (locked := self.page.locator(".locked button:visible")).count():  # steps that wait for an answer
+            locked.first.click()
 
     @property
     def asks_prediction(self) -> bool:

@@ -154,7 +154,7 @@ export class Curve extends Figure {
     if (rows.every((row) => /^\p{L}/u.test(row.stop.text))) return this.named(rows, points, x, y) + formulaLabel;
     const simulation = path.y((row) => y(row.simulated.mean))(points);
     return `${this.between(points, x, y)}${formulaMarks}<path class="simulation" d="${simulation}"/>
-      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), isShort ? heights[1] - 22 : Math.min(heights[1], lowest), "simulation", end.simulated.mean, isShort)}`;
+      ${this.simulated(points, x, y)}${this.ring(rows[chosen], x, y)}${this.label(x(end.value), isShort ? heights[1] - 22 : Math.min(heights[1], lowest), "simulation", end.simulated.mean, isShort && x(end.value) > MARGIN.left + 90)}`;
   }
 
   /** Where stops have names instead of values, nothing lies between two of them: no line joins them. */
