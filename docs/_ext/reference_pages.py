@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
-from click.testing import CliRunner
 from docutils import nodes
 from docutils.statemachine import StringList
+from json_fields import JsonObject, read_objects
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -74,18 +73,18 @@ def _public_names() -> Rows:
 
 
 def _json_commands() -> Rows:
-    yield "command", "what it does"
-    yield from _with_json(app, click.Context(app), "")
+    yield "command", "what it does", "what it prints"
+    objects, commands = read_objects()
+    for name, kind in commands.items():
+        yield f"`{name}`", _sentence(_command(name.partition(" --")[0]).help or ""), _type_text(kind, objects)
 
 
-def _with_json(group: click.Group, context: click.Context, before: str) -> Iterator[tuple[str, str]]:
-    """Commands of a group, and of groups in it, that have ``--json``."""
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from _with_json(command, click.Context(command), f"{before}{name} ")
-        elif command is not None and any("--json" in one.opts for one in command.params):
-            yield f"`{before}{name}`", _sentence(command.help or "")
+def _command(name: str) -> click.Command:
+    """The command of one word or two."""
+    found: click.Command = app
+    for word in name.split():
+        found = found.get_command(click.Context(found), word)  # type: ignore[attr-defined]
+    return found
 
 
 def _sentence(text: str) -> str:
@@ -168,29 +167,43 @@ def _linked(text: str) -> str:
     return text.replace("(networks-and-algorithms.md)", "([list](networks-and-algorithms.md))").replace("``", "`")
 
 
-class JsonKeys(SphinxDirective):
-    """The keys of what a command prints with ``--json``, each with an example: it is run."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
+class JsonObjects(SphinxDirective):
+    """The fields of every object that commands print, a section for each."""
 
     def run(self) -> list[nodes.Node]:
-        done = CliRunner().invoke(app, [*self.arguments[0].split(), "--json"], catch_exceptions=False)
-        if done.exit_code:
-            raise self.error(done.output)
-        rows = _keys(json.loads(done.stdout), "")
-        return _parsed(self, ["| key | example |", "|---|---|", *dict.fromkeys(map(_row, rows))])
+        objects, _ = read_objects()
+        return [self._section(one, objects) for one in objects.values() if one.is_printed]
+
+    def _section(self, one: JsonObject, objects: Mapping[str, JsonObject]) -> nodes.Node:
+        anchor = _anchor(one.name)
+        section = nodes.section("", nodes.title("", one.name), ids=[anchor], names=[anchor])
+        section += nodes.paragraph("", one.about.replace("`", ""))
+        head = ("field", "type", "unit", "what it is")
+        rows = [
+            (
+                f"`{field.name}`" + ("" if field.always else " *"),
+                _type_text(field.type_text, objects),
+                field.unit,
+                field.meaning,
+            )
+            for field in one.fields.values()
+        ]
+        section += _parsed(self, [_row(head), _row(("---",) * len(head)), *map(_row, rows)])
+        self.state.document.note_explicit_target(section)
+        return section
 
 
-def _keys(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Each key as a path; of a list, its first item stands for all."""
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from _keys(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list) and value:
-        yield from _keys(value[0], f"{path}[]")
-    else:
-        yield f"`{path}`", f"`{json.dumps(value)}`"
+def _type_text(text: str, objects: Mapping[str, JsonObject]) -> str:
+    """With links to the objects that it names."""
+
+    def linked(found: re.Match[str]) -> str:
+        return f"{{ref}}`{found[0]} <{_anchor(found[0])}>`" if found[0] in objects else found[0]
+
+    return re.sub(r"[A-Z]\w+", linked, text)
+
+
+def _anchor(name: str) -> str:
+    return f"json-{name.lower()}"
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -215,6 +228,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("sphinx_click")  # whose event this is
     app.connect("sphinx-click-process-options", _without_empty_defaults)
     app.add_directive("registered", Registered)
-    app.add_directive("json-keys", JsonKeys)
+    app.add_directive("json-objects", JsonObjects)
     app.add_directive("keys", Keys)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

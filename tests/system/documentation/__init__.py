@@ -1,0 +1,19 @@
+"""The documentation, held to the program."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+
+from tests import ROOT
+
+
+def site_extension(name: str) -> ModuleType:
+    """A module of ``docs/_ext``, with which the site is built."""
+    folder = str(ROOT / "docs" / "_ext")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +25,7 @@ from simcodesign.lessons.yaml import lesson
 from simcodesign.studies.explore import aspen_model, machine_model, native_model
 from simcodesign.studies.sweep import evaluate
 from tests import ROOT
+from tests.system.documentation import site_extension
 
 pytest.importorskip("sphinx", reason="the site needs the extra docs")
 REFERENCE = ROOT / "docs" / "reference"
@@ -34,12 +34,7 @@ REFERENCE = ROOT / "docs" / "reference"
 @pytest.fixture(scope="module")
 def pages() -> ModuleType:
     """The extension of the site that makes the tables."""
-    specification = importlib.util.spec_from_file_location("reference_pages", ROOT / "docs/_ext/reference_pages.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return site_extension("reference_pages")
 
 
 def first_column(pages: ModuleType, table: str) -> list[str]:
