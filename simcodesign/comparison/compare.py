@@ -39,6 +39,14 @@ class Comparison(PlainResult):
     Where the forecast is a formula of queueing theory (``forecast.formulas``), the first rung takes away the waits that
     the formula has, for with no effect nobody queues; shares are then those of what the effects put back.
 
+    - ``forecast``: the closed forms. ``rungs``: the simulations, first with no effect, then with one more each.
+    - ``assumptions``: what is assumed of messages with every chosen effect on, by subject; empty where there are none.
+    - ``formulas``: those given and those of the workload, each with a ladder of its own.
+    - ``measured``: what was measured at this design point; ``measured_elsewhere``: where times were measured, if those
+      given are of other points; ``measured_ladder``: the ladder from the simulation on to the measured total.
+    - ``random``: the chosen effects that depend on the seed.
+    - ``collectives``: the collective operations of the program, each with its algorithm.
+
     >>> import simcodesign as sc
     >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 4}, effects="none")
     >>> comparison.forecast.reading, comparison.simulation.reading
@@ -49,19 +57,12 @@ class Comparison(PlainResult):
 
     forecast: Result
     rungs: tuple[Rung, ...]
-    #: What is assumed of messages with every chosen effect on, by subject; empty where there are none.
     assumptions: Mapping[str, str]
-    #: Those given and those of the workload, each with a ladder of its own.
     formulas: tuple[FormulaComparison, ...] = ()
-    #: What was measured at this design point, as far as given.
     measured: MeasuredTimes | None = None
-    #: Where times were measured, if those that were given for this comparison are not of this design point; else empty.
     measured_elsewhere: str = ""
-    #: The ladder that goes on to the measured total, with shares of the whole gap; empty where no total was measured.
     measured_ladder: tuple[LadderStep, ...] = ()
-    #: The chosen effects whose doing depends on the seed.
     random: tuple[str, ...] = ()
-    #: The collective operations of the program, each with its algorithm.
     collectives: tuple[str, ...] = ()
 
     @property

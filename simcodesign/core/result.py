@@ -50,38 +50,42 @@ _ALWAYS_SHOWN = (
 
 @dataclass(frozen=True)
 class Result(PlainResult):
-    """The answer of one reading. ``phases`` maps phase -> component -> seconds, which add up to ``makespan_s``: in a
-    simulation those along the critical path, from the last event back through whatever each step waited for.
-    A forecast over many design points holds arrays of one shape.
+    """The answer of one reading. A forecast over many design points holds arrays of one shape where a number stands
+    here. What is None, the description does not state, or this reading does not have.
 
-    ``flops`` and ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
-    ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
-    how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
-    ``prefetched``: of the accesses that memory served, those whose lines were fetched ahead; None without a prefetcher.
-    ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has; ``size``: of the problem, in
-    the workload's own unit; ``accelerator_footprint_bytes`` and ``accelerator_capacity_bytes``: of the accelerator of a
-    rank. They are None where the description does not state them.
-    ``used``: amounts of the machine's resources, of all ranks. ``energy_j``, ``peak_power_w``, ``static_power_w`` (of
-    the whole machine, idle parts too): None where the machine states no power. A forecast's peak is P_max, all
-    ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
-    ``response_s``, ``blocked``: of an open stream, the mean time in the system of the requests that are served, and the
-    share that is blocked; ``link_load``: the share of the time that the busiest link is busy, 0 where links are not
-    looked at; ``requests``: each of them, in a simulation. None where there is no such stream.
-    ``formulas``: the formulas of queueing theory that a forecast used, with their names. ``basis``: what a forecast
-    consists of where it is not the sum over the program (of programs in Python). ``pipelined``: of a forecast
-    of one design point, the time where operations overlap that the sum adds up; None for several points and streams.
-    ``shared_links``: likewise, the time with the operations for which fair sharing of links has a closed form
-    (``analytic.messages.even_sharing``); None where there are none.
-    ``longest_path``: of a forecast that was to give it, that of the program's own sends and receives; None where it has
-    none of these.
-    ``demands``: what each demand of the program adds, in its order, of one design point: what they add up to is the
-    makespan but for the waits of ``formulas``, and for checkpoints and failures. None of streams, schedules and
-    extrapolated iterations.
-    ``checkpoints``: how many are written; None where the workload has none. ``failures``: in a forecast, what they
-    would add to its makespan; in a simulation with this effect, what they did add. The phases have their times, under
-    ``CHECKPOINTS`` and ``FAILURES``. ``algorithms``: those that collective operations with ``algorithm: auto`` take.
-    ``use``: the part of the machine that has ranks; None for several numbers of ranks. ``notes``: what a reader of a
-    forecast should know of it.
+    - ``reading``: ``forecast`` or ``simulation``. ``workload``, ``machine``, ``preset``: their names. ``values``: every
+      parameter and ``P``.
+    - ``makespan_s``: time of the whole program. ``phases``: phase -> component -> seconds, which add up to it: in a
+      simulation those along the critical path, from the last event back through whatever each step waited for.
+    - ``messages``, ``message_bytes``: of all ranks. ``disk_bytes``: bytes that all ranks read and write.
+    - ``flops``, ``instructions``: what all ranks compute, as far as it is described in these (and not in seconds).
+    - ``served``: accesses of all ranks by the level of the caches that served them, and by ``memory``; ``hit_methods``:
+      how those of each level were counted (``full``, ``binomial``: the stack model; ``sets``: the hierarchy itself).
+      ``prefetched``: of the accesses that memory served, those whose lines were fetched ahead.
+    - ``footprint_bytes``: memory that a rank needs; ``capacity_bytes``: memory that it has;
+      ``accelerator_footprint_bytes``, ``accelerator_capacity_bytes``: of the accelerator of a rank. ``size``: of the
+      problem, in the workload's own unit. ``used``: amounts of the machine's resources, of all ranks.
+    - ``energy_j``, ``peak_power_w``, ``static_power_w``: of the whole machine, idle parts too. A forecast's peak is
+      P_max, all ranks at work on all that a phase uses; a simulation's is the highest of its ``power_profile``.
+    - ``response_s``, ``blocked``, ``link_load``, ``requests``: of an open stream, the mean time in the system of the
+      requests that are served, the share that is blocked, the share of the time that the busiest link is busy (0 where
+      links are not looked at), and, in a simulation, each request.
+    - ``algorithms``: those that collective operations with ``algorithm: auto`` take. ``use``: the part of the machine
+      that has ranks; None for several numbers of ranks.
+    - ``checkpoints``: how many are written. ``failures``: in a forecast, what they would add to its makespan; in a
+      simulation with this effect, what they did add. Their phases are ``CHECKPOINTS`` and ``FAILURES``.
+    - ``demands``: what each demand of the program adds, in its order, of one design point: they add up to the makespan
+      but for the waits of ``formulas``, checkpoints and failures. Empty for streams, schedules and extrapolated loops.
+
+    Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
+    what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
+    the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
+    (``analytic.messages.even_sharing``); ``longest_path``: that of the program's own sends and receives; ``notes``:
+    what a reader should know of it.
+
+    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``steady``: loops that were
+    extrapolated; ``ranks``: when each was done, and with what; ``stations``: how each was used; ``timeline``,
+    ``counters``: where they were asked for.
 
     >>> import simcodesign as sc
     >>> result = sc.forecast("jacobi", "torus-cluster", {"P": [4, 16]})

@@ -21,13 +21,11 @@ from simcodesign.describe.constants import (
     CONSTANTS,
     MODEL_OF,
     POWERS,
-    REQUIRED_CONSTANTS,
     cache_constants,
     cache_of,
     check_constant,
     only_of,
     part_and_field,
-    paths_of,
     value_of,
     with_values,
 )
@@ -37,6 +35,7 @@ from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
+from simcodesign.describe.machine_parts.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.machine_parts.network import CHOICES, Network
 from simcodesign.describe.machine_parts.network_checks import (
     check_interfaces,
@@ -71,10 +70,27 @@ from simcodesign.locality.hits_by_level import SETS
 
 @dataclass(frozen=True)
 class Machine(Variant, ShownInNotebooks):
-    """A candidate machine. ``mapping``: of ranks on nodes (docs/placement.md). ``capacity_bytes``: the memory of a
-    node. Caches with a latency in cycles need the clock of ``processor``. ``noise``: of computations, or all that
-    varies times. ``custom``: what its file defines. ``failures``: of its nodes; ``background``: what other jobs send.
-    ``nodes_by_ranks``: where nodes are as many as ranks need. ``changes``: KEY=VALUE, other than in its file.
+    """A candidate machine: what a machine file says, in SI units. Constants may be arrays of one shape.
+
+    - ``name``, ``about``, ``source``: what it is called, what it is, and where its numbers are from.
+    - ``processor``: rate (FLOP/s), clock (Hz) and cycles per instruction of each processor.
+    - ``processors_per_node``: processors of a node, all alike; a rank has one of them.
+    - ``mapping``: which node each rank is on: ``linear``, ``round_robin``, ..., or a list of nodes (docs/placement.md).
+    - ``network``: topology of the nodes, cost model of messages (Hockney, LogGP or LogGPS) and its constants.
+    - ``memory``: latency (s) and time per byte (s/B) of the memory of a node, its controllers, and the caches of each
+      processor; caches with a latency in cycles need the clock of ``processor``.
+    - ``capacity_bytes``: memory of a node.
+    - ``accelerator``: accelerators of every node, their rate, memory and link to the host.
+    - ``disk``: startup times (s) and time per byte (s/B) of disks, and how many nodes share one.
+    - ``storage``: a parallel file system, over whose servers files are striped; all nodes share it.
+    - ``noise``: coefficient of variation of computations, or a ``Noise`` of all that varies times.
+    - ``failures``: how often nodes fail. ``background``: what other jobs send over the same links.
+    - ``nodes_by_ranks``: how the network grows where nodes are as many as ranks need (``nodes: P``).
+    - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
+    - ``place``: where it stands in its file. ``changes``: KEY=VALUE, other than in its file.
+
+    What is None, the machine does not have or state. Raises InputError for values that cannot be: constants that are
+    negative or not finite, options that exclude one another, a mapping onto nodes that there are not.
 
     >>> import simcodesign as sc
     >>> machine = sc.load_machine("crossbar-16")
@@ -232,6 +248,7 @@ class Machine(Variant, ShownInNotebooks):
 
     def with_constants(self, values: Mapping[str, FloatOrArray], place: Place | None = None) -> Machine:
         """The same machine with some constants replaced, e.g. ``{"network.startup": 3e-4}``; SI units, arrays allowed.
+        ``place``: where they were given, for messages of errors.
         Powers (``processor.dynamic_power``) and its parameters (``machine.NAME``) are replaced likewise; parameters
         also change the constants that are formulas of them, unless these are among ``values`` or were before.
 
@@ -258,9 +275,9 @@ class Machine(Variant, ShownInNotebooks):
             return replace(self, memory=memory, place=here).with_constants(others, here)
         of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
         values = {path: value for path, value in values.items() if path not in of_segments}
-        model = self._model_with(values, here)
+        model = model_of_constants(self.network, values, self.name, here)
         changed: dict[str, dict[str, Any]] = {} if model is None else {"network": only_of(model)}
-        if model is None and self._has_no_segments_with(values, here):
+        if model is None and replaces_segments(self.network, values, self.name, here):
             changed["network"] = {"segments": ()}
         if of_segments:
             kept = changed.setdefault("network", {}).get("segments", self.network.segments)
@@ -285,7 +302,7 @@ class Machine(Variant, ShownInNotebooks):
         return parameters
 
     def parameter(self, path: str, place: Place | None = None) -> Parameter:
-        """The parameter that ``machine.NAME`` sets. InputError if there is none."""
+        """The parameter that ``path``, ``machine.NAME``, sets. InputError, at ``place``, if there is none."""
         known = self.custom.parameters
         if path.removeprefix(PREFIX) not in known:
             what = f"{self.name} has no machine parameter of this name"
@@ -293,34 +310,8 @@ class Machine(Variant, ShownInNotebooks):
             raise InputError(what, place or self.place, value=path, allowed=allowed)
         return known[path.removeprefix(PREFIX)]
 
-    def _has_no_segments_with(self, values: Mapping[str, FloatOrArray], place: Place) -> bool:
-        """Whether these constants take the place of segments. InputError for some of those that they state."""
-        required = [f"network.{key}" for key in REQUIRED_CONSTANTS[self.network.model]]
-        given = [path for path in values if path.removeprefix("network.") in IN_SEGMENTS[self.network.model]]
-        if not self.network.segments or not given:
-            return False
-        if not all(path in values for path in required):
-            what = f"{given[0]} depends on the size of the message in the segments of {self.name}"
-            one = next(iter(segment_constants(self.network.segments, self.network.model)))
-            raise InputError(what, place, value=given[0], allowed=f"{one}, ...; or all of {', '.join(required)}")
-        return True
-
-    def _model_with(self, values: Mapping[str, FloatOrArray], place: Place) -> str | None:
-        """The network model that these constants bring with them, None if it is that of the machine."""
-        own = self.network.model
-        alien = [path for path in values if MODEL_OF.get(path, own) != own]
-        if not alien:
-            return None
-        model = MODEL_OF[alien[0]]
-        needed = [f"network.{key}" for key in REQUIRED_CONSTANTS[model]]
-        if not all(path in values for path in needed) or any(MODEL_OF.get(path, model) != model for path in values):
-            what = f"{alien[0]} is a constant of the network model {model}; that of {self.name} is {own}"
-            whole = f"{', '.join(paths_of(own))}; or all of {', '.join(needed)} for {model}"
-            raise InputError(what, place, allowed=whole)
-        return model
-
     def with_topology(self, topology: Topology) -> Machine:
-        """The same machine joined by another network, e.g. ``build_topology("graph", 8, graph=my_networkx_graph)``.
+        """The same machine joined by another ``topology``: ``build_topology("graph", 8, graph=my_networkx_graph)``.
 
         Raises InputError when the mapping places ranks on nodes that the network has not.
         """

@@ -40,7 +40,7 @@ class SimulationKeywords(ScenarioKeywords, RunKeywords, total=False):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A workload on a machine. ``parameters``: values of workload parameters, ``P``, machine constants by path
+    """A ``workload`` on a ``machine``. ``parameters``: values of workload parameters, ``P``, machine constants by path
     (``network.startup``, SI units) and parameters of the machine (``machine.NAME``); numbers or arrays that broadcast,
     or the name of a choice. ``preset``: a named set of values of the workload. ``phases``: only these of its program.
 
@@ -69,7 +69,7 @@ class Scenario:
         phases: Collection[str] | None = None,
     ) -> Scenario:
         """The scenario of workload and machine, which are read where they are names or paths of files; or a scenario
-        as it is, which then stands alone.
+        as it is, which then stands alone. ``parameters``, ``preset`` and ``phases`` are those of the class.
 
         Raises InputError for files that cannot be read, and for a machine that is missing or that comes twice.
         """

@@ -41,13 +41,22 @@ RESERVED = ("P", "rank")
 
 @dataclass(frozen=True)
 class Workload(ShownInNotebooks):
-    """An application. ``presets`` are named sets of parameter values (data sets); ``imbalance`` is the coefficient
-    of variation of the ranks' share of computation, or an ``Imbalance``; ``data`` are data structures of each rank, in
-    bytes; ``footprint`` is the memory that each rank uses, in bytes: that of its data, if it is not stated;
-    ``accelerator_footprint``: what it uses of the memory of its accelerator; ``size`` is
-    that of the whole problem, in units of its own; ``groups`` are the colours of the ranks in each of its
-    communicators; ``checkpoints``: those that all ranks write together; ``formulas``: closed forms of its time, from
-    papers or by hand; ``measured``: its times on some machine.
+    """An application: what a workload file says. Expressions are over its parameters, equations and ``P``, in SI units.
+
+    - ``name``, ``about``, ``source``: what it is called, what it is, and where it is from.
+    - ``parameters``: its inputs, by name. ``presets``: named sets of their values (data sets).
+    - ``equations``: names for expressions; ``equation_order``: the same, each after those that it uses.
+    - ``program``: blocks and demands, in the order in which every rank runs them.
+    - ``imbalance``: coefficient of variation of the ranks' shares of computation, or an ``Imbalance``.
+    - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; that of its
+      data, if it is not stated. ``accelerator_footprint``: what it uses of the memory of its accelerator, in bytes.
+    - ``size``: of the whole problem, in units of its own.
+    - ``groups``: the colours of the ranks in each of its communicators.
+    - ``checkpoints``: those that all ranks write together.
+    - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
+    - ``place``: where it stands in its file.
+
+    Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.
 
     >>> import simcodesign as sc
     >>> sorted(sc.load_workload("broadcast").parameters)

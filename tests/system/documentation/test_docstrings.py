@@ -5,7 +5,10 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +57,32 @@ def test_every_parameter_is_described(name: str) -> None:
 def test_what_is_raised_is_said(name: str) -> None:
     if name not in QUIET:
         assert re.search(r"InputError|[Rr]aises", all_words(name))
+
+
+CLASSES = [name for name in NAMES if inspect.isclass(getattr(simcodesign, name))]
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if is_dataclass(getattr(simcodesign, name))])
+def test_every_attribute_is_described(name: str) -> None:
+    """In the docstring of its class."""
+    words = documented(name)
+    assert [one.name for one in fields(getattr(simcodesign, name)) if f"``{one.name}``" not in words] == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_method_and_property_is_described(name: str) -> None:
+    """With its parameters."""
+    described = getattr(simcodesign, name)
+    for member, function in public_members(described):
+        words = inspect.getdoc(function) or ""
+        assert words, f"{name}.{member}"
+        parameters = [*inspect.signature(function).parameters][1:]
+        assert [one for one in parameters if not re.search(rf"\b{one}\b", words)] == [], f"{name}.{member}"
+
+
+def public_members(described: type) -> Iterator[tuple[str, Any]]:
+    """Methods and properties of the class itself, as functions."""
+    for name, one in vars(described).items():
+        function = getattr(one, "fget", None) or getattr(one, "func", None) or getattr(one, "__func__", one)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function
