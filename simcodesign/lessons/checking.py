@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simcodesign.core.errors import Place
+from simcodesign.core.errors import InputError, Place
 from simcodesign.lessons.compute import OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.questions import of_case
-from simcodesign.lessons.grading.seeding import combinations_of
+from simcodesign.lessons.grading.seeding import checked_code, combinations_of, place_of
 from simcodesign.lessons.page import page
 from simcodesign.lessons.values import Values
 from simcodesign.lessons.yaml.lesson import read_lesson
@@ -22,26 +22,48 @@ from simcodesign.lessons.yaml.translation import in_language, languages_of
 class Checked:
     """A lesson without errors. ``answers``: of each question its name, and a number with its unit or a text.
 
-    Both are those of the first combination, if stops are drawn from a student's code."""
+    If stops are drawn from a student's code, both are those of ``code``, or of the first combination if it is empty;
+    ``parameters``: these stops by slider."""
 
     lesson: Lesson
+    code: str
+    parameters: dict[str, str]
     values: dict[str, float]
     answers: dict[str, str]
     page_bytes: int
 
 
-def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = None) -> Checked:
+def check_lesson(folder: Path, workers: int, on_progress: OnProgress | None = None, code: str = "") -> Checked:
     """Compute all that the page shows. InputError for the first thing that is wrong."""
     lesson = read_lesson(folder)
+    combinations = combinations_of(lesson)
+    number = _place_of(lesson, code, len(combinations)) if code else 0
+    drawn = combinations[number]
     numbers = numbers_of(lesson, workers, on_progress=on_progress)
-    values = Values(lesson, numbers.lattices, numbers.traces, combinations_of(lesson)[0])
+    values = Values(lesson, numbers.lattices, numbers.traces, drawn)
     named = {name: values.named(name, Place(str(folder))) for name in lesson.values}
     header, _ = contents(lesson, numbers)
     for language in languages_of(lesson)[1:]:
         contents(in_language(lesson, language), numbers)
-    questions = [one for step in header["steps"] for one in step["questions"]]
-    size = len(page(lesson, numbers).encode())
-    return Checked(lesson, named, {one["name"]: _answer(of_case(one, 0)) for one in questions}, size)
+    questions = [of_case(one, number) for step in header["steps"] for one in step["questions"]]
+    return Checked(
+        lesson=lesson,
+        code=code,
+        parameters={name: lesson.sliders[name].stops[stop].text for name, stop in drawn.items()},
+        values=named,
+        answers={one["name"]: _answer(one) for one in questions},
+        page_bytes=len(page(lesson, numbers).encode()),
+    )
+
+
+def _place_of(lesson: Lesson, code: str, count: int) -> int:
+    """Which combination is that of a code. InputError where nothing depends on it."""
+    checked = checked_code(code)
+    if not lesson.seeded:
+        raise InputError(
+            "nothing in this lesson depends on a code", Place("--code"), value=code, allowed="with 'seeded'"
+        )
+    return place_of(lesson.name, checked, count)
 
 
 def _answer(question: dict[str, Any]) -> str:

@@ -13,19 +13,24 @@ from simcodesign.lessons.compute import Numbers, trace_key
 from simcodesign.lessons.description import Lesson, Run, Slider, Step
 from simcodesign.lessons.figures.stations import OF_STATIONS, station_names
 from simcodesign.lessons.folders import lesson_hash
-from simcodesign.lessons.grading.exam import Curtain, Held, held_back, in_exam, owner, run_in_exam
-from simcodesign.lessons.grading.questions import Teller, by_case, question_told, without_secrets
+from simcodesign.lessons.grading.exam import NOTHING, Held, held_back, in_exam, owner, run_in_exam
+from simcodesign.lessons.grading.questions import by_case, question_told, without_secrets
 from simcodesign.lessons.grading.seeding import combinations_of
+from simcodesign.lessons.grading.withheld import OnWithheld, withheld_of
 from simcodesign.lessons.markdown import to_html
+from simcodesign.lessons.step_texts import StepTexts
 from simcodesign.lessons.values import Values, digits_in
 
 Arrays = dict[str, NDArray[np.generic]]
 
 
-def contents(lesson: Lesson, numbers: Numbers, exam: bool = False) -> tuple[dict[str, Any], Arrays]:
+def contents(
+    lesson: Lesson, numbers: Numbers, exam: bool = False, on_withheld: OnWithheld | None = None
+) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a page; of an exam without answers and all that they could be read from.
 
-    InputError for values, links and answers that cannot be.
+    ``on_withheld`` is told what of its texts and figures an exam lacks. InputError for values, links and answers that
+    cannot be.
     """
     combinations = combinations_of(lesson)
     cases = [Values(lesson, numbers.lattices, numbers.traces, drawn) for drawn in combinations]
@@ -42,6 +47,9 @@ def contents(lesson: Lesson, numbers: Numbers, exam: bool = False) -> tuple[dict
     if held is not None:
         arrays = {name: array for name, array in arrays.items() if owner(name) not in held}
         runs = {name: run_in_exam(one, name, held) for name, one in runs.items()}
+        if on_withheld is not None:
+            for one in withheld_of(lesson, cases[0], held):
+                on_withheld(one)
     header = {
         "name": lesson.name,
         "title": lesson.title,
@@ -98,21 +106,25 @@ def _run(run: Run, numbers: Numbers, arrays: Arrays, has_stations: bool) -> dict
 
 def _step(step: Step, cases: Sequence[Values], held: Held | None) -> dict[str, Any]:
     """A step; in an exam it is open, and asks for no prediction but in its questions."""
-    tellers: list[Teller] = [one if held is None else Curtain(one, held) for one in cases]
-    views = [{"kind": one.kind, "runs": list(one.runs), "title": one.title, **one.options} for one in step.views]
+    tellers = [StepTexts(step, one, NOTHING if held is None else held) for one in cases]
+    views = [
+        {"kind": one.kind, "figure": number, "runs": list(one.runs), "title": one.title, **one.options}
+        for number, one in enumerate(step.views, start=1)  # as the lesson counts them, whatever of it is in the page
+    ]
     if held is not None:
         views = in_exam(views, held)
     questions = []
     for one in step.questions:
         told = [question_told(one, values, teller) for values, teller in zip(cases, tellers, strict=True)]
         questions.append(by_case([without_secrets(each) for each in told] if held is not None else told))
-    texts = [{"html": to_html(step.text, step.text_place, one.evaluate, one.text)} for one in tellers]
+    texts = [{"html": to_html(step.text, step.text_place, one.moment, one.text)} for one in tellers]
     return {
         "name": step.name,
         **by_case(texts),
         "after_prediction": step.after_prediction and held is None,
         "after_answer": step.after_answer if held is None else "",
         "begins": step.rung,
+        "figures": len(step.views),  # also those that an exam lacks
         "views": views,
         "questions": questions,
     }

@@ -2,16 +2,19 @@
 
 * ``{{name}}``, ``{{name : ms}}``, ``{{a/b : .2f}}``: a named value or an expression of them, in a unit or a format.
 * ``[the formula](role:formula)``: a word in the colour of its role, one of ``ROLES``.
-* ``[14 ms](clock:first_wait)``: a button that sets the clock to a named value, in s.
+* ``[14 ms](clock:first_wait)``: a button that sets the clock to a named value, in s, and sliders to its stops.
 * A quotation (``>``) is a task for the student; a fenced block ``equation`` is set off in italics.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from html import escape
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -25,15 +28,24 @@ _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
 _TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>(?:(?!</button>).)*</button>[^\s<>]+', re.DOTALL)
 #: Microseconds as authors type them.
 _MICROSECONDS = re.compile(r"(?<=\d) us\b")
-#: The value of an expression in SI units; and as text in a format ("" for none).
-Evaluate = Callable[[str, Place], float]
+_WITH_BLANKS = re.compile(r"\]\((clock|role):[^)\s<]* [^)]*\)")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a button sets the clock, in s, and the stops of sliders at which the run stands that it is a moment of."""
+
+    time_s: float
+    stops: Mapping[str, int]
+
+
+#: The moment of a button by its expression, None where it is text only; and an expression in a format ("" for none).
+MomentOf = Callable[[str, Place], Moment | None]
 Format = Callable[[str, str, Place], str]
 
 
-def to_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
-    """The HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none.
-
-    A button for a time that is nan is text only."""
+def to_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
+    """The HTML of a text. InputError, with the file and its line, for a value, a role or a link that is none."""
 
     def value(match: re.Match[str]) -> str:
         here = Place(place.file, (place.line or 1) + text.count("\n", 0, match.start()))
@@ -41,17 +53,18 @@ def to_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
 
     filled = _MICROSECONDS.sub("\N{NO-BREAK SPACE}µs", _VALUE.sub(value, text))
     tokens = _parser().parse(filled)
+    line = 0
     for token in tokens:
-        line = (place.line or 1) + (token.map[0] if token.map else 0)
-        _change(token, Place(place.file, line), evaluate)
+        line = token.map[0] if token.map else line  # cells of tables have none
+        _change(token, Place(place.file, (place.line or 1) + line), moment)
     return _TOGETHER.sub(
         r'<span class="together">\g<0></span>', _parser().renderer.render(tokens, _parser().options, {})
     )
 
 
-def inline_html(text: str, place: Place, evaluate: Evaluate, shown: Format) -> str:
+def inline_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
     """The same of one paragraph, without its tags."""
-    html = to_html(text, place, evaluate, shown).strip()
+    html = to_html(text, place, moment, shown).strip()
     return html.removeprefix("<p>").removesuffix("</p>") if html.count("<p>") == 1 else html
 
 
@@ -70,22 +83,28 @@ def _equation(self: RendererHTML, tokens: list[Token], place: int, options: obje
     return f"<pre><code>{escape(token.content)}</code></pre>\n"
 
 
-def _change(token: Token, place: Place, evaluate: Evaluate) -> None:
+def _change(token: Token, place: Place, moment: MomentOf) -> None:
     """Quotations into tasks, links into roles and buttons."""
     if token.type in ("blockquote_open", "blockquote_close"):
         token.tag = "div"
         token.attrSet("class", "task")
+    broken = _WITH_BLANKS.search(token.content) if token.type == "inline" else None
+    if broken:
+        here = Place(place.file, (place.line or 1) + token.content.count("\n", 0, broken.start()))
+        raise InputError("a link with blanks is none in Markdown", here, value=broken[0], allowed=f"{broken[1]}:a-b")
     closing: list[str] = []
     for child in token.children or ():
-        if child.type == "link_open":
-            closing.append(_link(child, place, evaluate))
+        if child.type in ("softbreak", "hardbreak"):
+            place = Place(place.file, (place.line or 1) + 1)
+        elif child.type == "link_open":
+            closing.append(_link(child, place, moment))
         elif child.type == "link_close":
             child.tag = closing.pop()
         elif child.type == "image":
             raise InputError("pictures cannot stand in a text", place, allowed="text; figures are views of a step")
 
 
-def _link(token: Token, place: Place, evaluate: Evaluate) -> str:
+def _link(token: Token, place: Place, moment: MomentOf) -> str:
     """Change a link in place; the tag that it has now."""
     kind, _, target = str(token.attrs.get("href", "")).partition(":")
     if kind in ("http", "https"):
@@ -94,10 +113,12 @@ def _link(token: Token, place: Place, evaluate: Evaluate) -> str:
     if kind == "role" and target in ROLES:
         token.tag, token.attrs = "span", {"class": f"role-{target}"}
     elif kind == "clock":
-        time_s = evaluate(target.replace("%20", " "), place)
-        token.tag, token.attrs = "button", {"type": "button", "class": "jump", "data-clock": repr(time_s)}
-        if time_s != time_s:
-            token.tag, token.attrs = "span", {}
+        found = moment(unquote(target), place)
+        token.tag, token.attrs = "span", {}
+        if found is not None:
+            stops = json.dumps(found.stops, separators=(",", ":"))
+            attributes = {"type": "button", "class": "jump", "data-clock": repr(found.time_s), "data-stops": stops}
+            token.tag, token.attrs = "button", dict[str, str | int | float](attributes)
     else:
         allowed = f"https://..., clock:NAME, {', '.join(f'role:{role}' for role in ROLES)}"
         raise InputError("not a link", place, value=f"{kind}:{target}", allowed=allowed)

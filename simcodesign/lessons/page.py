@@ -13,6 +13,7 @@ from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.changes import Changes, changed
+from simcodesign.lessons.grading.withheld import OnWithheld, Withheld
 from simcodesign.lessons.packing import pack
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language
@@ -32,21 +33,37 @@ def build_lesson(
     exam: bool = False,
     changes: Changes | None = None,
     language: str | None = None,
+    on_withheld: OnWithheld | None = None,
 ) -> Lesson:
-    """Write the page of a lesson's folder, or its exam, in its own language or another that it has. InputError for a
-    lesson, a path or changes that cannot be used."""
+    """Write the page of a lesson's folder, or its exam, in its own language or another that it has.
+
+    ``on_withheld`` is told what of texts and figures an exam lacks. InputError for a lesson, a path or changes that
+    cannot be used.
+    """
     original = read_lesson(folder)
     lesson = in_language(original, language)
-    text = page(lesson, numbers_of(original, workers, fresh, on_progress), exam, changes)
+    text = page(lesson, numbers_of(original, workers, fresh, on_progress), exam, changes, on_withheld)
     with replacing_text(output) as file:
         file.write(text)
     return lesson
 
 
-def page(lesson: Lesson, numbers: Numbers, exam: bool = False, changes: Changes | None = None) -> str:
+def page(
+    lesson: Lesson,
+    numbers: Numbers,
+    exam: bool = False,
+    changes: Changes | None = None,
+    on_withheld: OnWithheld | None = None,
+) -> str:
     """The HTML of a lesson, or of its exam, with a teacher's changes."""
-    header, arrays = contents(lesson, numbers, exam)
-    header = changed(header, changes or Changes())
+    changes = changes or Changes()
+
+    def on_shown(one: Withheld) -> None:
+        if on_withheld is not None and not set(one.parts) & set(changes.hide):
+            on_withheld(one)
+
+    header, arrays = contents(lesson, numbers, exam, on_shown)
+    header = changed(header, changes)
     teacher = "" if exam else "<lesson-teacher></lesson-teacher>"
     steps = [_step(number, one, lesson) for number, one in enumerate(header["steps"], start=1)]
     # The texts are in the page already.

@@ -75,7 +75,11 @@ class Values:
 
     def stops_of(self, one: ReadValue) -> dict[str, int]:
         """The stops of all sliders of its run."""
-        return {slider.name: one.at.get(slider.name, self._number(slider.name)) for slider in self._run(one).sliders}
+        return self.stops(self._run(one), one.at)
+
+    def stops(self, run: Run, at: Stops) -> dict[str, int]:
+        """The stops of all sliders of a run: ``at``, and else where they begin or a student's code puts them."""
+        return {slider.name: at.get(slider.name, self._number(slider.name)) for slider in run.sliders}
 
     def reads(self, expression: Expression) -> Iterator[ReadValue]:
         """All that an expression reads of runs, also by way of other values."""

@@ -94,12 +94,15 @@ DRAWN = """\
       - {name: factor, text: "By what factor, on {{nodes}} nodes and {{size}}?", answer: simulated/formula, points: 2, tolerance: 5 %, hint: Divide., right: "{{simulated : ms}}"}
 """
 SEEDED = "seeded: {nodes: [2, 8], size: [1 KiB, 1 MiB]}\n"
+#: A button of the clock needs a trace wherever a student's code puts the sliders.
+ONE_TRACE = "    traces:\n      - {nodes: 8}\n"
+TRACES = "    traces: [{nodes: 2, size: 1 KiB}, {nodes: 2}, {nodes: 8, size: 1 KiB}, {nodes: 8}]\n"
 
 
 def seeded_lesson(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
     """The small lesson with stops that are drawn from a student's code, and questions of all kinds."""
     small_lesson(folder)
-    text = TEXT + DRAWN + SEEDED
+    text = TEXT.replace(ONE_TRACE, TRACES) + DRAWN + SEEDED
     assert change[0] in text
     (folder / "lesson.yaml").write_text(text.replace(*change) if change[0] else text, encoding="utf-8")
     return folder

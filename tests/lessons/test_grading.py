@@ -20,13 +20,15 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
+from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.folders import lesson_folder
 from simcodesign.lessons.grading.answers import read_answers
 from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
 from simcodesign.lessons.grading.marking import is_near, mark, missed_share
-from simcodesign.lessons.grading.marks import CHECK, OK, REFUSED, Marks, grade, marks_csv
+from simcodesign.lessons.grading.marks import CHECK, OK, REFUSED, Marks, answers_of, grade, marks_csv
 from simcodesign.lessons.grading.questions import SECRETS, of_case
 from simcodesign.lessons.grading.seeding import checked_code, combinations_of, place_of
+from simcodesign.lessons.grading.withheld import Withheld
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.yaml.lesson import read_lesson
@@ -366,6 +368,75 @@ def test_an_exam_has_no_answers(built: Path) -> None:
     assert "data-clock" not in text.split('id="lesson-data"')[0]
     assert "<lesson-teacher" not in text.split('id="lesson-data"')[0]
     assert exam["content"] == page["content"]
+
+
+def test_what_an_exam_withholds_of_texts_is_named_with_its_line(built: Path, tmp_path: Path) -> None:
+    """Each of them stands in the line that is named; what a teacher hides anyway is not."""
+    folder = seeded_lesson(tmp_path / "small")
+    text = "One.\n\nTwo lines,\n{{formula : ms}} and [now](clock:half).\n\n| a |\n|---|\n| [then](clock:half) |\n"
+    (folder / "one.md").write_text(text, encoding="utf-8")
+    found: list[Withheld] = []
+    build_lesson(folder, tmp_path / "exam.html", 1, exam=True, on_withheld=found.append)
+    lines = [(Path(one.place.file).name, one.place.line, one.words) for one in found]
+    in_text = [one[1:] for one in lines if one[0] == "one.md" and one[1] is not None]
+    assert in_text == [
+        (4, "{{formula}} is shown as …"),
+        (4, "the button clock:half is text only"),
+        (8, "the button clock:half is text only"),
+    ]
+    figures = [words for _, line, words in lines if line is None]
+    assert len(figures) == 4
+    assert "figure 1, curve 'Title'" in figures[0]
+    assert not [one for one in lines if one[0] == "lesson.yaml"]  # hints and feedback are in no exam anyway
+    found.clear()
+    build_lesson(folder, tmp_path / "exam.html", 1, exam=True, changes=Changes(("One/1",)), on_withheld=found.append)
+    assert not [one for one in found if "figure 1," in one.words]
+    build_lesson(folder, tmp_path / "page.html", 1, on_withheld=pytest.fail)
+
+
+# --- Answers beside truths
+
+
+def test_every_answer_stands_beside_its_truth(built: Path, tmp_path: Path) -> None:
+    header = header_of(built)
+    right = truths(header, "s1")
+    given = {"number": right["number"] * 1.05, "choice": "=1+1", "sketch": right["sketch"], "factor": -1.0}
+    own = {"content": header["content"], "parameters": parameters_of(header, "s1")}
+    files = {"a.json": answers("s1", given, **own), "b.json": answers("s2", {}), "c.json": b"{"}
+    marks = graded(built, tmp_path, files)
+    rows = list(csv.DictReader(io.StringIO(answers_of(marks))))
+    names = ("number", "choice", "sketch", "factor")
+    assert [(row["code"], row["question"]) for row in rows] == [(code, name) for code in ("s1", "s2") for name in names]
+    number, choice, sketch, factor = rows[:4]
+    assert float(number["truth"]) == pytest.approx(right["number"], rel=1e-5)
+    assert (number["unit"], number["tolerance"], number["points"], number["of"]) == ("ms", "0.01", "0", "1")
+    assert float(number["off"]) == pytest.approx(0.05, rel=1e-3)
+    assert (choice["answer"], choice["remark"]) == ("'=1+1", "not one of the choices")
+    assert choice["truth"] in ("Hops", "Links")
+    assert sketch["answer"] == sketch["truth"]
+    assert [one.split(": ")[0] for one in sketch["truth"].split("; ")] == ["64 KiB", "1 MiB"]
+    assert float(sketch["truth"].split(": ")[1].split(";")[0]) == pytest.approx(right["sketch"]["1"], rel=1e-3)
+    assert (float(sketch["off"]), sketch["points"]) == (0.0, "3")
+    assert (factor["answer"], factor["points"]) == ("-1", "0")
+    stops = {name: header["sliders"][name]["stops"][stop]["text"] for name, stop in own["parameters"].items()}
+    assert number["stops"] == "; ".join(f"{name}: {text}" for name, text in stops.items())
+    assert {row["answer"] for row in rows[4:]} == {""}
+
+
+def test_a_check_with_a_code_has_the_truths_of_that_code(built: Path) -> None:
+    header = header_of(built)
+    for code in ("s1", " S2"):
+        checked = check_lesson(built / "small", 1, code=code)
+        right = truths(header, checked_code(code))
+        for name in ("number", "factor"):
+            assert float(checked.answers[name].split()[0]) == pytest.approx(right[name], rel=1e-3)
+        own = parameters_of(header, checked_code(code))
+        stops = {name: header["sliders"][name]["stops"][stop]["text"] for name, stop in own.items()}
+        assert checked.parameters == stops
+    with pytest.raises(InputError, match="not a student's code"):
+        check_lesson(built / "small", 1, code="a b")
+    with pytest.raises(InputError, match="depends on a code"):
+        check_lesson(lesson_folder("ping-pong"), 1, code="s1")
 
 
 def floats(one: Any) -> list[float]:

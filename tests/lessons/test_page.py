@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +16,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
+from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.packing import block_in, pack, unpack
 from simcodesign.lessons.page import build_lesson
 from tests.lessons.small import ONE, TEXT, small_lesson
@@ -20,15 +25,21 @@ NODES, SHAPES = (2, 8), ([1, 2], [2, 4])
 SIZES, STARTUPS = (1024.0, 65536.0, 1048576.0), (1e-6, 20e-6)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The numbers of the small lesson are kept for all tests of this file: what is changed of it changes no run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("lesson")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        build_lesson(small_lesson(folder / "small"), folder / "page.html", 1)
-        first = (folder / "page.html").read_text(encoding="utf-8")
-        build_lesson(folder / "small", folder / "page.html", 1)
-        assert (folder / "page.html").read_text(encoding="utf-8") == first  # from what was kept, the same page
+    build_lesson(small_lesson(folder / "small"), folder / "page.html", 1)
+    first = (folder / "page.html").read_text(encoding="utf-8")
+    build_lesson(folder / "small", folder / "page.html", 1)
+    assert (folder / "page.html").read_text(encoding="utf-8") == first  # from what was kept, the same page
     return first
 
 
@@ -121,10 +132,7 @@ def test_the_page_asks_for_nothing(page: str) -> None:
         (("title: A small lesson\n", "title: A small lesson\ntitel: B\n"), 4, "unknown key"),
     ],
 )
-def test_errors_name_the_line(
-    change: tuple[str, str], line: int, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_errors_name_the_line(change: tuple[str, str], line: int, word: str, tmp_path: Path) -> None:
     folder = small_lesson(tmp_path / "small", change)
     with pytest.raises(InputError, match=word) as caught:
         build_lesson(folder, tmp_path / "page.html", 1)
@@ -141,19 +149,65 @@ def test_errors_name_the_line(
         ("a\n\n[x](role:blue)", 3),
         ("{{formula : parsec}}", 1),
         ("[x](javascript:alert)", 1),
+        ("a\nb\n[x](clock:away)", 3),
+        ("a\n\n- b\n- c\n  [x](clock:2*away)", 5),
+        ("| a |\n|---|\n| [x](clock:away) |", 3),
+        ("a\n[x](clock:formula - away)", 2),
+        ("[x](clock:half@far)", 1),
+        ("[x](clock:3*formula)", 1),
+        ("[x](clock:0-half)", 1),
     ],
 )
-def test_errors_in_texts_name_the_line(text: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = small_lesson(tmp_path / "small", ("", ""), text)
+def test_errors_in_texts_name_the_line(text: str, line: int, tmp_path: Path) -> None:
+    # away: where there is no trace
+    away = ("  half: formula/2\n", "  half: formula/2\n  away: {run: near, reading: formula, at: {nodes: 2}}\n")
+    folder = small_lesson(tmp_path / "small", away, text)
     with pytest.raises(InputError) as caught:
-        build_lesson(folder, tmp_path / "page.html", 1)
+        check_lesson(folder, 1)
     assert caught.value.place is not None
     assert (Path(caught.value.place.file).name, caught.value.place.line) == ("one.md", line)
 
 
-def test_html_in_texts_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (
+            (
+                "      - - {kind: network, run: near}\n        - {kind: gantt, run: near}\n      - {kind: clock, run: near}\n",
+                "",
+            ),
+            "where nothing moves",
+        ),
+        (("      - {nodes: 8}\n", "      - {nodes: 2}\n"), "which no figure of this step shows"),
+    ],
+)
+def test_a_button_beside_no_trace_of_its_moment_is_found(change: tuple[str, str], word: str, tmp_path: Path) -> None:
+    early = ("  early: {run: near, reading: arrived, effect: links, by: half}\n", "")
+    folder = small_lesson(tmp_path / "small", change)
+    text = (folder / "lesson.yaml").read_text(encoding="utf-8").replace(*early)
+    (folder / "lesson.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=word):
+        check_lesson(folder, 1)
+
+
+def test_a_button_goes_to_its_moment_and_the_stops_of_its_run(page: str) -> None:
+    """Half of the formula on 8 nodes: three rounds, each of a startup and 1 MiB at 100 MB/s."""
+    found = re.search(r'data-clock="(.*?)" data-stops="(.*?)"', page)
+    assert found
+    assert float(found[1]) == pytest.approx(1.5 * (20e-6 + 2**20 / 100e6))
+    assert json.loads(unescape(found[2])) == {"nodes": 1, "size": 2, "startup": 1}
+
+
+def test_a_moment_may_be_computed_of_another_run(tmp_path: Path) -> None:
+    away = ("  half: formula/2\n", "  half: formula/2\n  away: {run: near, reading: formula, at: {nodes: 2}}\n")
+    for moment in ("away@near", "0.001", "formula-away"):
+        folder = small_lesson(tmp_path / "small", away, f"[x](clock:{moment})\n")
+        build_lesson(folder, tmp_path / "page.html", 1)
+        text = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "&quot;nodes&quot;:1" in text.split("data-stops")[1][:60]
+
+
+def test_html_in_texts_is_text(tmp_path: Path) -> None:
     folder = small_lesson(tmp_path / "small", ("", ""), ONE + "\n<script>alert(1)</script>\n")
     build_lesson(folder, tmp_path / "page.html", 1)
     assert "<script>alert(1)" not in (tmp_path / "page.html").read_text(encoding="utf-8")

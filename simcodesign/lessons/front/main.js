@@ -51,7 +51,7 @@ async function begin() {
   lockSteps(lesson, store);
   document.addEventListener("click", (event) => {
     const jump = event.target.closest?.("[data-clock]");
-    if (jump) store.set({ time: Number(jump.dataset.clock), playing: false });
+    if (jump) store.set({ stops: { ...store.state.stops, ...JSON.parse(jump.dataset.stops) }, time: Number(jump.dataset.clock), playing: false });
   });
   markSteps();
   document.body.classList.add("is-ready");

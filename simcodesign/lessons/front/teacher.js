@@ -40,7 +40,7 @@ export class Teacher extends Figure {
   /** Boxes for a step, its figures and its questions. */
   step(step) {
     const box = (name, label) => `<label class="shown"><input type="checkbox" checked data-part="${escaped(name)}"> ${label}</label>`;
-    const views = step.views.map((view, k) => box(`${step.name}/${k + 1}`, escaped(view.title || view.kind)));
+    const views = step.views.map((view) => box(`${step.name}/${view.figure}`, escaped(view.title || view.kind)));
     const questions = step.questions.map((one) => {
       const percent = one.tolerance === undefined ? "" : `<label>${text("tolerance")} <input type="number" min="0" max="1000" step="any" value="${+(100 * one.tolerance).toPrecision(6)}" data-tolerance="${escaped(one.name)}"> %</label>`;
       return `<div class="asked-for">${box(one.name, `${text("question")} ${escaped(one.name)}`)}${percent}</div>`;
@@ -82,7 +82,7 @@ export async function written(changes) {
 function changed(header, changes, hidden) {
   const steps = header.steps.filter((step) => !hidden.has(step.name)).map((step) => ({
     ...step,
-    views: step.views.filter((_, k) => !hidden.has(`${step.name}/${k + 1}`)),
+    views: step.views.filter((view) => !hidden.has(`${step.name}/${view.figure}`)),
     questions: step.questions.filter((one) => !hidden.has(one.name))
       .map((one) => (one.name in changes.tolerance ? { ...one, tolerance: changes.tolerance[one.name] } : one)),
   }));
@@ -108,7 +108,7 @@ function shorten(root, steps, hidden) {
       link.closest("li").remove();
       return;
     }
-    renumber(section, "view", (k) => hidden.has(`${step.name}/${k + 1}`), count);
+    renumber(section, "view", (k) => hidden.has(`${step.name}/${step.views[k].figure}`), count);
     renumber(section, "question", (k) => hidden.has(step.questions[k].name), count);
     for (const row of section.querySelectorAll(".row")) row.children.length ? (row.className = `row of-${row.children.length}`) : row.remove();
     count += 1;

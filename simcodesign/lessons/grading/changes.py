@@ -126,7 +126,7 @@ def _stop(header: Mapping[str, Any], name: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class _Hidden:
-    """Names of steps and questions, and figures by step and number from 0."""
+    """Names of steps and questions, and figures by step and number, as the lesson counts them."""
 
     steps: frozenset[str]
     questions: frozenset[str]
@@ -134,9 +134,9 @@ class _Hidden:
 
     @classmethod
     def of(cls, header: Mapping[str, Any], names: Sequence[str]) -> _Hidden:
-        steps = {step["name"]: len(step["views"]) for step in header["steps"]}
+        steps = {step["name"]: range(1, step["figures"] + 1) for step in header["steps"]}
         questions = {one["name"] for step in header["steps"] for one in step["questions"]}
-        views = {f"{name}/{number + 1}": (name, number) for name, count in steps.items() for number in range(count)}
+        views = {f"{name}/{number}": (name, number) for name, figures in steps.items() for number in figures}
         for name in names:
             known = (name in steps) + (name in questions) + (name in views)
             if known != 1:
@@ -147,6 +147,6 @@ class _Hidden:
 
     def rest(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A step without what is hidden of it."""
-        views = [one for number, one in enumerate(step["views"]) if (step["name"], number) not in self.views]
+        views = [one for one in step["views"] if (step["name"], one["figure"]) not in self.views]
         questions = [dict(one) for one in step["questions"] if one["name"] not in self.questions]
         return {**step, "views": views, "questions": questions}

@@ -9,14 +9,11 @@ that back. Runs of the same scenario, and those whose numbers hold an answer by 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import Place
-from simcodesign.core.expressions.expression import parse
 from simcodesign.lessons.description import ChoiceQuestion, Lesson, NumberQuestion, Question, ReadValue, Run
 from simcodesign.lessons.grading.questions import drawn_curve
 from simcodesign.lessons.values import ARRIVED, CHANGE, FIRST_WAIT, FORMULA, SIMULATION, Values
@@ -30,6 +27,7 @@ _OF = {FORMULA: FORMULA, SIMULATION: SIMULATION, CHANGE: SIMULATION, ARRIVED: TR
 _AS_FLOAT32 = 1e-6
 #: Pairs of the name of a run and a reading.
 Held = frozenset[tuple[str, str]]
+NOTHING: Held = frozenset()
 
 
 def held_back(lesson: Lesson, cases: Sequence[Values], arrays: Mapping[str, NDArray[np.generic]]) -> Held:
@@ -88,33 +86,21 @@ def owner(array: str) -> tuple[str, str]:
     return run, {"formula": FORMULA, "simulated": SIMULATION}.get(rest, TRACES)
 
 
-@dataclass(frozen=True)
-class Curtain:
-    """Shows the expressions of texts as ``Values`` does, but for those that are held back."""
+def is_held(one: ReadValue, held: Held) -> bool:
+    """Whether what a value reads is not shown."""
+    return (one.run, _OF[one.reading]) in held
 
-    values: Values
-    held: Held
 
-    def evaluate(self, text: str, place: Place) -> float:
-        """Not a number for what is held back."""
-        return float("nan") if self._hides(text, place) else self.values.evaluate(text, place)
-
-    def text(self, text: str, form: str, place: Place) -> str:
-        """Three dots for what is held back."""
-        return "…" if self._hides(text, place) else self.values.text(text, form, place)
-
-    def _hides(self, text: str, place: Place) -> bool:
-        return any((one.run, _OF[one.reading]) in self.held for one in self.values.reads(parse(text, place)))
+def has_all(kind: str, runs: Sequence[str], held: Held) -> bool:
+    """Whether a figure has all that it draws."""
+    needed = _SHOWS.get(kind, _ALL)
+    return not any((run, reading) in held for run in runs for reading in needed)
 
 
 def in_exam(views: Sequence[dict[str, Any]], held: Held) -> list[dict[str, Any]]:
     """The figures of a step that have what they draw, none of which asks for a prediction; no sliders alone."""
-
-    def has_all(view: dict[str, Any]) -> bool:
-        needed = _SHOWS.get(view["kind"], _ALL)
-        return not any((run, reading) in held for run in view["runs"] for reading in needed)
-
-    kept = [{**one, "predict": False} if "predict" in one else one for one in views if has_all(one)]
+    shown = [one for one in views if has_all(one["kind"], one["runs"], held)]
+    kept = [{**one, "predict": False} if "predict" in one else one for one in shown]
     return kept if any(one["runs"] for one in kept) else []
 
 

@@ -15,10 +15,12 @@ _LEAST_RELATIVE, _LEAST_ABSOLUTE = 1e-9, 1e-12
 
 @dataclass(frozen=True)
 class Mark:
-    """Points, and what is to be said of an answer that could not be judged, or ""."""
+    """Points, what is to be said of an answer that could not be judged, or "", and by what share a number or a curve
+    misses the truth, where that can be said."""
 
     points: float
     remark: str = ""
+    off: float | None = None
 
 
 def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = ()) -> Mark:
@@ -30,7 +32,9 @@ def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = ())
     value = number(given)
     if value is None:
         return Mark(0.0, "not a number")
-    return Mark(question["points"] if is_near(value, question["answer"], question["tolerance"]) else 0.0)
+    answer = question["answer"]
+    off = (value - answer) / abs(answer) if answer else None
+    return Mark(question["points"] if is_near(value, answer, question["tolerance"]) else 0.0, off=off)
 
 
 def number(given: object) -> float | None:
@@ -65,7 +69,7 @@ def _curve(question: Mapping[str, Any], given: object, axis: Sequence[float]) ->
         return Mark(0.0, "a curve without all of its points")
     miss = missed_share(axis_of([axis[stop] for stop in question["open"]]), known, question["truth"])
     full, tolerance = question["points"], question["tolerance"] * (1 + _LEAST_RELATIVE)
-    return Mark(full if miss <= tolerance else full / 2 if miss <= HALF * tolerance else 0.0)
+    return Mark(full if miss <= tolerance else full / 2 if miss <= HALF * tolerance else 0.0, off=miss)
 
 
 def axis_of(values: Sequence[float]) -> list[float]:

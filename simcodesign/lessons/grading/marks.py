@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from simcodesign.lessons.compute import numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.grading.answer_table import Judged, answers_csv, cell, judged
 from simcodesign.lessons.grading.answers import Answers, read_answers
 from simcodesign.lessons.grading.changes import Changes, changed
-from simcodesign.lessons.grading.marking import mark
+from simcodesign.lessons.grading.marking import Mark, mark
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.yaml.lesson import read_lesson
@@ -25,20 +26,24 @@ from simcodesign.lessons.yaml.translation import in_language, languages_of
 
 #: A row without remarks, with some that a teacher should look at, and a file that cannot be graded.
 OK, CHECK, REFUSED = STATES = ("ok", "check", "refused")
-#: Spreadsheets take a cell that begins so for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
-_MOST_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
 class Row:
-    """The marks of one file; ``points`` by question, empty for one that is refused."""
+    """The marks of one file. ``answers`` to every question, none for a file that is refused; ``stops``: those of its
+    code, by slider."""
 
     file: str
     code: str
     state: str
-    points: Mapping[str, float]
+    answers: tuple[Judged, ...]
     remarks: tuple[str, ...]
+    stops: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def points(self) -> dict[str, float]:
+        """By question."""
+        return {one.question: one.points for one in self.answers}
 
     @property
     def total(self) -> float:
@@ -80,7 +85,7 @@ def _read(path: Path) -> Answers | Row:
     try:
         return read_answers(path)
     except InputError as error:
-        return Row(path.name, "", REFUSED, {}, (error.what,))
+        return Row(path.name, "", REFUSED, (), (error.what,))
 
 
 def _named(found: Sequence[Answers]) -> str:
@@ -147,38 +152,40 @@ class Grader:
         """The marks of one file; ``has_exams``: whether files beside it were written by an exam."""
         if answers.lesson != self.header["name"]:
             remark = f"answers to another lesson: {shorten(answers.lesson)}"
-            return Row(answers.file, answers.code, REFUSED, {}, (remark,))
+            return Row(answers.file, answers.code, REFUSED, (), (remark,))
         number = place_of(answers.lesson, answers.code, len(self.header["seeded"]["combinations"]))
         suspicions = self._suspicions(answers, number)
         if has_exams and not answers.is_exam:
             suspicions.append("by a practice page, which has the truths")
-        points, missing, remarks = {}, [], []
-        for one in self.questions:
-            name, question = one["name"], of_case(one, number)
-            points[name] = 0.0
-            if name not in answers.given:
-                missing.append(name)
-                continue
-            judged = mark(question, answers.given[name], self._axis(question))
-            points[name] = judged.points
-            if judged.remark:
-                remarks.append(f"{name}: {judged.remark}")
+        own = tuple(self._judged(of_case(one, number), answers.given) for one in self.questions)
+        remarks = [f"{one.question}: {one.remark}" for one in own if one.remark]
+        missing = [one.question for one in own if one.question not in answers.given]
         if missing:
             remarks.append(f"not answered: {', '.join(missing)}")
-        state = CHECK if suspicions else OK
-        return Row(answers.file, answers.code, state, points, (*suspicions, *remarks))
-
-    def _axis(self, question: Mapping[str, Any]) -> list[float]:
-        return (
-            [stop["value"] for stop in self.header["sliders"][question["over"]]["stops"]] if "over" in question else []
+        return Row(
+            answers.file,
+            answers.code,
+            CHECK if suspicions else OK,
+            own,
+            (*suspicions, *remarks),
+            {name: self.header["sliders"][name]["stops"][stop]["text"] for name, stop in self._drawn(number).items()},
         )
+
+    def _judged(self, question: Mapping[str, Any], given: Mapping[str, object]) -> Judged:
+        stops = self.header["sliders"][question["over"]]["stops"] if "over" in question else []
+        value, axis = given.get(question["name"]), [stop["value"] for stop in stops]
+        found = mark(question, value, axis) if question["name"] in given else Mark(0.0)
+        return judged(question, value, found, stops)
+
+    def _drawn(self, number: int) -> dict[str, int]:
+        """The stops of a combination."""
+        seeded = self.header["seeded"]
+        return dict(zip(seeded["sliders"], seeded["combinations"][number], strict=True))
 
     def _suspicions(self, answers: Answers, number: int) -> list[str]:
         """What does not fit a file that the page of this lesson has written."""
-        seeded = self.header["seeded"]
-        expected = dict(zip(seeded["sliders"], seeded["combinations"][number], strict=True))
         found = []
-        if answers.parameters != expected:
+        if answers.parameters != self._drawn(number):
             found.append("parameters are not those of the code; graded by those of the code")
         if answers.content != self.header["content"]:
             found.append("of another version of the lesson")
@@ -188,6 +195,11 @@ class Grader:
         return found
 
 
+def answers_of(marks: Marks) -> str:
+    """The table of all answers of the files that are graded (``answers_csv``)."""
+    return answers_csv([(row.code, row.file, row.stops, row.answers) for row in marks.rows])
+
+
 def marks_csv(marks: Marks) -> str:
     """A line for each row: code, file, state, points by question, total, out of, remarks.
 
@@ -195,22 +207,15 @@ def marks_csv(marks: Marks) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["code", "file", "state", *map(_cell, marks.most), "total", "of", "remarks"])
+    writer.writerow(["code", "file", "state", *map(cell, marks.most), "total", "of", "remarks"])
     most = sum(marks.most.values())
     for row in marks.rows:
         points = [_shown(row.points[name]) if name in row.points else "" for name in marks.most]
         total = "" if row.state == REFUSED else _shown(row.total)
-        cells = [_cell(row.code), _cell(row.file), row.state, *points, total, _shown(most)]
-        writer.writerow([*cells, _cell("; ".join(row.remarks))])
+        cells = [cell(row.code), cell(row.file), row.state, *points, total, _shown(most)]
+        writer.writerow([*cells, cell("; ".join(row.remarks))])
     return text.getvalue()
 
 
 def _shown(points: float) -> str:
     return f"{points:.6g}"
-
-
-def _cell(text: str) -> str:
-    """One line of printable text that no spreadsheet takes for a formula."""
-    plain = "".join(one if one.isprintable() else " " for one in text)
-    plain = plain if len(plain) <= _MOST_CHARACTERS else f"{plain[:_MOST_CHARACTERS]}..."
-    return f"'{plain}" if plain.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else plain

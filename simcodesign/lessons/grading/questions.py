@@ -15,7 +15,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.lessons.description import ChoiceQuestion, DrawnQuestion, NumberQuestion, Question
-from simcodesign.lessons.markdown import inline_html
+from simcodesign.lessons.markdown import Moment, inline_html
 from simcodesign.lessons.values import FORMULA, Values, rung_of, simulated_index, unit_factor
 
 #: What no exam has of a question.
@@ -23,9 +23,9 @@ SECRETS = ("hint", "answer", "right", "wrong", "mistakes", "truth", "feedback")
 
 
 class Teller(Protocol):
-    """What evaluates and shows expressions in texts."""
+    """What shows expressions in texts, and says of buttons where they set the clock."""
 
-    def evaluate(self, text: str, place: Place) -> float: ...
+    def moment(self, text: str, place: Place) -> Moment | None: ...
 
     def text(self, text: str, form: str, place: Place) -> str: ...
 
@@ -35,7 +35,7 @@ def question_told(one: Question, values: Values, teller: Teller) -> dict[str, An
     be."""
 
     def html(text: str) -> str:
-        return inline_html(text, one.place, teller.evaluate, teller.text) if text else ""
+        return inline_html(text, one.place, teller.moment, teller.text) if text else ""
 
     common = {"name": one.name, "points": one.points, "html": html(one.text), "hint": html(one.hint)}
     if isinstance(one, ChoiceQuestion):

@@ -10,8 +10,11 @@ from rich.table import Table
 
 from simcodesign.lessons.checking import Checked
 from simcodesign.lessons.description import Lesson
-from simcodesign.lessons.grading.marks import STATES, Marks
+from simcodesign.lessons.grading.marks import OK, STATES, Marks
 from simcodesign.report.common.tables import facts, new_table, section
+
+#: Files that the terminal names; the table has all.
+MOST_FILES = 20
 
 
 def lesson_rows(lessons: Iterable[Lesson]) -> list[dict[str, Any]]:
@@ -37,21 +40,31 @@ def lesson_table(lessons: Iterable[Lesson]) -> Table:
 
 
 def check_tables(checked: Checked) -> list[RenderableType]:
-    """Named values, answers, and the size of the page."""
+    """Stops of a code, named values, answers, and the size of the page."""
     lesson = checked.lesson
+    whose = f"the code {checked.code}" if checked.code else "the first combination"
+    stops = [section(f"Stops of {whose}", checked.parameters.items())] if checked.parameters else []
     return [
         facts([("lesson", lesson.name), ("title", lesson.title), ("page", f"{checked.page_bytes / 1e6:.2f} MB")]),
+        *stops,
         section("Values (SI units)", [(name, f"{value:.6g}") for name, value in checked.values.items()]),
         section("Answers", list(checked.answers.items())),
     ]
 
 
 def marks_tables(marks: Marks) -> list[RenderableType]:
-    """How many files there are of each state, and the mean of the points of each question."""
-    graded = [row for row in marks.rows if row.points]
+    """How many files there are of each state, the mean of the points of each question, and what is said of files that
+    a teacher should look at."""
+    graded = [row for row in marks.rows if row.answers]
     table = new_table(f"Marks of {marks.lesson}", "question", "points", "mean")
     for name, most in marks.most.items():
         mean = sum(row.points[name] for row in graded) / len(graded) if graded else 0.0
         table.add_row(name, f"{most:g}", f"{mean:.2f}")
     counts = [sum(row.state == state for row in marks.rows) for state in STATES]
-    return [table, facts([(state, str(count)) for state, count in zip(STATES, counts, strict=True)])]
+    wrong = [(f"{row.state}: {row.file}", "; ".join(row.remarks)) for row in marks.rows if row.state != OK]
+    more = [("...", f"and {len(wrong) - MOST_FILES} more, in the table")] if len(wrong) > MOST_FILES else []
+    return [
+        table,
+        facts([(state, str(count)) for state, count in zip(STATES, counts, strict=True)]),
+        *([section("Files to look at", [*wrong[:MOST_FILES], *more])] if wrong else []),
+    ]

@@ -17,7 +17,15 @@ class GradeOptions:
     """Which files are graded, and by what."""
 
     files: Annotated[list[Path], Argument(metavar="FILE...", help="Answers that pages have exported (.json).")]
-    output: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The marks that are written (.csv).")]
+    output: Annotated[
+        Path,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The marks that are written (.csv); beside it every answer with its truth.",
+        ),
+    ]
     lesson: Annotated[
         str | None,
         Option(metavar="LESSON", help="A lesson or its folder; by default the shipped one that most files name."),
@@ -31,14 +39,15 @@ class GradeOptions:
 
 @command(app, "grade", section=Section.TEACH)
 def run_grade(options: GradeOptions) -> None:
-    """Grade answers.json of a class, a row for each file, without a server.
+    """Grade answers.json of a class, without a server: a row for each file in marks.csv, and one for each answer beside
+    its truth in marks-answers.csv.
 
     Every truth is computed from the models anew. Nothing in a file is believed but its code and the last answer to each
     question; what does not fit is named in the last column, and the file marked "check" or "refused".
     """
     from simcodesign.core.files.atomic_files import replacing_text
     from simcodesign.lessons.grading.changes import read_changes
-    from simcodesign.lessons.grading.marks import grade, marks_csv
+    from simcodesign.lessons.grading.marks import answers_of, grade, marks_csv
     from simcodesign.report.common.terminal import print_all
     from simcodesign.report.lessons.tables import marks_tables
 
@@ -47,4 +56,6 @@ def run_grade(options: GradeOptions) -> None:
     marks = grade(options.files, options.lesson, changes, options.jobs or usable_cpus())
     with replacing_text(options.output) as file:
         file.write(marks_csv(marks))
+    with replacing_text(options.output.with_name(f"{options.output.stem}-answers.csv")) as file:
+        file.write(answers_of(marks))
     print_all(marks_tables(marks))

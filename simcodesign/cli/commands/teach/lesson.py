@@ -68,6 +68,9 @@ class CheckLessonOptions:
     """Which lesson is checked, and how."""
 
     lesson: LessonName
+    code: Annotated[
+        str, Option(metavar="CODE", help="A student's code: print the stops, values and answers that it gives.")
+    ] = ""
     jobs: Jobs = None
 
 
@@ -81,7 +84,8 @@ def run_check(options: CheckLessonOptions) -> None:
     from simcodesign.report.lessons.tables import check_tables
 
     with lesson_progress() as on_progress:
-        checked = check_lesson(lesson_folder(options.lesson), options.jobs or usable_cpus(), on_progress)
+        folder, jobs = lesson_folder(options.lesson), options.jobs or usable_cpus()
+        checked = check_lesson(folder, jobs, on_progress, options.code)
     print_all(check_tables(checked))
 
 
@@ -123,12 +127,14 @@ def run_build(options: BuildLessonOptions) -> None:
     """
     from simcodesign.lessons.folders import lesson_folder
     from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
+    from simcodesign.lessons.grading.withheld import Withheld
     from simcodesign.lessons.page import build_lesson
     from simcodesign.report.common.progress import lesson_progress
-    from simcodesign.report.common.terminal import write
+    from simcodesign.report.common.terminal import complain, write
 
     check_folder("--output", options.output, (".html",))
     stored = read_changes(options.changes) if options.changes else Changes()
+    withheld: list[Withheld] = []
     with lesson_progress() as on_progress:
         build_lesson(
             lesson_folder(options.lesson),
@@ -139,5 +145,8 @@ def run_build(options: BuildLessonOptions) -> None:
             exam=options.exam,
             language=options.language,
             changes=stored.and_then(changes_of(options.hide, options.start, options.tolerance)),
+            on_withheld=withheld.append,
         )
+    for one in withheld:
+        complain(f"warning: {one.place}: {one.words}")
     write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")
