@@ -16,9 +16,12 @@ from simcodesign.describe.effects import effect_names
 from simcodesign.generate.plan import STATION_KINDS
 from simcodesign.lessons.checking import check_lesson
 from simcodesign.lessons.compute import content_hash
+from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.figures.helps import PLAIN_WORDS
 from simcodesign.lessons.folders import available, lesson_folder
+from simcodesign.lessons.grading.questions import of_case
+from simcodesign.lessons.lattice import Lattice, formula_times
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.values import digits_in
@@ -26,6 +29,7 @@ from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language, languages_of
 from tests import ROOT
 from tests.lessons.small import small_lesson
+from tests.lessons.test_grading import numbers_without_simulating
 
 FRONT = ROOT / "simcodesign/lessons/front"
 TRANSLATED = [
@@ -53,7 +57,9 @@ def texts_of(lesson: Lesson) -> Iterator[tuple[str, str]]:
     yield from (("title", lesson.title), ("about", lesson.about), ("teacher", lesson.teacher))
     yield from ((f"objective {number}", one) for number, one in enumerate(lesson.objectives))
     yield from ((f"source {number}", one) for number, one in enumerate(lesson.sources))
-    yield from ((f"slider {name}", one.about) for name, one in lesson.sliders.items())
+    for name, one in lesson.sliders.items():
+        yield f"slider {name}", one.about
+        yield from ((f"slider {name}, stop {number}", stop.text) for number, stop in enumerate(one.stops))
     for name, run in lesson.runs.items():
         yield from ((f"run {name}", run.about), (f"run {name}, measured", run.measured_about))
     for step_number, step in enumerate(lesson.steps):
@@ -83,8 +89,8 @@ def is_text(text: str) -> bool:
     return bool(re.search(r"[a-zäöü]{3,}", plain))
 
 
-def test_the_broadcast_is_there_in_german() -> None:
-    assert ("broadcast", "de") in TRANSLATED
+def test_a_lesson_and_the_exam_are_there_in_german() -> None:
+    assert {("broadcast", "de"), ("exam", "de")} <= set(TRANSLATED)
 
 
 @pytest.mark.parametrize(("name", "language"), TRANSLATED)
@@ -94,7 +100,7 @@ def test_no_text_is_left_untranslated(name: str, language: str) -> None:
     assert len(texts) > 50
     assert [(where, text) for where, text in texts.items() if text == first[where]] == []
     own_words = {
-        where: re.sub(r"\{\{.*?\}\}|`.*?`|Introduction to Parallel.*|The Tofu.*", " ", text)
+        where: re.sub(r"\{\{.*?\}\}|`.*?`|(Introduction to Parallel|The Tofu|Optimization of|Validity of).*", " ", text)
         for where, text in texts.items()
     }
     assert [(where, found[0]) for where, text in own_words.items() if (found := ENGLISH.search(text))] == []
@@ -109,6 +115,44 @@ def test_the_same_values_stand_in_both(name: str, language: str) -> None:
             mine, theirs = (sorted(re.findall(marks, one, re.MULTILINE)) for one in (second[where], text))
             assert mine == theirs, where
         assert ("\n> " in second[where]) is ("\n> " in text), where
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("exam", [False, True])
+def test_the_exam_asks_the_same_in_both(exam: bool) -> None:
+    """Questions, points, tolerances, keys and truths of every code, and what is held back, are equal; texts are not.
+
+    Simulated times are made up: both languages are given the same.
+    """
+    lesson = read_lesson(lesson_folder("exam"))
+    numbers = numbers_without_simulating(lesson, Lattice, formula_times)
+    found = [contents(one, numbers, exam) for one in (lesson, in_language(lesson, "de"))]
+    (first, arrays), (second, others) = found
+    assert arrays.keys() == others.keys()
+    assert first["content"] == second["content"]
+    assert first["seeded"] == second["seeded"]
+    texts = {"html", "hint", "right", "wrong", "feedback", "title", "about", "text", "name", "measured_about"}
+
+    def rest(one: object) -> object:
+        """Without its texts; ``right`` of a choice is none."""
+        if isinstance(one, list):
+            return [rest(each) for each in one]
+        if not isinstance(one, dict):
+            return one
+        return {key: rest(value) for key, value in one.items() if key not in texts or isinstance(value, bool)}
+
+    for step, other in zip(first["steps"], second["steps"], strict=True):
+        assert [one["name"] for one in step["questions"]] == [one["name"] for one in other["questions"]]
+        for one, its in zip(step["questions"], other["questions"], strict=True):
+            cases = range(len(first["seeded"]["combinations"]))
+            assert [rest(of_case(one, case)) for case in cases] == [rest(of_case(its, case)) for case in cases]
+        assert rest(step["views"]) == rest(other["views"])
+    assert rest(first["sliders"]) == rest(second["sliders"])
+    assert {name: rest(one) for name, one in first["runs"].items()} == {
+        name: rest(one) for name, one in second["runs"].items()
+    }
+    answers = [of_case(one, 0).get("answer") for step in first["steps"] for one in step["questions"]]
+    assert any(answers) is not exam
 
 
 def german(folder: Path, change: tuple[str, str] = ("", "")) -> Lesson:
@@ -151,6 +195,7 @@ def test_numbers_of_both_languages_are_the_same(tmp_path: Path, monkeypatch: pyt
         ((", mistakes: [Die Hälfte davon.]", ""), "'mistakes' is missing"),
         ((", feedback: Nein.", ""), "'feedback' is missing"),
         (("text: one.md", "text: two.md"), "no such file"),
+        (("startup: {about: Startzeit}", "startup: {about: Startzeit, stops: [1, 20]}"), "stops"),
     ],
 )
 def test_what_is_missing_or_too_much_is_named(change: tuple[str, str], word: str, tmp_path: Path) -> None:

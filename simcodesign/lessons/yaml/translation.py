@@ -6,6 +6,7 @@ other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -28,6 +29,8 @@ from simcodesign.lessons.description import (
 from simcodesign.lessons.yaml.lesson import FILE, LANGUAGES, read_markdown
 
 T = TypeVar("T")
+#: Four letters are no unit.
+_WORD = re.compile(r"[^\W\d_]{4,}")
 KEYS = ("simcodesign", "title", "about", "objectives", "sources", "sliders", "runs", "steps", "teacher")
 
 
@@ -69,12 +72,23 @@ def in_language(lesson: Lesson, language: str | None) -> Lesson:
 def _sliders_and_runs(items: Mapping[str, Entry], lesson: Lesson) -> tuple[dict[str, Slider], dict[str, Run]]:
     """What sliders and runs are called."""
     sliders = _required(items, "sliders").mapping(lesson.sliders, required=tuple(lesson.sliders))
-    named = {
-        name: replace(one, about=sliders[name].mapping(("about",), required=("about",))["about"].text())
-        for name, one in lesson.sliders.items()
-    }
+    named = {name: _slider(sliders[name], one) for name, one in lesson.sliders.items()}
     runs = _required(items, "runs").mapping(lesson.runs, required=tuple(lesson.runs))
     return named, {name: _run(runs[name], one, named) for name, one in lesson.runs.items()}
+
+
+def _slider(entry: Entry, slider: Slider) -> Slider:
+    """What a slider is called, and its stops, if they are words and not numbers alone."""
+    has_words = any(_WORD.search(stop.text) for stop in slider.stops)
+    keys = ("about", "stops") if has_words else ("about",)
+    items = entry.mapping(keys, required=keys)
+    texts = _texts(items, "stops", [stop.text for stop in slider.stops]) if has_words else ()
+    stops = (
+        tuple(replace(stop, text=text) for stop, text in zip(slider.stops, texts, strict=True))
+        if texts
+        else slider.stops
+    )
+    return replace(slider, about=items["about"].text(), stops=stops)
 
 
 def _run(entry: Entry, run: Run, sliders: Mapping[str, Slider]) -> Run:
