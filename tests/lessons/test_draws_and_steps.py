@@ -69,7 +69,12 @@ def test_no_more_draws_than_seeds(tmp_path: Path) -> None:
 
 
 def test_a_button_of_the_clock_stays_with_its_full_stop() -> None:
-    html = to_html("First [soon](clock:x) is said, ([now](clock:x)). Then [later](clock:x) on.", Place(), lambda _, __: 1.0, lambda *_: "")
+    html = to_html(
+        "First [soon](clock:x) is said, ([now](clock:x)). Then [later](clock:x) on.",
+        Place(),
+        lambda _, __: 1.0,
+        lambda *_: "",
+    )
     assert html.count('class="together"') == 1
     assert '<span class="together">(<button' in html
     assert "</button>).</span> Then" in html

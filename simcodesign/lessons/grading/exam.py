@@ -16,13 +16,17 @@ from numpy.typing import NDArray
 
 from simcodesign.lessons.description import ChoiceQuestion, Lesson, NumberQuestion, Question, ReadValue, Run
 from simcodesign.lessons.grading.questions import drawn_curve
-from simcodesign.lessons.values import ARRIVED, CHANGE, FIRST_WAIT, FORMULA, SIMULATION, Values
+from simcodesign.lessons.values import CHANGE, FORMULA, INTERVAL, OF_TRACES, SIMULATION, Values
 
 TRACES = "traces"
 #: What of a run a figure draws; others need all of it.
 _SHOWS = {"curve": {FORMULA}, "network": {TRACES}, "gantt": {TRACES}, "clock": {TRACES}, "sliders": set[str]()}
 _ALL = {FORMULA, SIMULATION, TRACES}
-_OF = {FORMULA: FORMULA, SIMULATION: SIMULATION, CHANGE: SIMULATION, ARRIVED: TRACES, FIRST_WAIT: TRACES}
+_OF = {
+    FORMULA: FORMULA,
+    **dict.fromkeys((SIMULATION, CHANGE, INTERVAL), SIMULATION),
+    **dict.fromkeys(OF_TRACES, TRACES),
+}
 #: float32 has 24 bits.
 _AS_FLOAT32 = 1e-6
 #: Pairs of the name of a run and a reading.
