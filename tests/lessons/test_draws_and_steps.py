@@ -9,7 +9,7 @@ import pytest
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.lessons.lattice import ladder_at
-from simcodesign.lessons.markdown import to_html
+from simcodesign.lessons.markdown import Moment, to_html
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.traces import traces_at
@@ -18,12 +18,15 @@ from tests.lessons.small import TEXT, small_lesson
 
 DRAWS = ("    seeds: 3\n", "    seeds: 3\n    draws: 3\n")
 #: A second step, which waits for an answer and begins without links and noise.
-LATER = "  - {name: Later, text: one.md, after_answer: choice, begins_with: hops, views: [{kind: ladder, run: near}]}\n"
+LATER = (
+    "  - {name: Later, text: later.md, after_answer: choice, begins_with: hops, views: [{kind: ladder, run: near}]}\n"
+)
 
 
 def lesson_with_draws(folder: Path, later: str = LATER) -> Path:
     """The small lesson with three draws of its trace, and a later step."""
     small_lesson(folder, DRAWS)
+    (folder / "later.md").write_text("Later.\n", encoding="utf-8")
     (folder / "lesson.yaml").write_text(TEXT.replace(*DRAWS) + later, encoding="utf-8")
     return folder
 
@@ -72,7 +75,7 @@ def test_a_button_of_the_clock_stays_with_its_full_stop() -> None:
     html = to_html(
         "First [soon](clock:x) is said, ([now](clock:x)). Then [later](clock:x) on.",
         Place(),
-        lambda _, __: 1.0,
+        lambda _, __: Moment(1.0, {}),
         lambda *_: "",
     )
     assert html.count('class="together"') == 1
