@@ -19,7 +19,9 @@ from tests.lessons.small import TEXT, small_lesson
 DRAWS = ("    seeds: 3\n", "    seeds: 3\n    draws: 3\n")
 #: A second step, which waits for an answer and begins without links and noise.
 LATER = (
-    "  - {name: Later, text: later.md, after_answer: choice, begins_with: hops, views: [{kind: ladder, run: near}]}\n"
+    "  - {name: Later, text: later.md, after_answer: choice, begins_with: hops, "
+    "views: [{kind: ladder, run: near}, {kind: sliders}]}
+"
 )
 
 

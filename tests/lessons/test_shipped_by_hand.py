@@ -75,6 +75,23 @@ def test_lulesh_is_published() -> None:
             assert value.evaluate({}) == pytest.approx(one.value_s, rel=1e-9)  # type: ignore[union-attr]
 
 
+def test_the_ping_pong_on_graphene_is_published() -> None:
+    """All sizes for evidence from 10 B on; and the two of calibration, out of which startup and bandwidth follow."""
+    run = run_of("ping-pong", "graphene")
+    rows = published("smpi-ping-pong", cluster="graphene")
+    (slider,) = run.sliders
+    rows = rows[((rows.role == "evidence") & (rows.bytes > 10)) | rows.bytes.isin((10, 989921))].set_index("bytes")
+    assert [stop.value for stop in slider.stops] == sorted(rows.index)
+    for one in run.measured:
+        row = rows.loc[int(slider.stops[one.at["bytes"]].value)]
+        found = np.array([one.low_s, one.value_s, one.high_s]) * 1e6
+        assert found == pytest.approx([row.lower_us, row.median_us, row.upper_us], rel=1e-9)
+    short_s, long_s = (rows.loc[size].median_us * 1e-6 for size in (10, 989921))
+    per_byte_s = (long_s - short_s) / (989921 - 10)
+    sizes = np.array([stop.value for stop in slider.stops])
+    assert formula_times(run) == pytest.approx(short_s + (sizes - 10) * per_byte_s, rel=1e-4)
+
+
 def test_a_sweep_is_surface_and_volume() -> None:
     """Four edges of 256 points of 64 bytes, and 65,536 points of 60 flops; between neighbours a hop for each message more."""
     run = run_of("halo", "near")

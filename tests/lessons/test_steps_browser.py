@@ -88,6 +88,19 @@ def test_a_step_opens_with_the_answer(browser: Any, files: dict[str, Path]) -> N
     visit.close()
 
 
+def test_stops_of_a_slider_stand_by_their_values(visit: Visit) -> None:
+    """1 KiB, 64 KiB and 1 MiB are ten doublings apart, of which the first two make six."""
+    visit.page.locator(".locked button:visible").first.wait_for(state="detached")
+    slider = visit.see("#step-2 input[data-slider='size']")
+    places = []
+    for key in ("End", "ArrowLeft", "ArrowLeft", "ArrowLeft"):
+        slider.press(key)
+        visit.settle()
+        places.append(int(slider.input_value()))
+    assert places == [1000, 600, 0, 0]
+    assert slider.get_attribute("aria-valuetext") == "1 KiB"
+
+
 def test_messages_leave_nodes_at_their_rims(visit: Visit) -> None:
     """At the beginning no dot stands on the number of a node."""
     visit.see("#step-1 lesson-network")
