@@ -27,7 +27,7 @@ _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
 #: A button with what is written on to it: browsers would begin a line with the full stop behind a button.
 _TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>(?:(?!</button>).)*</button>[^\s<>]+', re.DOTALL)
 #: Microseconds as authors type them.
-_MICROSECONDS = re.compile(r"(?<=\d) us\b")
+_MICROSECONDS = re.compile(r"(?<=\d) us\b|(?<=\bin) us(?=[?.,:)])")
 _WITH_BLANKS = re.compile(r"\]\((clock|role):[^)\s<]* [^)]*\)")
 
 

@@ -20,8 +20,7 @@ DRAWS = ("    seeds: 3\n", "    seeds: 3\n    draws: 3\n")
 #: A second step, which waits for an answer and begins without links and noise.
 LATER = (
     "  - {name: Later, text: later.md, after_answer: choice, begins_with: hops, "
-    "views: [{kind: ladder, run: near}, {kind: sliders}]}
-"
+    "views: [{kind: ladder, run: near}, {kind: sliders}]}\n"
 )
 
 
@@ -71,6 +70,11 @@ def test_what_a_step_cannot_wait_for_or_begin_with(later: str, word: str, tmp_pa
 def test_no_more_draws_than_seeds(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="draws"):
         read_lesson(small_lesson(tmp_path / "small", (DRAWS[0], DRAWS[1].replace("draws: 3", "draws: 4"))))
+
+
+def test_microseconds_have_their_sign() -> None:
+    html = to_html("2 us more for us, in us? Two of us.", Place(), lambda _, __: 1.0, lambda *_: "")
+    assert html == "<p>2\N{NO-BREAK SPACE}µs more for us, in\N{NO-BREAK SPACE}µs? Two of us.</p>\n"
 
 
 def test_a_button_of_the_clock_stays_with_its_full_stop() -> None:
