@@ -4,6 +4,7 @@ other processes; what they give is JSON."""
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,19 @@ from simcodesign.core.files.input_files import without_files
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder, random_effects
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.lower import operations_at_most
+from simcodesign.generate.lower import make_plan, operations_at_most
 from simcodesign.lab.asked import MACHINE, MOST_RANKS, PARAMETERS, WORKLOAD, Asked
+from simcodesign.lessons.figures.stations import OF_STATIONS
+from simcodesign.lessons.packing import pack
+from simcodesign.lessons.traces import trace_of
 from simcodesign.studies.replication.output_analysis import interval
 
 #: Operations of one simulation: a few seconds.
 MOST_OPERATIONS = 2_000_000
+#: Operations of a run that is shown from begin to end.
+MOST_SHOWN = 20_000
 #: Ranks to begin with, where there would be too many.
 FEWER_RANKS = 4096.0
 Answer = dict[str, Any]
@@ -47,7 +54,7 @@ def described(asked: Asked) -> Answer:
                 for name, value in parameters.items()
             ],
             "most_ranks": min(int(point.machine.most_ranks), MOST_RANKS),
-            "effects": [{"name": one.name, "adds": one.adds} for one in acting],
+            "effects": [{"name": one.name, "adds": one.adds, "random": one.random_on is not None} for one in acting],
             "forecast_s": float(result.headline_s),
             "operations": operations_at_most(point, asked.effects),
         }
@@ -69,22 +76,69 @@ def simulated_at(asked: Asked, place: int) -> Answer:
     """The simulation at one value of the axis: the mean of several seeds with its interval where it is random."""
     began = time.perf_counter()
     with without_files():
-        value = asked.values[place] if asked.axis is not None else None
-        scenario = asked.scenario({} if asked.axis is None else {asked.axis: value})
-        point = scenario.bind()
-        check_size(point)
-        operations = operations_at_most(point, asked.effects)
-        if operations > MOST_OPERATIONS:
-            what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"
-            allowed = f"up to {MOST_OPERATIONS:.0e} here; more with simcodesign simulate"
-            raise InputError(what, Place(PARAMETERS), value=value, allowed=allowed)
-        is_random = random_effects(scenario.workload, scenario.machine, asked.effects)
-        seeds = range(asked.seeds if is_random else 1)
-        times_s = [float(simulate(scenario, effects=asked.effects, seed=seed).headline_s) for seed in seeds]
+        scenario, point = _at(asked, place)
+        times_s = _times_s(asked, scenario, point)
+    took_ms = 1e3 * (time.perf_counter() - began)
+    return {"place": place, "value": _value(asked, place), **_interval(times_s), "took_ms": took_ms}
+
+
+def rung_at(asked: Asked, place: int) -> Answer:
+    """Rung ``place`` of the ladder at the first value: with so many of the effects, and everything that one run does.
+
+    ``block``: the arrays of that run (``lessons.traces``), or None; then ``reason`` says why."""
+    prefix = replace(asked, effects=asked.effects[:place])
+    with without_files():
+        scenario, point = _at(prefix, 0)
+        times_s = _times_s(prefix, scenario, point)
+        block, reason = _run_at(scenario, point, prefix.effects)
+        forecast_s = float(forecast(scenario).headline_s)
+    return {"place": place, **_interval(times_s), "forecast_s": forecast_s, "block": block, "reason": reason}
+
+
+def _run_at(scenario: Scenario, point: DesignPoint, effects: tuple[str, ...]) -> tuple[str | None, str]:
+    """One run as a block of arrays, or why there is none."""
+    if operations_at_most(point, effects) > MOST_SHOWN:
+        return None, f"a run of more than {MOST_SHOWN} operations"
+    try:
+        trace = trace_of(make_plan(point, effects, 0), point)
+    except InputError as error:
+        return None, str(error)
+    if float(np.max(trace["op_times"][:, 2], initial=0.0)) != simulate(scenario, effects=effects, seed=0).makespan_s:
+        return None, "failures or messages of other jobs change the run"
+    node = np.asarray(point.machine.placement.node_of(point.ranks))
+    return pack({}, {"node": node, **{name: one for name, one in trace.items() if name not in OF_STATIONS}}), ""
+
+
+def _value(asked: Asked, place: int) -> float | None:
+    return asked.values[place] if asked.axis is not None else None
+
+
+def _at(asked: Asked, place: int) -> tuple[Scenario, DesignPoint]:
+    """What is asked for at one value of the axis."""
+    scenario = asked.scenario({} if asked.axis is None else {asked.axis: _value(asked, place)})
+    point = scenario.bind()
+    check_size(point)
+    return scenario, point
+
+
+def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float]:
+    """Simulated times, of several seeds where they are random. InputError for too large a simulation."""
+    operations = operations_at_most(point, asked.effects)
+    if operations > MOST_OPERATIONS:
+        what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"
+        allowed = f"up to {MOST_OPERATIONS:.0e} here; more with simcodesign simulate"
+        value = float(np.max(point.values[asked.axis])) if asked.axis in point.values else None
+        raise InputError(what, Place(PARAMETERS), value=value, allowed=allowed)
+    is_random = random_effects(scenario.workload, scenario.machine, asked.effects)
+    seeds = range(asked.seeds if is_random else 1)
+    return [float(simulate(scenario, effects=asked.effects, seed=seed).headline_s) for seed in seeds]
+
+
+def _interval(times_s: list[float]) -> Answer:
+    """The mean, and the ends of its interval of 95 %."""
     mean = float(np.mean(times_s))
     half = interval(times_s).half_width if len(times_s) > 1 else 0.0
-    took_ms = 1e3 * (time.perf_counter() - began)
-    return {"place": place, "value": value, "mean": mean, "low": mean - half, "high": mean + half, "took_ms": took_ms}
+    return {"mean": mean, "low": mean - half, "high": mean + half}
 
 
 def check_size(point: DesignPoint) -> None:

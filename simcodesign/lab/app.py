@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -21,7 +21,7 @@ from simcodesign.lab.answers import Answer, described, error_rows, forecast_over
 from simcodesign.lab.asked import MOST_POINTS, Asked
 from simcodesign.lab.guard import Guard
 from simcodesign.lab.pages import LAB_POLICY, free_page, lesson_page, shipped_text
-from simcodesign.lab.work import Workers, event, too_long
+from simcodesign.lab.work import Stream, Workers, event, too_long
 from simcodesign.lessons.folders import available, lesson_folder
 
 #: Seconds that a forecast may take.
@@ -57,10 +57,11 @@ class Laboratory:
         except TimeoutError:
             raise too_long(FORECAST_S) from None
 
-    async def events(self, asked: Asked) -> AsyncIterator[str]:
-        """The simulated points as server-sent events."""
-        async for name, content in self.workers.points(asked):
-            yield event(name, content)
+
+async def _events(stream: Stream) -> AsyncIterator[str]:
+    """A stream as server-sent events."""
+    async for name, content in stream:
+        yield event(name, content)
 
 
 def application(laboratory: Laboratory, token: str, port: int) -> Guard:
@@ -71,7 +72,8 @@ def application(laboratory: Laboratory, token: str, port: int) -> Guard:
         Route("/shipped/{kind}/{name}", _shipped),
         Route("/describe", partial(_answer, laboratory.describe), methods=["POST"]),
         Route("/forecast", partial(_answer, laboratory.forecast), methods=["POST"]),
-        Route("/simulate", partial(_simulate, laboratory), methods=["POST"]),
+        Route("/simulate", partial(_stream, laboratory.workers.points, MOST_POINTS), methods=["POST"]),
+        Route("/ladder", partial(_stream, laboratory.workers.rungs, 1), methods=["POST"]),
     ]
     handlers: dict[Any, Any] = {404: _unknown, Exception: _broken}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), token, port)
@@ -118,13 +120,13 @@ async def _answer(answer: Callable[[Asked], Any], request: Request) -> Response:
         return JSONResponse({"errors": error_rows(error)}, 422)
 
 
-async def _simulate(laboratory: Laboratory, request: Request) -> Response:
-    """A stream of points, whose simulations end with it."""
+async def _stream(stream: Callable[[Asked], Stream], most_values: int, request: Request) -> Response:
+    """A stream of events, whose simulations end with it."""
     try:
-        asked = await _asked(request, MOST_POINTS)
-    except InputError as error:
+        asked = await _asked(request, most_values)
+    except (InputError, ClientDisconnect) as error:
         return JSONResponse({"errors": error_rows(error)}, 422)
-    return StreamingResponse(laboratory.events(asked), media_type="text/event-stream")
+    return StreamingResponse(_events(stream(asked)), media_type="text/event-stream")
 
 
 def _unknown(request: Request, error: Exception | None) -> Response:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.processes.process_pool import ProcessExecutor, WorkerDied
-from simcodesign.lab.answers import Answer, error_rows, simulated_at
+from simcodesign.lab.answers import Answer, error_rows, rung_at, simulated_at
 from simcodesign.lab.asked import PARAMETERS, Asked
 
 #: Seconds that one simulated point, and the first look at a description, may take.
@@ -17,6 +17,8 @@ POINT_S, LOOK_S = 30.0, 15.0
 #: Seconds after which a point that nobody waits for is stopped: most are done until then, and their process stays.
 GRACE_S = 0.3
 _LOOK_AGAIN_S = 0.05
+#: Names and contents of events.
+Stream = AsyncIterator[tuple[str, Answer]]
 
 
 class Workers:
@@ -38,23 +40,32 @@ class Workers:
         finally:
             self.executor.stop(future)
 
-    async def points(self, asked: Asked, limit_s: float = POINT_S) -> AsyncIterator[tuple[str, Answer]]:
-        """The simulated points of all values as they are done: ``("point", ...)``, or ``("failed", ...)`` with its
+    def points(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
+        """The simulated points of all values: ``("point", ...)``, and all else that ``_stream`` says."""
+        return self._stream(simulated_at, asked, "point", max(len(asked.values), 1), limit_s)
+
+    def rungs(self, asked: Asked, limit_s: float = POINT_S) -> Stream:
+        """The rungs of the ladder at the first value: ``("rung", ...)``, and all else that ``_stream`` says."""
+        return self._stream(rung_at, asked, "rung", len(asked.effects) + 1, limit_s)
+
+    async def _stream(
+        self, function: Callable[[Asked, int], Answer], asked: Asked, kind: str, count: int, limit_s: float
+    ) -> Stream:
+        """What ``function`` gives at each place as it is done: ``(kind, ...)``, or ``("failed", ...)`` with its
         place; in the end ``("done", ...)``. All work ends with the iterator."""
-        count = max(len(asked.values), 1)
-        futures = [self.executor.submit(simulated_at, asked, place) for place in range(count)]
+        futures = [self.executor.submit(function, asked, place) for place in range(count)]
         waits = {asyncio.wrap_future(future): place for place, future in enumerate(futures)}
         began_s: dict[int, float] = {}
         try:
             while waits:
                 done, _ = await asyncio.wait(waits, timeout=_LOOK_AGAIN_S, return_when=asyncio.FIRST_COMPLETED)
                 for one in done:
-                    yield _outcome(one, waits.pop(one), limit_s)
+                    yield _outcome(one, kind, waits.pop(one), limit_s)
                 now_s = asyncio.get_running_loop().time()
                 for place in waits.values():
                     if futures[place].running() and now_s - began_s.setdefault(place, now_s) > limit_s:
                         self.executor.stop(futures[place])
-            yield "done", {"points": count}
+            yield "done", {f"{kind}s": count}
         finally:
             self._leave([futures[place] for place in waits.values()])
             for one in waits:
@@ -88,10 +99,10 @@ def event(name: str, content: Answer) -> str:
     return f"event: {name}\ndata: {json.dumps(content, allow_nan=False)}\n\n"
 
 
-def _outcome(done: asyncio.Future[Answer], place: int, limit_s: float) -> tuple[str, Answer]:
+def _outcome(done: asyncio.Future[Answer], kind: str, place: int, limit_s: float) -> tuple[str, Answer]:
     error = done.exception()
     if error is None:
-        return "point", done.result()
+        return kind, done.result()
     shown = too_long(limit_s) if isinstance(error, WorkerDied) else error
     rows = error_rows(shown) if isinstance(shown, Exception) else []
     return "failed", {"place": place, "errors": rows}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from simcodesign.lab.app import Laboratory
 from simcodesign.lab.asked import Asked
 from simcodesign.lab.work import Workers
 from simcodesign.lessons.folders import available
+from simcodesign.lessons.packing import unpack
 from tests.lab.client import MACHINE, TOKEN, WORKLOAD, Client, asked
 
 SIZES = [1024.0, 65536.0, 1048576.0]
@@ -55,6 +57,36 @@ def test_what_is_random_has_an_interval(client: Client) -> None:
     assert point["mean"] == pytest.approx(sum(times) / 4)
     assert point["low"] < min(times) < max(times) < point["high"]  # t of 3 degrees of freedom: 1.6 standard deviations
     assert name == "done"
+
+
+def test_the_ladder_of_a_point_is_that_of_a_comparison_and_its_runs_end_with_it(client: Client) -> None:
+    content = asked(axis="m", values=[65536.0], effects=["hops", "links"])
+    events = client.post(f"/{TOKEN}/ladder", content).events
+    assert sorted(name for name, _ in events) == ["done", "rung", "rung", "rung"]
+    rungs = {one["place"]: one for name, one in events if name == "rung"}
+    parameters = {"P": 64, "m": 65536}
+    ladder = sc.compare("broadcast", "mesh-256", parameters, effects=["hops", "links"]).ladder()
+    times_s = [one for one in ladder["simulated_s"].tolist() if one == one]
+    forecast_s = sc.forecast("broadcast", "mesh-256", parameters).makespan_s
+    for place, effects in enumerate(([], ["hops"], ["hops", "links"])):
+        rung = rungs[place]
+        fresh = sc.simulate("broadcast", "mesh-256", parameters, effects=effects or "none")
+        assert (rung["mean"], rung["low"], rung["high"]) == (fresh.makespan_s,) * 3
+        assert rung["mean"] in times_s
+        assert (rung["forecast_s"], rung["reason"]) == (forecast_s, "")
+        _, arrays = unpack(rung["block"])
+        assert arrays["node"].tolist() == list(range(64))
+        assert arrays["messages"].shape == (63, 4)
+        assert arrays["op_times"][:, 2].max() == np.float32(fresh.makespan_s)
+
+
+def test_what_no_chart_can_show_says_why(client: Client) -> None:
+    large = WORKLOAD.replace("repeat: 1 - order", "repeat: 200")
+    ((_, rung), _) = client.post(f"/{TOKEN}/ladder", asked(workload=large, effects="none")).events
+    assert (rung["block"], "20000 operations" in rung["reason"]) == (None, True)
+    assert rung["mean"] > 0
+    reply = client.post(f"/{TOKEN}/ladder", asked(axis="m", values=SIZES))
+    assert reply.status == 422
 
 
 def test_a_description_has_parameters_and_effects(client: Client) -> None:

@@ -99,6 +99,36 @@ def test_an_error_is_shown_and_mended_and_both_readings_follow(page: Any) -> Non
     assert (page.foreign, page.complaints) == ([], [])
 
 
+def test_a_point_has_its_ladder_and_a_run_at_each_rung(page: Any) -> None:
+    """That of the largest number of nodes by itself, another one by a click on it; a change ends both."""
+    done = page.locator(".lab-shown")
+    rows = page.locator(".lab-shown lesson-ladder .rung")
+    assert page.locator(".lab-at").input_value() == "256"
+    page.locator(".lab-show").click()
+    until(lambda: done.get_attribute("data-done") is not None)
+    effects = page.locator(".lab-effects input:checked").count()
+    assert rows.count() == effects + 3  # also the forecast, the order of operations, and the simulation
+    ends = [rows.first.locator("b").inner_text(), rows.last.locator("b").inner_text()]
+    chart = page.locator(".lab-chart").get_attribute("aria-label")
+    assert f"256: simulation {ends[1]}".casefold() in chart.casefold()
+    gantt = page.locator(".lab-shown lesson-gantt canvas")
+    gantt.scroll_into_view_if_needed()  # figures are drawn where they are seen
+    until(lambda: ends[1] in (gantt.get_attribute("aria-label") or ""))  # of the run with all effects
+    rows.nth(1).click()
+    until(lambda: rows.last.locator("b").inner_text() != ends[1])
+    until(lambda: rows.last.locator("b").inner_text() in (gantt.get_attribute("aria-label") or ""))
+    page.locator(".lab-chart circle.simulated").first.dispatch_event("click")
+    assert page.locator(".lab-at").input_value() == "2"
+    until(lambda: done.get_attribute("data-done") is not None)
+    rows.first.scroll_into_view_if_needed()
+    until(lambda: rows.first.locator("b").inner_text() not in ("", ends[0]))
+    page.locator(".lab-effects input").first.uncheck()
+    assert page.locator(".lab-shown > *").count() == 0
+    page.locator(".lab-effects input").first.check()
+    until(lambda: points_of(page) == 8)
+    assert (page.foreign, page.complaints) == ([], [])
+
+
 def test_a_slider_moves_the_forecast_at_once_and_simulations_begin_anew(page: Any) -> None:
     before = curve_of(page)
     page.locator('lesson-free input[type="range"][data-set="m"]').press("End")

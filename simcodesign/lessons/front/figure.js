@@ -22,7 +22,7 @@ export class Figure extends HTMLElement {
   #before = null;
 
   connectedCallback() {
-    Object.assign(this, context);
+    Object.assign(this, this.own ?? context);
     if (this.dataset.view !== undefined) this.options = this.lesson.view(this);
     this.runs = (this.options?.runs ?? []).map((name) => this.lesson.run(name));
     this.build();

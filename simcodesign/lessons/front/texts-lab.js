@@ -8,6 +8,8 @@ export const LAB = {
     labLow: "from", labHigh: "to", labEffects: "Effects", labRun: "Simulate", labStop: "Stop", labForecast: "{0} forecasts in {1} ms",
     labPoints: "{0} of {1} points simulated", labWaits: "changed; simulations begin in a moment", labGone: "The laboratory does not answer: has it been ended?",
     labUnknown: "Mend the text first.", labRatio: "simulation ÷ forecast at {0}: {1}", labTo: "Go to line {0} of {1}",
+    labAt: "Ladder and Gantt chart at", labShow: "Show", labRungs: "{0} of {1} rungs simulated", labLadder: "The ladder", labGantt: "Every rank over time, in one run",
+    labLadderNote: "From the forecast to the simulation, effect by effect; click a row", labForecastEnd: "forecast", labNoRun: "No Gantt chart: {0}",
   },
   de: {
     labLessons: "Lektionen", labHome: "Alle Lektionen des Labors", labTitle: "Eigene Maschine und eigenes Programm",
@@ -16,5 +18,7 @@ export const LAB = {
     labLow: "von", labHigh: "bis", labEffects: "Effekte", labRun: "Simulieren", labStop: "Anhalten", labForecast: "{0} Vorhersagen in {1} ms",
     labPoints: "{0} von {1} Punkten simuliert", labWaits: "geändert; Simulationen beginnen gleich", labGone: "Das Labor antwortet nicht: Wurde es beendet?",
     labUnknown: "Berichtigen Sie zuerst den Text.", labRatio: "Simulation ÷ Vorhersage bei {0}: {1}", labTo: "Zu Zeile {0} in: {1}",
+    labAt: "Leiter und Balkendiagramm bei", labShow: "Zeigen", labRungs: "{0} von {1} Sprossen simuliert", labLadder: "Die Leiter", labGantt: "Jeder Rang über der Zeit, in einem Lauf",
+    labLadderNote: "Von der Vorhersage zur Simulation, Effekt für Effekt; klicken Sie auf eine Zeile", labForecastEnd: "Vorhersage", labNoRun: "Kein Balkendiagramm: {0}",
   },
 };

@@ -71,7 +71,7 @@ export class FreeCurve {
     const path = line().x((row) => x(row.value)).y((row) => y(row.total))(rows);
     const marks = points.map(({ value, mean, low, high }) => {
       const bar = high > low ? `<line class="interval" x1="${x(value)}" x2="${x(value)}" y1="${y(low)}" y2="${y(high)}"/>` : "";
-      return `${bar}<circle class="simulated" cx="${x(value)}" cy="${y(mean)}" r="4"><title>${tickWords(value)}: ${duration(mean, 4)}</title></circle>`;
+      return `${bar}<circle class="simulated" data-value="${value}" cx="${x(value)}" cy="${y(mean)}" r="4"><title>${tickWords(value)}: ${duration(mean, 4)}</title></circle>`;
     });
     const label = (role, name, at, value) => `<text class="end ${role}" x="${x(last.value) + 12}" y="${at}">${text(name)}<tspan x="${x(last.value) + 12}" dy="14" class="faint">${duration(value)}</tspan></text>`;
     const near = end && Math.abs(y(end.mean) - y(last.total)) < 32, isUp = end && end.mean >= last.total;

@@ -1,8 +1,9 @@
 // The panel of the laboratory: two texts with their errors, parameters, the forecast over one of them, and simulations
 // that come point by point. All numbers come from the server; a change ends the simulations that run.
-import { escaped } from "../numbers.js";
+import { escaped, tickText } from "../numbers.js";
 import { text } from "../texts.js";
 import { FreeCurve } from "./free-curve.js";
+import { FreeRun } from "./free-run.js";
 
 const LOOK_MS = 250, REST_MS = 500, POINTS = 9, FORECASTS = 120;
 
@@ -34,7 +35,16 @@ export class Free extends HTMLElement {
       <div class="lab-row"><label>${text("labAxis")} <select class="lab-axis"></select></label>
         <label>${text("labLow")} <input type="text" class="lab-low"></label> <label>${text("labHigh")} <input type="text" class="lab-high"></label>
         <button type="button" class="primary lab-run">${text("labRun")}</button><button type="button" class="ghost lab-stop">${text("labStop")}</button></div>
-      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset></div></div></div>`;
+      <div class="lab-row lab-ask"><label>${text("labAt")} <select class="lab-at"></select></label>
+        <button type="button" class="ghost lab-show">${text("labShow")}</button><span class="note" data-of="rungs" role="status"></span></div>
+      <div class="lab-set"></div><div class="lab-row"><fieldset><legend>${text("labEffects")}</legend><span class="lab-effects"></span></fieldset></div></div></div><div class="lab-shown"></div>`;
+    this.querySelector(".lab-show").addEventListener("click", () => this.show());
+    this.querySelector(".lab-chart").addEventListener("click", ({ target }) => {
+      if (target.dataset.value === undefined) return;
+      this.querySelector(".lab-at").value = this.chosen = target.dataset.value;
+      this.show();
+    });
+    this.querySelector(".lab-at").addEventListener("change", ({ target }) => (this.chosen = target.value));
     this.querySelector(".lab-run").addEventListener("click", () => this.simulate());
     this.querySelector(".lab-stop").addEventListener("click", () => this.stop());
     this.querySelector(".lab-axis").addEventListener("change", (event) => {
@@ -254,7 +264,7 @@ export class Free extends HTMLElement {
   /** The forecast at once; simulations when nothing has changed for a moment. */
   changed() {
     this.stop();
-    this.curve.clear();
+    this.clear();
     this.forecast();
     this.say("points", text("labWaits"));
     clearTimeout(this.resting);
@@ -280,31 +290,77 @@ export class Free extends HTMLElement {
     clearTimeout(this.resting);
     this.running?.abort();
     this.running = null;
+    this.showing?.abort();
     this.say("points", "");
+  }
+
+  /** Nothing is simulated yet, and nothing can be shown of it. */
+  clear() {
+    this.curve.clear();
+    this.querySelector(".lab-ask").hidden = true;
+    this.querySelector(".lab-at").innerHTML = "";
+    this.chosen = null;
+    const shown = this.querySelector(".lab-shown");
+    shown.replaceChildren();
+    delete shown.dataset.done;
+    this.say("rungs", "");
+  }
+
+  point(one) {
+    this.curve.point(one);
+    const at = this.querySelector(".lab-at");
+    at.innerHTML = this.curve.points.map(({ value }) => `<option value="${value}">${escaped(this.axis)} = ${tickText(value)}</option>`).join("");
+    at.value = this.chosen ?? this.curve.points.at(-1).value;
+    this.querySelector(".lab-ask").hidden = false;
+  }
+
+  get effects() {
+    return this.known.effects.filter((one) => !this.off.has(one.name));
   }
 
   async simulate() {
     this.stop();
-    const running = (this.running = new AbortController());
-    const values = this.axisValues(POINTS);
-    const effects = this.known.effects.map((one) => one.name).filter((name) => !this.off.has(name));
-    this.curve.clear();
-    const asked = { ...this.asked, axis: this.axis, values, effects: effects.length ? effects : "none" };
-    const response = await this.ask("simulate", asked, running.signal);
-    if (!response || running.signal.aborted) return;
-    if (!response.ok) return this.showErrors((await response.json()).errors);
+    const running = (this.running = new AbortController()), values = this.axisValues(POINTS);
+    this.clear();
     let count = 0;
+    await this.stream("simulate", values, running.signal, (name, content) => {
+      if (name === "point") this.point(content);
+      if (name !== "done") this.say("points", text("labPoints", ++count, values.length));
+    });
+    if (!running.signal.aborted) this.dataset.done = String(count);
+  }
+
+  /** The ladder of the point that is chosen, rung by rung, and one run of each. */
+  async show() {
+    this.showing?.abort();
+    const showing = (this.showing = new AbortController()), { effects } = this;
+    const at = this.querySelector(".lab-at"), place = this.querySelector(".lab-shown"), run = new FreeRun(place, effects, at.selectedOptions[0].text);
+    place.replaceChildren();
+    delete place.dataset.done;
+    let count = 0;
+    await this.stream("ladder", [Number(at.value)], showing.signal, async (name, content) => {
+      if (name === "rung") await run.add(content);
+      if (name !== "done") this.say("rungs", text("labRungs", ++count, effects.length + 1));
+    });
+    if (!showing.signal.aborted) place.dataset.done = String(count);
+  }
+
+  /** Simulations at values of the axis, as events for `heard`, until the signal ends them. */
+  async stream(path, values, signal, heard) {
+    const effects = this.effects.map((one) => one.name);
+    const asked = { ...this.asked, axis: this.axis, values, effects: effects.length ? effects : "none" };
+    const response = await this.ask(path, asked, signal);
+    if (!response || signal.aborted) return;
+    if (!response.ok) return this.showErrors((await response.json()).errors);
     try {
       for await (const [name, content] of events(response.body)) {
-        if (running.signal.aborted) return;
-        if (name === "point") this.curve.point(content);
+        if (signal.aborted) return;
         if (name === "failed") this.showErrors(content.errors);
-        if (name !== "done") this.say("points", text("labPoints", ++count, values.length));
+        await heard(name, content);
       }
     } catch (error) {
-      if (!running.signal.aborted) this.say("errors", text("labGone"), true);
+      if (!signal.aborted) this.say("errors", text("labGone"), true);
     }
-    this.dataset.done = String(count);
   }
 }
 

@@ -169,7 +169,7 @@ export class Gantt extends Figure {
       at(forecast, [2, 3]);
       pen.fillStyle = this.colour("for-t");
       pen.textAlign = this.x(forecast) > 0.7 * this.width ? "right" : "left";
-      pen.fillText(text("formulaEnd"), this.x(forecast) + (pen.textAlign === "left" ? 4 : -4), 10);
+      pen.fillText(text(this.lesson.isForecast ? "labForecastEnd" : "formulaEnd"), this.x(forecast) + (pen.textAlign === "left" ? 4 : -4), 10);
     }
     pen.strokeStyle = this.colour("ink");
     at(Math.min(this.state.time, this.x.domain()[1]), []);

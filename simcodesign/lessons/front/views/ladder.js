@@ -8,7 +8,7 @@ export class Ladder extends Figure {
 
   build() {
     this.run = this.runs[0];
-    this.innerHTML = `<figure>${this.heading(this.options.title, text("ladderNote"))}<div class="ladder" role="group"></div><p class="note"></p></figure>`;
+    this.innerHTML = `<figure>${this.heading(this.options.title, text(this.lesson.isForecast ? "labLadderNote" : "ladderNote"))}<div class="ladder" role="group"></div><p class="note"></p></figure>`;
     this.querySelector(".ladder").setAttribute("aria-label", this.options.title || text("mode"));
     this.rows = ["formula", "waiting", ...this.run.effects.map((effect) => effect.name), "simulation"].map((name, place) => this.row(name, place));
     this.querySelector(".ladder").append(...this.rows);
@@ -18,7 +18,7 @@ export class Ladder extends Figure {
     const isRung = name !== "formula" && name !== "simulation";
     const one = document.createElement(isRung ? "button" : "div");
     one.className = `rung ${isRung ? "effect" : name}`;
-    const title = name === "waiting" ? text("waiting_rung") : isRung ? effectName(name) : text(name);
+    const title = name === "waiting" ? text("waiting_rung") : isRung ? effectName(name) : text(name === "formula" && this.lesson.isForecast ? "forecast" : name);
     one.innerHTML = `<span class="name">${escaped(title)}</span><span class="track"><i></i></span><b></b>`;
     if (!isRung) return one;
     one.type = "button";
