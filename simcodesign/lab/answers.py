@@ -127,7 +127,7 @@ def _times_s(asked: Asked, scenario: Scenario, point: DesignPoint) -> list[float
     if operations > MOST_OPERATIONS:
         what = f"a simulation of up to {operations:.3g} operations at {asked.axis or 'this point'}"
         allowed = f"up to {MOST_OPERATIONS:.0e} here; more with simcodesign simulate"
-        value = float(np.max(point.values[asked.axis])) if asked.axis in point.values else None
+        value = float(np.max(point.values[asked.axis])) if asked.axis and asked.axis in point.values else None
         raise InputError(what, Place(PARAMETERS), value=value, allowed=allowed)
     is_random = random_effects(scenario.workload, scenario.machine, asked.effects)
     seeds = range(asked.seeds if is_random else 1)

@@ -61,7 +61,7 @@ def _place_of(lesson: Lesson, code: str, count: int) -> int:
     checked = checked_code(code)
     if not lesson.seeded:
         raise InputError(
-            "nothing in this lesson depends on a code", Place("--code"), value=code, allowed="with 'seeded'"
+            "nothing in this lesson depends on a code", Place("--code"), value=code, allowed="a lesson with 'seeded'"
         )
     return place_of(lesson.name, checked, count)
 

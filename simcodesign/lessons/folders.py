@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -34,11 +36,18 @@ def new_lesson(folder: Path) -> None:
     """Make a folder with a small lesson that works, to be changed. InputError if there is something of this name."""
     if folder.exists():
         raise InputError("exists already", Place(str(folder)), allowed="the name of a new folder")
+    if folder.name in available():
+        raise InputError("the name of a shipped lesson", value=folder.name, allowed="a name of its own")
     shutil.copytree(_folder() / TEMPLATE, folder)
     file = folder / FILE
-    text = read_text(file).replace("name: template", f"name: {folder.name}")
+    text = read_text(file).replace("name: template", f"name: {_scalar(folder.name)}")
     with replacing_text(file) as written:
         written.write(text)
+
+
+def _scalar(name: str) -> str:
+    """A name in YAML, in quotes where it could be anything else."""
+    return name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name, ensure_ascii=False)
 
 
 def lesson_hash(lesson: Lesson) -> str:

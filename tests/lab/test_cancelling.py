@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from simcodesign.core.errors import InputError
 from simcodesign.lab import work
 from simcodesign.lab.app import Laboratory
 from simcodesign.lab.asked import MOST_SEEDS
@@ -91,6 +92,21 @@ def test_points_that_are_nearly_done_keep_their_process(monkeypatch: pytest.Monk
         assert workers.executor.processes == before
 
     asyncio.run(leave_after_the_first_point())
+    workers.close()
+
+
+@pytest.mark.thorough
+def test_what_waits_for_a_process_is_not_too_slow() -> None:
+    """A look of a moment behind a second of work, where looks may take half a second; and one that takes longer."""
+    workers = Workers(1)
+
+    async def look() -> None:
+        workers.executor.submit(time.sleep, 1.0)
+        assert await workers.answer(abs, -1, limit_s=0.5) == 1  # type: ignore[arg-type, comparison-overlap]
+        with pytest.raises(InputError, match="takes longer"):
+            await workers.answer(time.sleep, 20.0, limit_s=0.5)  # type: ignore[arg-type]
+
+    asyncio.run(look())
     workers.close()
 
 

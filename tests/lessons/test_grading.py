@@ -308,6 +308,9 @@ def test_forged_files_are_named_and_never_crash(built: Path, tmp_path: Path) -> 
 def test_no_file_that_can_be_graded_is_an_error(built: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         grade([tmp_path / "nothing.json"], built / "small")
+    bad = write(tmp_path / "bad", {"a.json": b"{", "b.json": {**answers("s1", {}), "simcodesign": 2}})
+    with pytest.raises(InputError, match=r"a\.json: not a file of answers.*b\.json: answers in another format"):
+        grade(bad, built / "small")
     with pytest.raises(InputError, match="shipped lesson"):
         grade(write(tmp_path / "answers", {"a.json": answers("s1", {})}))
 

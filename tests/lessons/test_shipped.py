@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import shipped_path
 from simcodesign.lessons.description import ReadValue
 from simcodesign.lessons.folders import available, lesson_folder, new_lesson
@@ -92,3 +93,15 @@ def test_a_new_lesson_is_one_that_works(tmp_path: Path) -> None:
     lesson = read_lesson(tmp_path / "mine")
     assert lesson.name == "mine"
     assert len(lesson.steps) == 2
+
+
+@pytest.mark.parametrize("name", ["x: y", "'q", "2024", "true", "übung", "a b", "#1", "[x]"])
+def test_a_lesson_may_have_any_name(name: str, tmp_path: Path) -> None:
+    new_lesson(tmp_path / name)
+    assert read_lesson(tmp_path / name).name == name
+
+
+def test_a_new_lesson_has_no_name_of_a_shipped_one(tmp_path: Path) -> None:
+    """``lesson check exam`` would take the shipped one."""
+    with pytest.raises(InputError, match="shipped"):
+        new_lesson(tmp_path / "exam")

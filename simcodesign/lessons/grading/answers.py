@@ -43,6 +43,9 @@ def read_answers(path: Path) -> Answers:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"not a file of answers: {shorten(reason)}", place) from None
+    if isinstance(found, dict) and found.get("simcodesign", 1) != 1:
+        version = shorten(str(found["simcodesign"]))
+        raise InputError(f"answers in another format, simcodesign: {version}", place, allowed="simcodesign: 1")
     if not isinstance(found, dict) or found.get("simcodesign") != 1 or not isinstance(found.get("answers"), dict):
         raise InputError("not a file of answers", place, allowed="answers.json as the page of a lesson exports it")
     parameters = found.get("parameters")

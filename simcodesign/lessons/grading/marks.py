@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simcodesign.core.errors import InputError, Place, nearest, shorten
+from simcodesign.core.errors import InputError, nearest, shorten
 from simcodesign.lessons.compute import numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
@@ -24,6 +24,8 @@ from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.lessons.yaml.translation import in_language, languages_of
 
+#: Files that an error names, if none can be graded.
+MOST_REASONS = 10
 #: A row without remarks, with some that a teacher should look at, and a file that cannot be graded.
 OK, CHECK, REFUSED = STATES = ("ok", "check", "refused")
 
@@ -70,8 +72,10 @@ def grade(
     """
     read = [_read(path) for path in files]
     found = [one for one in read if isinstance(one, Answers)]
-    if not found and read and isinstance(read[0], Row):
-        raise InputError(f"none of the files can be graded: {'; '.join(read[0].remarks)}", Place(str(files[0])))
+    if read and not found:
+        reasons = [f"{row.file}: {'; '.join(row.remarks)}" for row in read if isinstance(row, Row)]
+        more = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
+        raise InputError(f"none of the files can be graded: {'; '.join(reasons[:MOST_REASONS])}{more}")
     described = read_lesson(lesson_folder(lesson if lesson is not None else _named(found)))
     grader = Grader.of(described, changes or Changes(), workers)
     has_exams = any(one.is_exam for one in found)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from simcodesign.lessons.checking import Checked
 from simcodesign.lessons.description import Lesson
+from simcodesign.lessons.grading.answer_table import cell
 from simcodesign.lessons.grading.marks import OK, STATES, Marks
 from simcodesign.report.common.tables import facts, new_table, section
 
@@ -61,7 +62,7 @@ def marks_tables(marks: Marks) -> list[RenderableType]:
         mean = sum(row.points[name] for row in graded) / len(graded) if graded else 0.0
         table.add_row(name, f"{most:g}", f"{mean:.2f}")
     counts = [sum(row.state == state for row in marks.rows) for state in STATES]
-    wrong = [(f"{row.state}: {row.file}", "; ".join(row.remarks)) for row in marks.rows if row.state != OK]
+    wrong = [(cell(f"{row.state}: {row.file}"), cell("; ".join(row.remarks))) for row in marks.rows if row.state != OK]
     more = [("...", f"and {len(wrong) - MOST_FILES} more, in the table")] if len(wrong) > MOST_FILES else []
     return [
         table,

@@ -60,7 +60,7 @@ def run_new(options: NewLessonOptions) -> None:
     from simcodesign.report.common.terminal import write
 
     new_lesson(options.folder)
-    write(f"{options.folder}\n")
+    write(f"{options.folder}: change lesson.yaml and its texts, then\n  simcodesign lesson check {options.folder}\n")
 
 
 @dataclass(frozen=True, kw_only=True)
