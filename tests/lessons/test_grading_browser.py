@@ -23,7 +23,7 @@ from tests.lessons.test_browser import AXE, DESKTOP, browser  # noqa: F401
 pytestmark = test_browser.pytestmark
 CODES = [*(f"s{number:03}" for number in range(1, 101)), "anna", "S-17.b", "0" * 40, "9" * 40, "x" + "9" * 39]
 #: A second step, so that one can be hidden.
-TWO = ("seeded:", "  - {name: Two, text: one.md, views: [{kind: sliders}]}\nseeded:")
+TWO = ("seeded:", "  - {name: Two, text: one.md, views: [{kind: sliders}, {kind: clock, run: near}]}\nseeded:")
 
 
 @pytest.fixture(scope="module")
