@@ -33,9 +33,12 @@ def _effects() -> Rows:
 
 
 def _symbols() -> Rows:
-    yield "symbol", "meaning", "unit", "of machines in the model"
+    yield "symbol", "meaning", "unit", "of machines in the model", "for example"
+    machines = [sc.load_machine(name) for name in sorted(sc.available("machines"), key="torus-cluster".__ne__)]
     for name, symbol in SYMBOLS.items():
-        yield f"`{name}`", symbol.meaning, symbol.unit, symbol.model or "every"
+        having = next((one for one in machines if symbol.path in one.constants()), None)
+        example = f"{symbol.value(having.constants()):g} on {having.name}" if having else ""
+        yield f"`{name}`", symbol.meaning, symbol.unit, symbol.model or "every", example
 
 
 def _units() -> Rows:
@@ -207,7 +210,8 @@ def _anchor(name: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    """Cells with nothing to say have a dash."""
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") or "\N{EN DASH}" for cell in cells) + " |"
 
 
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
@@ -216,17 +220,33 @@ def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
     return holder.children
 
 
-def _without_empty_defaults(_app: Sphinx, _context: object, lines: list[str]) -> None:
-    """An option that may be given several times has none by default, of which sphinx-click makes a row of backticks."""
+def _readable_defaults(_app: Sphinx, _context: object, lines: list[str]) -> None:
+    """As they are written at the command line. A flag, and an option that may be given several times, have none."""
     lines[:] = [
-        line for line in lines if line.strip() not in (":default: ````", ":default: ``''``", ":default: ``()``")
+        re.sub(r"(:default: ``)(?:\w+Path\()?'(.*)'\)?``", r"\1\2``", line)
+        for line in lines
+        if line.strip() not in {f":default: ``{value}``" for value in ("", "''", "()", "False", "Sentinel.UNSET")}
     ]
+
+
+def _readable_signature(
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, *texts: str | None
+) -> tuple[str | None, ...]:
+    """Defaults that are objects, or made anew each time, are ``...``; docstrings say what they are."""
+    return tuple(
+        text
+        and re.sub(
+            r"<factory>|frozenset\(\)|(?<==)[A-Z]\w*\((?:[^()]|\([^()]*\))*\)|<[^<>]* object[^<>]*>", "...", text
+        )
+        for text in texts
+    )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.setup_extension("sphinx_click")  # whose event this is
-    app.connect("sphinx-click-process-options", _without_empty_defaults)
+    app.connect("sphinx-click-process-options", _readable_defaults)
+    app.connect("autodoc-process-signature", _readable_signature)
     app.add_directive("registered", Registered)
     app.add_directive("json-objects", JsonObjects)
     app.add_directive("keys", Keys)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import simcodesign
 from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.cli import app
+from simcodesign.cli.app import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
+from simcodesign.cli.run.replication import PRECISION_NOT_REACHED
+from simcodesign.cli.run.verdict import OUT_OF_TOLERANCE
 from simcodesign.core.errors import Place
+from simcodesign.core.files.input_files import CONFINED
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.effects import effect_names
@@ -67,7 +72,8 @@ def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
 def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
     """First and second column of the table below a heading."""
     section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return re.findall(r"^\| `(\w+)` \| (\S*) ?\|", section, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)
+    return [(name, "" if unit == "\N{EN DASH}" else unit) for name, unit in rows]
 
 
 def test_every_metric_is_there() -> None:
@@ -162,3 +168,68 @@ def test_every_command_has_help() -> None:
         assert command is not None
         assert command.help
         assert all(parameter.help for parameter in command.params if hasattr(parameter, "help")), name
+
+
+def test_every_option_that_writes_a_file_is_there() -> None:
+    """With its command; a table names no others."""
+    text = (REFERENCE / "files.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    stated = [
+        (re.findall(r"`(--[\w-]+)`", options), of)
+        for options, of in re.findall(r"^\| (`--.*?) \| (.*?) \|", text, re.MULTILINE)
+    ]
+    shown = {
+        (option, name)
+        for options, of in stated
+        for option in options
+        for name in re.findall(r"`(.*?)`", of) or ["most"]
+    }
+    writing = set()
+    for name, command in all_commands():
+        for one in command.params:
+            words = getattr(one, "help", "") or ""
+            if (
+                re.search(r"[Ww]rite|written|[Ss]ave the|keep the|are kept|^Plot", words)
+                and type(one.type).__name__ == "Path"
+            ):
+                option = next((text for text in one.opts if text.startswith("--")), "")
+                writing.add(
+                    (
+                        option,
+                        "most"
+                        if option == "--plot"
+                        else name.partition(" ")[0]
+                        if name.startswith("explore")
+                        else name,
+                    )
+                )
+    assert {one for one in writing if one[0]} == shown
+
+
+def all_commands() -> list[tuple[str, Any]]:
+    """Commands with their options."""
+    from click import Context
+
+    context = Context(app)
+    found = []
+    for name in app.list_commands(context):
+        command: Any = app.get_command(context, name)
+        inner = [f"{name} {each}" for each in command.commands] if hasattr(command, "commands") else []
+        found += [(each, command.commands[each.split()[1]]) for each in inner] or [(name, command)]
+    return found
+
+
+def test_every_environment_variable_is_there() -> None:
+    """That a module of the package reads or sets."""
+    text = (REFERENCE / "environment.md").read_text(encoding="utf-8")
+    named = {CONFINED}
+    for path in (ROOT / "simcodesign").rglob("*.py"):
+        named |= {*re.findall(r"""environ(?:\.get\(|\[)?["']([A-Z_]+)["']""", path.read_text(encoding="utf-8"))}
+        named |= {*re.findall(r"[\"']([A-Z]+_NUM_THREADS)[\"']", path.read_text(encoding="utf-8"))}
+        named |= {*re.findall(r"""["']([A-Z_]+)["'] in os\.environ""", path.read_text(encoding="utf-8"))}
+    assert {name for name in named if f"`{name}`" not in text} == set()
+
+
+def test_every_exit_status_is_there() -> None:
+    text = (REFERENCE / "environment.md").read_text(encoding="utf-8")
+    statuses = {0, OUT_OF_TOLERANCE, PRECISION_NOT_REACHED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE}
+    assert {one for one in statuses if not re.search(rf"^\| {one} \|", text, re.MULTILINE)} == set()
