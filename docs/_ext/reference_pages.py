@@ -72,7 +72,7 @@ def _public_names() -> Rows:
     yield "name", "what it does"
     for name in sc.__all__:
         if name != "__version__":
-            yield f"{{py:obj}}`simcodesign.{name}`", _first_sentence(getattr(sc, name))
+            yield f"{{py:obj}}`~simcodesign.{name}`", _first_sentence(getattr(sc, name))
 
 
 def _json_commands() -> Rows:
@@ -236,7 +236,9 @@ def _readable_signature(
     return tuple(
         text
         and re.sub(
-            r"<factory>|frozenset\(\)|(?<==)[A-Z]\w*\((?:[^()]|\([^()]*\))*\)|<[^<>]* object[^<>]*>", "...", text
+            r"<factory>|frozenset\(\)|(?:(?<==)|(?<== ))[A-Z]\w*\((?:[^()]|\([^()]*\))*\)|<[^<>]* object[^<>]*>",
+            "...",
+            text,
         )
         for text in texts
     )

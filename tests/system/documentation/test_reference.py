@@ -44,7 +44,7 @@ def pages() -> ModuleType:
 
 def first_column(pages: ModuleType, table: str) -> list[str]:
     _, *rows = pages.TABLES[table]()
-    return [re.sub(r"[`{}]|:py:obj:|py:obj|simcodesign\.|:", "", row[0]) for row in rows]
+    return [re.sub(r"[`{}~]|:py:obj:|py:obj|simcodesign\.|:", "", row[0]) for row in rows]
 
 
 def test_every_table_stands_on_a_page(pages: ModuleType) -> None:
