@@ -14,6 +14,7 @@ import pytest
 
 from simcodesign import cli
 from simcodesign.core.to_json import to_json
+from simcodesign.report.sweep.events import SweepEvents, SweepProgress
 from simcodesign.studies.trust.trust_map import Trust
 from tests import ROOT
 from tests.cli.test_golden import commands
@@ -85,6 +86,20 @@ CASES = [
     )
 ]
 """,
+    "two.aspen": """\
+param clock = 1e9
+machine Two { node [4] Host interconnect [1] Wire }
+node Host { socket [2] Chip socket [1] Card }
+socket Chip { core [4] Unit memory Ram }
+socket Card { core [1] Unit }
+core Unit { resource flops(number) [number / clock] with sp [base / 2], simd [base / 4] }
+memory Ram {
+  resource loads(number) [number / 1e10]
+  resource stores(number) [number / 1e10]
+  property capacity [1e9]
+}
+interconnect Wire { resource messages(number) [1e-6 + number / 1e9] }
+""",
     "ring.py": """\
 import simcodesign as sc
 
@@ -115,6 +130,8 @@ compare arrivals.yaml little.yaml --json
 compare small.yaml little.yaml together.yaml --over P=1,2 --effects hops,noise --replications 2 --json
 compare small.yaml little.yaml -P 4 --effects hops,noise --replications 2 -j 1 --json
 aspen app.aspen box.aspen --json
+aspen app.aspen two.aspen --json
+simulate disk-queue power-challenge --replications 1 --json
 aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate little.yaml osu.txt --given P=2 --json
@@ -299,10 +316,19 @@ def test_every_field_of_every_command(
         for answer in answers(out):
             for text in matcher.wrong(answer, fields.parsed(matcher.commands[command]), command):
                 wrong.setdefault(text, line)
-    matcher.wrong(to_json(words_alone().within), "TrustRegion", "sweep")
+    for kind, answer in (("TrustRegion", to_json(words_alone().within)), ("SweepError", error_event(capfd))):
+        for text in matcher.wrong(answer, kind, kind):
+            wrong.setdefault(text, kind)
     assert wrong == {}
     stated = {(one.owner, one.name) for each in matcher.objects.values() for one in each.fields.values()}
     assert stated - matcher.seen == set()
+
+
+def error_event(capfd: pytest.CaptureFixture[str]) -> Any:
+    """What a sweep prints that an error ends."""
+    with pytest.raises(OSError, match="disk full"), SweepEvents(SweepProgress(0, 2, 0)):
+        raise OSError("disk full")
+    return json.loads(capfd.readouterr().out.splitlines()[-1])
 
 
 def words_alone() -> Trust:
