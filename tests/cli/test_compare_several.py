@@ -53,6 +53,36 @@ def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple
     assert ("forecast / simulated (below 1: the forecast is too low)" in texts) == bool(options)
 
 
+#: Two of the three values have a measured time, of which one has a spread.
+RUNS = "# interval: quartiles\nP,value,low,high\n4,160 us,150 us,175 us\n8,1 ms,,\n"
+
+
+def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Steps of a ladder add up from the forecast to the measured time; pictures and tables have all columns."""
+    (tmp_path / "runs.csv").write_text(RUNS, encoding="utf-8")
+    given = ("burst", "mesh-256", "--over", "P=4,8", "--measured", tmp_path / "runs.csv", "--effects", "links")
+    given = (*given, "--formula", "mine = (P - 1)*(t_s + size*t_w)")
+    run = command(capfd, "compare")
+    ran = run(*given, "--why", "--plot", tmp_path / "a.svg")
+    answer = run(*given, "--json").json["candidates"]
+    for one, measured_s in zip(answer, (160e-6, 1e-3), strict=True):
+        steps = one["measured_ladder"]
+        assert sum(step["change_s"] for step in steps) == pytest.approx(measured_s - one["forecast_s"])
+        assert (steps[-1]["step"], steps[-1]["time_s"]) == ("not explained", measured_s)
+        assert steps[-1]["change_s"] == pytest.approx(measured_s - one["simulated_s"])
+        gap_s = measured_s - one["forecast_s"]
+        assert [step["share"] for step in steps] == pytest.approx([step["change_s"] / gap_s for step in steps])
+    cells = re.findall(
+        r"([+-][\d.]+) \((-?[\d.]+)%\)", next(line for line in ran.out.splitlines() if "not expl" in line)
+    )
+    last = [one["measured_ladder"][-1] for one in answer]
+    assert [float(number) for number, _ in cells] == pytest.approx([1e3 * step["change_s"] for step in last], abs=6e-5)
+    assert [float(share) for _, share in cells] == pytest.approx([100 * step["share"] for step in last], abs=0.06)
+    assert any("spread" in line for line in ran.out.splitlines())
+    texts = set(re.findall(r"<!-- (.*?) -->", (tmp_path / "a.svg").read_text(encoding="utf-8")))
+    assert {"forecast", "mine (formula)", "simulated", "measured", "links", "not explained"} <= texts
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -16,7 +16,6 @@ from simcodesign.cli.options import (
     ScenarioOptions,
     SimulationOptions,
     VerdictOptions,
-    Why,
     check_timeline,
 )
 from simcodesign.cli.sections import Section
@@ -54,7 +53,15 @@ class CompareOptions:
         ),
     ] = field(default_factory=list)
     verdict: VerdictOptions
-    why: Why = False
+    why: Annotated[
+        bool,
+        Option(
+            "--why",
+            help="What would help: by how much the time falls when one constant, link, cache, ... is 10 % better, or a "
+            "collective takes another algorithm; a simulation each. Of several machines or over an axis: which part "
+            "of the gap each effect takes of each, and what none explains of a measured time.",
+        ),
+    ] = False
     output: OutputOptions
     timeline: Annotated[
         Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
@@ -75,7 +82,6 @@ def run(options: CompareOptions) -> None:
     check_timeline(options.timeline)
     limit = tolerance_of(options.verdict, bool(options.formula))
     if options.more or options.over:
-        check_why(options.why)
         from simcodesign.cli.run.several import run_several
 
         errors = run_several(options)

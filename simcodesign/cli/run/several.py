@@ -13,8 +13,9 @@ from simcodesign.cli.run.verdict import judged_errors
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
+from simcodesign.report.candidates.names import label
 from simcodesign.report.candidates.plot import several_plot
-from simcodesign.report.candidates.tables import label, several_tables
+from simcodesign.report.candidates.tables import several_tables
 from simcodesign.report.common.progress import simulation_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
@@ -51,9 +52,9 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     if options.output.as_json:
         write_json(several)
     else:
-        print_all(several_tables(several))
+        print_all(several_tables(several, options.why))
     if options.output.plot:
-        several_plot(several, options.output.plot)
+        several_plot(several, options.output.plot, options.why)
     return _errors(several, options)
 
 

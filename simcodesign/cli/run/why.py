@@ -24,7 +24,7 @@ def check_why(why: bool) -> None:
         raise InputError(
             "is of one simulation",
             Place("--why"),
-            allowed="one workload on one machine, without --over, --replications, --precision, --against",
+            allowed="one workload on one machine, without --replications, --precision, --against",
         )
 
 

@@ -8,88 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.comparison.attribution import ROUNDING
-from simcodesign.report.candidates.tables import label, title_of
+from simcodesign.comparison.attribution import UNEXPLAINED, relative_error
+from simcodesign.report.candidates.names import label, title_of
+from simcodesign.report.candidates.over_plot import NOT_EXPLAINED, WIDE, plot_over_axis
+from simcodesign.report.candidates.series import COLOURS, FORECAST, MEASURED, SIMULATED, Series, measured_s, series_of
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.ladder_rows import effects_shown, not_here
 from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
-#: Times and axes whose ends are further apart than this factor have a logarithmic scale.
-_WIDE = 8.0
 #: Ladders side by side in one row.
 _IN_A_ROW = 4
-FORECAST, SIMULATED, MORE, LESS = "#E69F00", "#0072B2", "#D55E00", "#56B4E9"
+MORE, LESS = "#D55E00", "#56B4E9"
 
 
-def several_plot(several: SeveralComparisons, path: str | Path) -> None:
-    """Over an axis: times of both readings, and their ratio, a colour for each candidate. Else bars of both readings,
-    and below them the ladders, on one scale of time where that shows all of them.
+def several_plot(several: SeveralComparisons, path: str | Path, why: bool = False) -> None:
+    """Over an axis: times of both readings, formulas and measurements, and what they are of the simulated time; with
+    ``why`` also what each effect adds at each value. Else bars of both readings, and below them the ladders, on one
+    scale of time where that shows all of them.
 
     Raises InputError for a path that cannot be written, and when Matplotlib is missing.
     """
     with plot_style.styled(path) as mpl:
-        figure = _over_axis(mpl, several) if several.axis else _side_by_side(mpl, several)
+        figure = plot_over_axis(mpl, several, why) if several.axis else _side_by_side(mpl, several)
         plot_style.save(figure, path)
-
-
-def _title(figure: Any, text: str, width: float) -> None:
-    figure.suptitle(plot_style.wrapped(text, width - 0.5, 11), x=0.01, ha="left")
-
-
-def _over_axis(mpl: Any, several: SeveralComparisons) -> Any:
-    """Times and ratios over the axis, a line for each workload on each machine."""
-    figure = plot_style.new_figure(mpl, 10.0, 4.4)
-    common = "" if len(several.workloads) > 1 else several.workloads[0]
-    where = "" if len(several.machines) > 1 else f" on {several.machines[0]}"
-    what = f"{common}{where}: " if common or where else ""
-    title = f"{what}forecast and simulation over {several.axis}"
-    _title(figure, title if what else title[0].upper() + title[1:], 10.0)
-    times, ratios = figure.subplots(1, 2)
-    lines: dict[str, list[Candidate]] = {}
-    for one in several.candidates:
-        lines.setdefault(label(one, several), []).append(one)
-    colours = plot_style.phase_colours(mpl, len(lines))
-    for colour, (name, line) in zip(colours, lines.items(), strict=True):
-        x = [one.at[several.axis] for one in line]
-        means = np.array([one.simulated.mean for one in line])
-        ends = np.array([[one.simulated.low, one.simulated.high] for one in line]).T
-        times.plot(x, [one.forecast_s for one in line], "--", color=colour, linewidth=1.2)
-        times.plot(x, means, "o-", color=colour, markersize=3.5, linewidth=1.4, label=plot_style.plain(name))
-        known = np.isfinite(ends).all(axis=0) & (ends[1] > ends[0])
-        times.vlines(np.array(x)[known], *ends[:, known], color=colour, linewidth=1.2)
-        for end in ends:  # wider than the points, so that a narrow interval is seen
-            times.scatter(np.array(x)[known], end[known], marker="_", s=80, color=colour)
-        ratios.plot(x, [one.forecast_s / one.simulated.mean for one in line], "o-", color=colour, markersize=3.5)
-    _axes_over(mpl, several, times, ratios)
-    look = {"color": plot_style.DARK, "linewidth": 1.2}
-    times.plot([], [], "o-", markersize=3.5, label="simulated", **look)
-    times.plot([], [], "--", label="forecast", **look)
-    figure.legend(*times.get_legend_handles_labels(), loc="outside lower left", ncols=min(len(lines) + 2, 4))
-    return figure
-
-
-def _axes_over(mpl: Any, several: SeveralComparisons, times: Any, ratios: Any) -> None:
-    """Scales, ticks and labels of both panels."""
-    values = sorted({one.at[several.axis] for one in several.candidates})
-    seconds = [time for one in several.candidates for time in (one.forecast_s, one.simulated.mean)]
-    for panel in (times, ratios):
-        if values[0] > 0 and values[-1] > _WIDE * values[0]:
-            panel.set_xscale("log")
-        step = -(-len(values) // 8)
-        panel.set_xticks(values[::step], [f"{value:,.6g}" for value in values[::step]])
-        panel.xaxis.set_minor_locator(mpl.ticker.NullLocator())
-        panel.set_xlabel("P (ranks)" if several.axis == "P" else plot_style.plain(several.axis))
-    if min(seconds) > 0 and max(seconds) > _WIDE * min(seconds):
-        times.set_yscale("log")
-        times.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: plot_style.seconds_text(value)))
-        times.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
-        times.set_ylabel("time")
-    else:
-        times.set_ylim(bottom=0)
-        plot_style.time_axis(mpl, times.yaxis, max(seconds))
-    times.set_title("time")
-    ratios.set_title("forecast / simulated (below 1: the forecast is too low)")
-    plot_style.ratio_axis(mpl, ratios)
 
 
 def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
@@ -98,16 +39,19 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     down = -(-len(candidates) // _IN_A_ROW)
     across = min(len(candidates), _IN_A_ROW)
     effects = effects_shown([one.comparison for one in candidates])
-    heights = [0.9 + 0.42 * len(candidates), *[0.9 + 0.24 * (len(effects) + 2)] * down]
+    series = [*series_of(several)]
+    measured = MEASURED in [each.name for each in series]
+    rows = len(effects) + (4 if measured else 2)
+    heights = [0.9 + 0.21 * len(series) * len(candidates), *[0.9 + 0.24 * rows] * down]
     figure = plot_style.new_figure(mpl, 10.0, sum(heights) + 1.0)
     ranks = {float(one.comparison.forecast.values["P"]) for one in candidates}
     same = f", P = {ranks.pop():,.0f}" if len(ranks) == 1 else ""
-    _title(figure, f"{title_of(several)}{same}", 10.0)
+    plot_style.set_title(figure, f"{title_of(several)}{same}")
     parts = figure.subfigures(2, 1, height_ratios=[heights[0], sum(heights[1:])])
-    _bars(mpl, parts[0].subplots(), several)
+    _bars(mpl, parts[0].subplots(), several, series)
     panels = parts[1].subplots(down, across, squeeze=False, sharey=True, sharex=_on_one_scale(candidates))
     for panel, one in zip(panels.flat, candidates, strict=False):
-        _ladder(mpl, panel, one, effects)
+        _ladder(mpl, panel, one, effects, measured)
         panel.set_title(plot_style.wrapped(label(one, several), 8.0 / across))
         panel.tick_params(labelbottom=True)
     for panel in panels.flat[len(candidates) :]:
@@ -120,65 +64,72 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
 
 def _on_one_scale(candidates: Sequence[Candidate]) -> bool:
     """Whether the ladders of all can be seen on one scale."""
-    longest = [max(one.forecast_s, one.simulated.mean) for one in candidates]
-    return max(longest) <= _WIDE * min(longest)
+    longest = [float(np.nanmax([one.forecast_s, one.simulated.mean, measured_s(one)])) for one in candidates]
+    return max(longest) <= WIDE * min(longest)
 
 
-def _bars(mpl: Any, axis: Any, several: SeveralComparisons) -> None:
-    """The forecast above the simulation of each candidate, with the interval where that is known."""
+def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Series]) -> None:
+    """A bar for each column of each candidate, with its interval or spread where that is known."""
     candidates = several.candidates
-    longest = 0.0
+    longest, high = 0.0, 0.8 / len(series)
     for place, one in enumerate(candidates):
-        sides = ((-0.2, one.forecast_s, FORECAST, ""), (0.2, one.simulated.mean, SIMULATED, _error_text(one)))
-        for shift, time_s, colour, more in sides:
-            axis.barh(place + shift, time_s, height=0.36, facecolor=colour)
-            end_s = max(time_s, one.simulated.high if shift > 0 and np.isfinite(one.simulated.high) else 0.0)
-            text = plot_style.seconds_text(time_s) + more
-            axis.annotate(text, (end_s, place + shift), (4, 0), textcoords="offset points", va="center", fontsize=8)
+        for number, each in enumerate(series):
+            at, time_s = place + (number - (len(series) - 1) / 2) * high, each.time_s(one)
+            if not np.isfinite(time_s):
+                continue
+            axis.barh(at, time_s, height=0.9 * high, facecolor=each.colour)
+            ends = each.ends_s(one) if each.ends_s else (np.nan, np.nan)
+            known = bool(np.isfinite(ends).all()) and ends[1] > ends[0]
+            if known:
+                look = {"color": plot_style.GREY if each.name == MEASURED else plot_style.DARK}
+                axis.plot(ends, [at] * 2, "|-", linewidth=1.3, markersize=7, **look)
+            end_s = ends[1] if known else time_s
+            text = plot_style.seconds_text(time_s) + _error_text(one, each.name)
+            axis.annotate(text, (end_s, at), (4, 0), textcoords="offset points", va="center", fontsize=8)
             longest = max(longest, end_s)
-        if not one.simulated.same and np.isfinite(one.simulated.half_width):
-            ends = [one.simulated.low, one.simulated.high]
-            axis.plot(ends, [place + 0.2] * 2, "|-", color=plot_style.DARK, linewidth=1.3, markersize=7)
     axis.set_yticks(range(len(candidates)), [plot_style.wrapped(label(one, several), 2.2) for one in candidates])
     axis.set_ylim(len(candidates) - 0.5, -0.5)
     axis.set_xlim(0, 1.3 * longest or 1.0)
     plot_style.time_axis(mpl, axis.xaxis, longest)
-    handles = [
-        mpl.patches.Patch(facecolor=colour, label=name)
-        for name, colour in (("forecast", FORECAST), ("simulated", SIMULATED))
-    ]
-    axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    handles = [mpl.patches.Patch(facecolor=each.colour, label=plot_style.plain(each.name)) for each in series]
+    axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(handles))
 
 
-def _error_text(one: Candidate) -> str:
-    if not np.isfinite(one.error):
-        return ""
-    return f" (forecast {one.error:+z.1%})".replace("-", "\N{MINUS SIGN}")
+def _error_text(one: Candidate, name: str) -> str:
+    """How far the forecast is from the simulation, and the simulation from what was measured."""
+    known = {SIMULATED: (FORECAST, one.error)}
+    if one.measured is not None:
+        known[MEASURED] = (SIMULATED, relative_error(one.simulated.mean, float(one.measured)))
+    what, error = known.get(name, ("", np.nan))
+    return f" ({what} {error:+z.1%})".replace("-", "\N{MINUS SIGN}") if np.isfinite(error) else ""
 
 
-def _ladder(mpl: Any, axis: Any, one: Candidate, effects: Sequence[str]) -> None:
-    """From the forecast down to the simulation, a step for each effect."""
-    rungs = {rung.effect: rung for rung in one.comparison.rungs}
+def _ladder(mpl: Any, axis: Any, one: Candidate, effects: Sequence[str], measured: bool) -> None:
+    """From the forecast down to the simulation, a step for each effect, and on to what was measured of any."""
+    steps = {step.step: step for step in one.steps}
     at_s = one.forecast_s
-    _step(axis, 0, 0.0, at_s, FORECAST, plot_style.seconds_text(at_s))
-    for place, effect in enumerate(effects, 1):
-        change_s = one.change(rungs[effect]).mean if rungs[effect].applies else 0.0
-        tiny = abs(change_s) <= ROUNDING * one.forecast_s
+    names = [FORECAST, *effects, SIMULATED, *([UNEXPLAINED, MEASURED] if measured else [])]
+    ends_s = {FORECAST: at_s, SIMULATED: one.simulated.mean, MEASURED: measured_s(one)}
+    for place, name in enumerate(names):
+        if (end_s := ends_s.get(name)) is not None:
+            text = plot_style.seconds_text(end_s) if np.isfinite(end_s) else "\N{EN DASH}"
+            _step(axis, place, 0.0, end_s, text, facecolor=COLOURS[name])
+            continue
+        change_s = steps[name].change_s if name in steps else 0.0
         sign = "+" if change_s > 0 else "\N{MINUS SIGN}"
-        text = "0" if tiny else f"{sign}{plot_style.seconds_text(abs(change_s))}"
-        text = text if rungs[effect].applies else "\N{EN DASH}"
-        _step(axis, place, at_s, at_s + change_s, MORE if change_s > 0 else LESS, text)
+        text = f"{sign}{plot_style.seconds_text(abs(change_s))}" if change_s else "0"
+        look = NOT_EXPLAINED if name == UNEXPLAINED else {"facecolor": MORE if change_s > 0 else LESS}
+        _step(axis, place, at_s, at_s + change_s, text if name in steps else "\N{EN DASH}", **look)
         at_s += change_s
-    _step(axis, len(effects) + 1, 0.0, one.simulated.mean, SIMULATED, plot_style.seconds_text(one.simulated.mean))
-    axis.set_yticks(range(len(effects) + 2), ["forecast", *effects, "simulated"])
-    axis.set_ylim(len(effects) + 1.5, -0.5)
-    longest = max(one.forecast_s, one.simulated.mean)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    longest = max(time_s for time_s in ends_s.values() if np.isfinite(time_s))
     axis.set_xlim(0, max(axis.get_xlim()[1], 1.45 * longest))
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))
     plot_style.time_axis(mpl, axis.xaxis, longest)
 
 
-def _step(axis: Any, place: int, begin_s: float, end_s: float, colour: str, text: str) -> None:
-    axis.barh(place, end_s - begin_s, left=begin_s, height=0.7, facecolor=colour)
-    at = (max(begin_s, end_s), place)
+def _step(axis: Any, place: int, begin_s: float, end_s: float, text: str, **look: Any) -> None:
+    axis.barh(place, np.nan_to_num(end_s - begin_s), left=begin_s, height=0.7, **look)
+    at = (float(np.nanmax([begin_s, end_s])), place)
     axis.annotate(text, at, (3, 0), textcoords="offset points", va="center", fontsize=7)

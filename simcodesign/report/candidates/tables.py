@@ -9,14 +9,22 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
-from simcodesign.core.units import DIMENSIONS, format_quantity
-from simcodesign.describe.constants import dimension_at
-from simcodesign.describe.variants import WITH
+from simcodesign.core.units import format_quantity
+from simcodesign.report.candidates.ladders import several_ladders
+from simcodesign.report.candidates.names import (
+    label,
+    listed,
+    machine_names,
+    place_of,
+    time_cell,
+    title_of,
+    unit_of,
+    whole_name,
+)
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
-from simcodesign.report.results.tables import use_facts
+from simcodesign.report.results.tables import time_text, use_facts
 from simcodesign.studies.candidates.several import (
     READINGS,
     Candidate,
@@ -26,7 +34,6 @@ from simcodesign.studies.candidates.several import (
     ranked,
     same_order,
 )
-from simcodesign.studies.replication.output_analysis import Interval
 
 #: Times that are further apart than this factor have units of their own.
 _FAR = 1000.0
@@ -34,17 +41,18 @@ _FAR = 1000.0
 _TWICE = 2.0
 
 
-def several_tables(several: SeveralComparisons) -> list[RenderableType]:
-    """Everything in one answer, ending with the order of the machines."""
+def several_tables(several: SeveralComparisons, why: bool = False) -> list[RenderableType]:
+    """Everything in one answer, ending with the order of the machines. ``why``: with the ladders over an axis as well,
+    and which part of the gap each step is."""
     candidates = several.candidates
     comparisons = [one.comparison for one in candidates]
-    ladder = [] if several.axis else [several_ladder(several)]
+    ladders = several_ladders(several, shares=why) if why or not several.axis else []
     return [
         paragraph(_title(several), bold=True),
         _facts(several),
         candidate_table(several),
         *formula_table(candidates, several),
-        *ladder,
+        *ladders,
         *not_here_line(comparisons),
         *(paragraph(text) for text in [*_notes(several), *_farther(several), *_verdicts(several)]),
     ]
@@ -107,7 +115,7 @@ def _apart(one: Candidate, several: SeveralComparisons) -> str:
         return one.workload
     if same(lambda each: (each.workload, each.machine) == (one.workload, one.machine)):
         return label(one, several)
-    return _whole_name(one, several)
+    return whole_name(one, several)
 
 
 def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[str]]) -> dict[str, list[str]]:
@@ -115,45 +123,8 @@ def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[
     found: dict[str, list[str]] = {}
     for one in several.candidates:
         for text in texts(one):
-            found.setdefault(text, []).append(_whole_name(one, several))
+            found.setdefault(text, []).append(whole_name(one, several))
     return found
-
-
-def _whole_name(one: Candidate, several: SeveralComparisons) -> str:
-    """What a candidate is called among the others, with its value of the axis."""
-    return ", ".join([label(one, several), *_place(one)])
-
-
-def machine_names(several: SeveralComparisons) -> dict[str, str]:
-    """What each machine is called among the others: without what was set of all of them, which the title says."""
-    shared = _set_of_all(several)
-    return {name: name.removesuffix(f"{WITH}{shared}") if shared else name for name in several.machines}
-
-
-def _set_of_all(several: SeveralComparisons) -> str:
-    """What was set of all of several machines."""
-    rest = {name.partition(WITH)[2] for name in several.machines}
-    return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names side by side; apart by semicolons where one has commas."""
-    every = list(names)
-    return ("; " if any("," in name for name in every) else ", ").join(every)
-
-
-def title_of(several: SeveralComparisons) -> str:
-    """Which workloads on which machines."""
-    shared = _set_of_all(several)
-    machines = f"{listed(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
-    return f"{listed(several.workloads)} on {machines}"
-
-
-def label(one: Candidate, several: SeveralComparisons) -> str:
-    """What a candidate is called among the others: by its machine, its workload, or both."""
-    parts = [one.workload] if len(several.workloads) > 1 else []
-    parts += [machine_names(several)[one.machine]] if len(several.machines) > 1 or not parts else []
-    return " on ".join(parts)
 
 
 def candidate_table(several: SeveralComparisons) -> Table:
@@ -161,32 +132,40 @@ def candidate_table(several: SeveralComparisons) -> Table:
     candidates = several.candidates
     times = [time for one in candidates for time in (one.forecast_s, one.simulated.mean)]
     show = None if max(times) > _FAR * min(times) > 0 else Seconds(times)
-    measured = [one.comparison.measured.total_s if one.comparison.measured else None for one in candidates]
-    has_measured = any(time is not None for time in measured)
-    seen = ["measured", "error of simulated"] if has_measured else []
+    has_measured = any(one.measured for one in candidates)
+    spread = ["spread"] if any(one.measured and one.measured.ends for one in candidates) else []
+    seen = ["measured", *spread, "error of simulated"] if has_measured else []
     names = machine_names(several)
     ratio = [f"times {names[several.machines[0]]}"] if len(several.machines) > 1 else []
     workload = ["workload"] if len(several.workloads) > 1 else []
     ranks = [] if several.axis == "P" else ["P"]
-    axis = [f"{several.axis} ({unit})" if (unit := _unit(several.axis)) else several.axis] if several.axis else []
+    axis = [f"{several.axis} ({unit})" if (unit := unit_of(several.axis)) else several.axis] if several.axis else []
     heads = [*workload, "machine", *axis, *ranks, "forecast", "simulated", "error", *seen, "most of the gap", *ratio]
     table = new_table(f"Candidates ({show.unit})" if show else "Candidates", *heads)
     for column in table.columns[1 : len(workload) + 1]:
         column.justify = "left"
-    for one, time_s, last in zip(candidates, measured, _ends_of_groups(several), strict=True):
+    for one, last in zip(candidates, _ends_of_groups(several), strict=True):
         cells = [one.workload] if workload else []
         cells += [names[one.machine], *(f"{value:,.6g}" for value in one.at.values())]
         cells += [f"{float(one.comparison.forecast.values['P']):,.0f}"] if ranks else []
         forecast = show(one.forecast_s) if show else format_quantity(one.forecast_s, "time")
-        cells += [forecast, _cell(one.simulated, show), signed_percent(one.error)]
+        cells += [forecast, time_cell(one.simulated, show), signed_percent(one.error)]
         if has_measured:
-            error = DOES_NOT_APPLY if time_s is None else signed_percent(relative_error(one.simulated.mean, time_s))
-            known = "" if time_s is None else show(time_s) if show else format_quantity(time_s, "time")
-            cells += [known or DOES_NOT_APPLY, error]
+            cells += _measured_cells(one, show or time_text, bool(spread))
         cells.append(_largest(one))
         cells += [_ratio(one)] if ratio else []
         table.add_row(*cells, end_section=last)
     return table
+
+
+def _measured_cells(one: Candidate, show: Callable[[float], str], spread: bool) -> list[str]:
+    """The measured total, its spread, and the error of the simulation against it."""
+    if one.measured is None:
+        return [DOES_NOT_APPLY] * (3 if spread else 2)
+    ends = [] if one.measured.ends is None else [*map(show, one.measured.ends)]
+    known = [" to ".join(ends) or DOES_NOT_APPLY] if spread else []
+    time_s = float(one.measured)
+    return [show(time_s), *known, signed_percent(relative_error(one.simulated.mean, time_s))]
 
 
 def _ends_of_groups(several: SeveralComparisons) -> list[bool]:
@@ -234,46 +213,8 @@ def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) 
         for name in names:
             time_s = known[name].total_s if name in known else math.nan
             cells += [show(time_s), signed_percent(relative_error(time_s, one.simulated.mean))]
-        table.add_row(_whole_name(one, several), *cells)
+        table.add_row(whole_name(one, several), *cells)
     return [table]
-
-
-def _place(one: Candidate) -> list[str]:
-    return [f"{name} = {value:,.6g} {_unit(name)}".rstrip() for name, value in one.at.items()]
-
-
-def _unit(axis: str) -> str:
-    """The SI unit of a constant; empty for what has none, or none that is known."""
-    return DIMENSIONS["bandwidth" if axis.endswith("bandwidth") else dimension_at(axis) or "count"]
-
-
-def several_ladder(several: SeveralComparisons) -> Table:
-    """The ladders side by side: what each effect adds, from the forecast to the simulation, a column for each."""
-    candidates = several.candidates
-    show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean))
-    names = [label(one, several) for one in candidates]
-    table = new_table(f"Effects, switched on one after another: what each adds ({show.unit})", "effect", *names)
-    table.add_row("forecast", *(show(one.forecast_s) for one in candidates), end_section=True)
-    for effect in effects_shown([one.comparison for one in candidates]):
-        table.add_row(effect, *(_change(one, effect, show) for one in candidates))
-    table.add_section()
-    table.add_row("simulated", *(_cell(one.simulated, show) for one in candidates), style="bold")
-    return table
-
-
-def _change(one: Candidate, effect: str, show: Seconds) -> str:
-    rung = next(rung for rung in one.comparison.rungs if rung.effect == effect)
-    return _cell(one.change(rung), show, "+") if rung.applies else DOES_NOT_APPLY
-
-
-def _cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
-    """A time of a table, with the half-width of its interval; with its unit where there is none of the table."""
-    if show is None:
-        known = time.same or not math.isfinite(time.half_width)
-        return format_quantity(time.mean, "time") if known else QuantityFormat("s").wide(time)
-    if time.same or not math.isfinite(time.half_width):
-        return show(time.mean, sign)
-    return (sign if time.mean > 0 else "") + QuantityFormat.of(show).wide(time)
 
 
 def _notes(several: SeveralComparisons) -> list[str]:
@@ -289,7 +230,7 @@ def _notes(several: SeveralComparisons) -> list[str]:
 
 def _farther(several: SeveralComparisons) -> list[str]:
     """Whose ladder leads away from what was measured."""
-    names = [_whole_name(one, several) for one in several.candidates if one.comparison.farther_from_measured]
+    names = [whole_name(one, several) for one in several.candidates if one.comparison.farther_from_measured]
     what = "the simulation is farther from the measured time than the forecast, so that no effect explains that"
     return [f"{'; '.join(names)}: {what}."] if names else []
 
@@ -300,7 +241,7 @@ def _verdicts(several: SeveralComparisons) -> list[str]:
     if several.axis:
         turned = [group for group in groups if not same_order(group)]
         places = [
-            ", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *_place(group[0])])
+            ", ".join([*([group[0].workload] if len(several.workloads) > 1 else []), *place_of(group[0])])
             for group in turned
         ]
         if not groups:

@@ -104,6 +104,11 @@ def wrapped(text: str, inches: float, size: float = 9.0) -> str:
     return plain("\n".join(textwrap.fill(line, width) for line in text.splitlines()))
 
 
+def set_title(figure: Any, text: str, size: float = 11.0) -> None:
+    """A title over the whole figure, from its left edge on, in lines that fit."""
+    figure.suptitle(wrapped(text, figure.get_figwidth() - 0.5, size), x=0.01, ha="left", fontsize=size)
+
+
 def headings(results: Sequence[Result]) -> tuple[str, list[str]]:
     """What all results have in common, and what sets each of them apart."""
     described = [_described(result) for result in results]
@@ -165,6 +170,12 @@ def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
     axis.set_label_text(f"time ({unit})")
 
 
+#: Digits of ticks on a logarithmic scale, the roundest ones first.
+_DIGITS_OF_TICKS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,))
+#: Least and most of them.
+_LEAST_TICKS, _MOST_TICKS = 3, 9
+
+
 def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
     """A logarithmic scale for ratios, on which half and twice are as far from 1; 1 itself is marked."""
     {"y": panel.axhline, "x": panel.axvline}[line](1.0, color=GREY, linewidth=0.8, zorder=0)
@@ -186,7 +197,7 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
 def ratio_ticks(low: float, high: float) -> list[float]:
     """Round ratios within the ends, 1 among them; of those that are so near together that they fit, the roundest."""
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    for digits in ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,)):
+    for digits in _DIGITS_OF_TICKS:
         ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]
         inside = [tick for tick in ticks if low <= tick <= high]
         if len(inside) >= 4:
@@ -194,6 +205,30 @@ def ratio_ticks(low: float, high: float) -> list[float]:
             return fewer if 1.0 in fewer else sorted({*fewer, 1.0})
     middle = np.linspace(low, high, 5)
     return sorted({1.0, *(float(f"{value:.3g}") for value in middle if abs(value - 1) > 0.15 * (high - low))})
+
+
+def log_ticks(mpl: Any, line: Any, text: Callable[[float], str], base: float = 10.0) -> None:
+    """Label a logarithmic axis that everything is drawn along: at powers of ten (or of two, as sizes and ranks are
+    counted), and where those are fewer than three at round numbers between them."""
+    low, high = sorted(line.get_view_interval())
+    ticks = round_ticks(float(low), float(high), base)
+    line.set_major_locator(mpl.ticker.FixedLocator(ticks))
+    line.set_major_formatter(mpl.ticker.FixedFormatter([text(tick) for tick in ticks]))
+    line.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def round_ticks(low: float, high: float, base: float = 10.0) -> list[float]:
+    """Between the ends, both above 0, powers of the base, or of ten the roundest numbers of which there are three."""
+    if base != 10.0 and high >= low * base ** (_LEAST_TICKS - 1):
+        powers = range(int(np.ceil(np.log(low) / np.log(base) - 1e-9)), int(np.log(high) / np.log(base) + 1e-9) + 1)
+        return [base**power for power in powers[:: -(-len(powers) // _MOST_TICKS)]]
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for digits in _DIGITS_OF_TICKS:
+        ticks = [float(f"{digit * 10.0**decade:.6g}") for decade in decades for digit in digits]
+        inside = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(inside) >= _LEAST_TICKS:
+            return inside[:: -(-len(inside) // _MOST_TICKS)]
+    return sorted({float(f"{value:.3g}") for value in np.linspace(low, high, _LEAST_TICKS + 2)[1:-1]})
 
 
 def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
@@ -226,8 +261,8 @@ def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
 
 
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
-    """A legend below the figure: what patches of a given look mean, or lines (``linestyle`` in the look); no more than
-    ``most`` entries."""
+    """A legend below the figure, or a part of it that is as wide: what patches of a given look mean, or lines
+    (``linestyle`` in the look); no more than ``most`` entries."""
     shown = [(textwrap.shorten(name, 40, placeholder="..."), look) for name, look in entries.items()]
     handles = [
         mpl.lines.Line2D([], [], label=plain(name), **look)
@@ -238,5 +273,5 @@ def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int 
     if len(shown) > most:
         handles.append(mpl.patches.Patch(label=f"and {len(shown) - most} more", facecolor="none"))
     points = 45 + 5 * max((len(name) for name, _ in shown), default=0)  # of the widest entry
-    columns = max(1, min(len(handles), int(figure.get_figwidth() * 72 / points)))
+    columns = max(1, min(len(handles), int(figure.figure.get_figwidth() * 72 / points)))
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)

@@ -15,7 +15,7 @@ from simcodesign.studies.trust.measured_columns import HIGH, LOW, MEASURED
 
 def is_time(column: str) -> bool:
     """Whether a column is what measured totals are compared with."""
-    return column.endswith(("makespan_s", "response_s"))
+    return column.endswith(("makespan_s", "response_s")) or (column.startswith("formula") and column.endswith("_s"))
 
 
 def has_measured(table: pd.DataFrame) -> bool:

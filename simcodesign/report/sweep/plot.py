@@ -17,7 +17,9 @@ from simcodesign.report.sweep.measured_points import draw_measured, has_measured
 from simcodesign.report.sweep.plot_axes import (
     cell_edges,
     dimension_of,
+    kind_of,
     label_axis,
+    panel_title,
     places,
     quantity_texts,
     quantity_ticks,
@@ -136,12 +138,12 @@ def check_plot(
                 what = "contours need two axes of two numbers or more"
                 raise InputError(what, Place("--form"), value=axis.name, allowed="heat, lines")
     results = [str(name) for name in columns if name not in (NUMBER, ERROR, *(axis.name for axis in axes))]
+    known = _short_names(results)
     for name in of:
-        if QUANTITIES.get(name, name) not in results:
-            there = [short for short, column in QUANTITIES.items() if column in results]
-            raise InputError(
-                "nothing to draw of this name", Place("--of"), value=name, allowed=nearest(name, [*there, *results])
-            )
+        if name not in known and name not in results:
+            others = [column for column in results if column not in known.values()]
+            allowed = f"{nearest(name, known, every=True)}; columns: {nearest(name, others, every=True)}"
+            raise InputError("nothing to draw of this name", Place("--of"), value=name, allowed=allowed)
     if not of and not any(column in results for column in QUANTITIES.values()):
         raise InputError("nothing to draw: no point has a result", Place("--plot"))
 
@@ -152,15 +154,25 @@ def _plotted_axes(axes: Sequence[SweepAxis]) -> tuple[SweepAxis, ...]:
     return tuple(others[:2] or axes[:1])
 
 
+def _short_names(columns: Sequence[str]) -> dict[str, str]:
+    """What columns are called on the command line: both readings, their ratio, and formulas by their names."""
+    formulas = [name for name in columns if name.startswith("formula") and name.endswith("_s")]
+    short = {name.removesuffix("_s").removeprefix("formula_"): name for name in formulas}
+    known = {name: column for name, column in QUANTITIES.items() if column in columns}
+    return {name: column for name, column in short.items() if name not in columns} | known
+
+
 def _column(name: str, table: pd.DataFrame) -> str:
     """The column of a quantity: of an open stream the response time is what it is about, and not the makespan."""
-    column = QUANTITIES.get(name, name)
+    column = _short_names([*map(str, table.columns)]).get(name, name)
     response = column.replace("makespan", "response")
     return response if name in QUANTITIES and response in table.columns else column
 
 
 def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zipped: bool) -> _Shown:
     every = [_column(name, table) for name in QUANTITIES]
+    formulas = [name for name in _short_names([*map(str, table.columns)]) if name not in QUANTITIES]
+    every[-1:-1] = [_column(name, table) for name in formulas if len(_plotted_axes(axes)) == 1]
     columns = [_column(name, table) for name in of] or [column for column in every if column in table.columns]
     plotted = _plotted_axes(axes)
     rest = [axis for axis in axes if axis not in plotted]
@@ -196,16 +208,18 @@ def _span_text(axis: SweepAxis) -> str:
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:
-    """The columns of each panel: forecast and simulated times share one where each is a single line."""
-    pair = tuple(column for column in shown.columns if column.endswith(("makespan_s", "response_s")))
-    if len(pair) != 2 or len(shown.axes) > 1:
+    """The columns of each panel: those of one unit share one where each is a single line."""
+    if len(shown.axes) > 1:
         return [(column,) for column in shown.columns]
-    return [pair, *((column,) for column in shown.columns if column not in pair)]
+    groups: dict[str, list[str]] = {}
+    for column in shown.columns:
+        groups.setdefault(kind_of(column), []).append(column)
+    return [*map(tuple, groups.values())]
 
 
 def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], form: str) -> None:
     values = shown.table[list(columns)].to_numpy(dtype=np.float64).ravel()
-    panel.set_title(plot_style.wrapped(" and ".join(quantity_title(column) for column in columns), 3.8))
+    panel.set_title(plot_style.wrapped(panel_title(columns), 3.8))
     if not np.isfinite(values).any():
         panel.text(0.5, 0.5, "no point has this", ha="center", va="center", transform=panel.transAxes)
         return
@@ -222,11 +236,12 @@ def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str,
 def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], values: NDArray[np.float64]) -> None:
     """Columns along the only axis, a line each."""
     (axis,) = shown.axes
-    for colour, column in zip(plot_style.OKABE_ITO, columns, strict=False):
+    for colour, column in zip(plot_style.phase_colours(mpl, len(columns)), columns, strict=True):
         label = quantity_title(column) if len(columns) > 1 or (is_time(column) and shown.has_measured) else None
-        _line(panel, shown, axis, shown.table, column, color=colour, label=label)
+        _line(panel, shown, axis, shown.table, column, color=colour, label=label and plot_style.plain(label))
     label_axis(mpl, panel, "x", axis)
-    seen = draw_measured(panel, axis, shown.table, columns[0], color=plot_style.DARK, label="measured")
+    of = next(filter(is_time, columns), columns[0])
+    seen = draw_measured(panel, axis, shown.table, of, color=plot_style.DARK, label="measured")
     value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
     if len(columns) > 1 or len(seen):
         panel.legend(fontsize=7, **plot_style.OVER_LINES)

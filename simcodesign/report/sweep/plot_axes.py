@@ -17,6 +17,8 @@ from simcodesign.studies.sweep.design.grid import SweepAxis
 DIGITS = 3
 #: Most levels of contours.
 LEVELS = 13
+#: So many columns are named in the title of their panel.
+_FEW_COLUMNS = 2
 #: So many values of an axis are labelled one by one.
 _FEW = 12
 
@@ -24,7 +26,9 @@ _FEW = 12
 _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit}
 
 
-_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power"}
+#: What columns are of, by the ends of their names.
+_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power", "_error": "share"}
+_READINGS = ("forecast_", "simulated_")
 
 
 def places(axis: SweepAxis, values: Sequence[Any]) -> NDArray[np.float64]:
@@ -72,14 +76,13 @@ def set_ticks(mpl: Any, line: Any, axis: SweepAxis) -> None:
 
 
 def quantity_ticks(mpl: Any, line: Any, dimension: str) -> None:
+    """Ticks of quantities along an axis that everything is drawn along, with their units."""
+    if line.get_scale() == "log" and min(line.get_view_interval()) > 0:
+        size = dimension == "size"
+        plot_style.log_ticks(mpl, line, lambda value: _quantity_text(value, dimension), base=2.0 if size else 10.0)
+        return
     plot_style.label_ticks(line, lambda value, digits: short_text(value, dimension, digits), DIGITS)
-    line.set_minor_formatter(mpl.ticker.FuncFormatter(lambda value, _: short_text(value, dimension)))
-    if line.get_scale() == "log":
-        low, high = sorted(line.get_view_interval())
-        if low > 0 and 30 * low < high:
-            line.set_minor_formatter(mpl.ticker.NullFormatter())
-            if high < 1000 * low:  # powers of ten alone would be one or two
-                line.set_major_locator(mpl.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    line.set_minor_formatter(mpl.ticker.NullFormatter())
 
 
 def quantity_texts(values: Sequence[float], column: str) -> list[str]:
@@ -114,9 +117,18 @@ def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
     if dimension == "count" and abs(value) <= 1e6 and float(value).is_integer():
         return f"{value:,.0f}"
     rounded = float(f"{value:.{digits}g}")
+    if dimension == "share":
+        return f"{100 * rounded:+z.{digits}g} %".replace("+0 %", "0 %")
     if dimension == "count":
         return f"{rounded:,.{max(digits, 10)}g}" if abs(rounded) < 1e6 else f"{rounded:.{digits}g}"
     return format_quantity(rounded, dimension, max(digits, 4))
+
+
+def _quantity_text(value: float, dimension: str, digits: int = DIGITS) -> str:
+    """The same, sizes in KiB and the like where they are whole numbers of them."""
+    if dimension == "size":
+        return shortest_quantity(value, dimension, max(digits, 4))
+    return short_text(value, dimension, digits)
 
 
 def value_texts(axis: SweepAxis, values: Sequence[Any]) -> list[str]:
@@ -124,12 +136,7 @@ def value_texts(axis: SweepAxis, values: Sequence[Any]) -> list[str]:
     numbers = [float(value) for value in values if not isinstance(value, str)]
     dimension = _DIMENSION_OF.get(axis.unit, "count")
 
-    def text(value: float, digits: int) -> str:
-        if dimension == "size":
-            return shortest_quantity(value, dimension, max(digits, 4))
-        return short_text(value, dimension, digits)
-
-    texts = iter(plot_style.distinct_texts(numbers, text, DIGITS))
+    texts = iter(plot_style.distinct_texts(numbers, lambda value, more: _quantity_text(value, dimension, more), DIGITS))
     return [value if isinstance(value, str) else next(texts) for value in values]
 
 
@@ -137,12 +144,31 @@ def dimension_of(column: str) -> str:
     return next((name for ending, name in _ENDINGS.items() if column.endswith(ending)), "count")
 
 
+def kind_of(column: str) -> str:
+    """What columns must have in common to share a panel: what they are of, or what is counted."""
+    dimension = dimension_of(column)
+    if dimension != "count":
+        return dimension
+    return next((column.removeprefix(start) for start in _READINGS if column.startswith(start)), column)
+
+
 def quantity_title(column: str) -> str:
-    names = {
-        "forecast_makespan_s": "forecast time",
-        "simulated_makespan_s": "simulated time",
-        "forecast_response_s": "forecast response time",
-        "simulated_response_s": "simulated response time",
-        "ratio": "forecast / simulated",
-    }
-    return names.get(column, column)
+    """A column of the table in words."""
+    if column == "ratio":
+        return "forecast / simulated"
+    if column.endswith("_error"):
+        of = column.removesuffix("_error")
+        against = "measured" if of.startswith("measured_") else "simulated"
+        return f"error of {quantity_title(of.removeprefix('measured_'))} against {against}"
+    name = column.replace("makespan_s", "time").replace("response_s", "response time")
+    name = next((name.removesuffix(ending) for ending in ("_s", "_j", "_w") if name.endswith(ending)), name)
+    if name.startswith("formula_") and not name.removeprefix("formula_").isdigit():
+        return f"{name.removeprefix('formula_')} (formula)"
+    return name.replace("_", " ")
+
+
+def panel_title(columns: Sequence[str]) -> str:
+    """What a panel shows: its columns in words, or of more than two what they are of."""
+    if len(columns) <= _FEW_COLUMNS:
+        return " and ".join(map(quantity_title, columns))
+    return {"share": "error", "count": "number"}.get(kind := kind_of(columns[0]), kind.replace("_", " "))

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from simcodesign.comparison.attribution import relative_error
+from simcodesign.comparison.attribution import LadderStep, relative_error, steps_to
 from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
@@ -18,6 +18,7 @@ from simcodesign.comparison.measured.sources import MeasuredSources, given_measu
 from simcodesign.core.errors import InputError
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
+from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
@@ -91,6 +92,22 @@ class Candidate(PlainResult):
         """The rung that changes the time most."""
         return max(self.comparison.rungs, key=lambda rung: abs(self.change(rung).mean))
 
+    @property
+    def measured(self) -> MeasuredValue | None:
+        """The total that was measured; None where none was."""
+        return None if (known := self.comparison.measured) is None else known.total
+
+    @property
+    def steps(self) -> tuple[LadderStep, ...]:
+        """The ladder in the mean of the replications, of the rungs that have anything to act on, and on to the
+        measured total, with shares of the whole gap."""
+        times_s, at_s = {}, self.forecast_s
+        for rung in self.comparison.rungs:
+            if rung.applies:
+                at_s += self.change(rung).mean
+                times_s[rung.effect] = at_s
+        return steps_to(self.forecast_s, times_s, None if self.measured is None else float(self.measured))
+
     def json_fields(self) -> dict[str, Any]:
         """Names, both times, error, ladder, and what else the comparison has."""
         shown: dict[str, Any] = attributes_of(self, "workload", "machine", "at", "forecast_s", "error")
@@ -105,6 +122,7 @@ class Candidate(PlainResult):
         shown |= {"use": use} if (use := self.comparison.simulation.use) is not None else {}
         shown |= {"notes": notes} if (notes := self.comparison.forecast.notes) else {}
         shown |= {"measured_errors": errors} if (errors := self.comparison.measured_errors) else {}
+        shown |= {"measured_ladder": self.steps} if self.measured is not None else {}
         return shown | {"against_first": self.against}
 
 

@@ -1,0 +1,76 @@
+"""The ladders of candidates in tables: side by side, or of each over the values of an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from simcodesign.comparison.attribution import UNEXPLAINED, LadderStep
+from simcodesign.report.candidates.names import label, place_of, time_cell
+from simcodesign.report.candidates.series import measured_s
+from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent
+from simcodesign.report.common.tables import new_table
+from simcodesign.report.results.ladder_rows import effects_shown
+from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
+
+
+def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[Table]:
+    """What each effect adds, from the forecast to the simulation, and on to what was measured: a column for each
+    candidate, or over an axis a table for each, with a column for each value. ``shares``: with the part that each step
+    is of the gap, which is that to the measured time where there is one."""
+    if not several.axis:
+        names = [label(one, several) for one in several.candidates]
+        return [_ladders("Effects, switched on one after another", names, several.candidates, shares)]
+    lines = lines_of(several)
+    tables = []
+    for name, line in lines.items():
+        who = f"{name}: effects" if len(lines) > 1 else "Effects"
+        names = [place_of(one)[0] for one in line]
+        tables.append(_ladders(f"{who}, switched on one after another", names, line, shares))
+    return tables
+
+
+def lines_of(several: SeveralComparisons) -> dict[str, list[Candidate]]:
+    """The candidates that differ by their value of the axis only, by what they are called."""
+    lines: dict[str, list[Candidate]] = {}
+    for one in several.candidates:
+        lines.setdefault(label(one, several), []).append(one)
+    return lines
+
+
+def _ladders(title: str, names: Sequence[str], candidates: Sequence[Candidate], shares: bool) -> Table:
+    show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean, measured_s(one)))
+    to = ", to the measured time where there is one" if any(one.measured for one in candidates) else ""
+    unit = f"{show.unit}; share of the gap{to}" if shares else show.unit
+    table = new_table(f"{title}: what each adds ({unit})", "effect", *names)
+    table.add_row("forecast", *(show(one.forecast_s) for one in candidates), end_section=True)
+    for effect in effects_shown([one.comparison for one in candidates]):
+        table.add_row(effect, *(_change(one, effect, show, shares) for one in candidates))
+    table.add_section()
+    table.add_row("simulated", *(time_cell(one.simulated, show) for one in candidates), style="bold")
+    if any(one.measured for one in candidates):
+        table.add_row(UNEXPLAINED, *(_unexplained(one, show, shares) for one in candidates))
+        table.add_row("measured", *(show(measured_s(one)) for one in candidates), style="bold")
+    return table
+
+
+def _change(one: Candidate, effect: str, show: Seconds, shares: bool) -> str:
+    rung = next(rung for rung in one.comparison.rungs if rung.effect == effect)
+    if not rung.applies:
+        return DOES_NOT_APPLY
+    step = next(step for step in one.steps if step.step == effect)
+    return time_cell(one.change(rung), show, "+") + (_share(step) if shares else "")
+
+
+def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
+    if one.measured is None:
+        return DOES_NOT_APPLY
+    last = one.steps[-1]
+    return show(last.change_s, "+") + (_share(last) if shares else "")
+
+
+def _share(step: LadderStep) -> str:
+    """The part of the gap that a step is, beside its change; nothing where it is none, or steps cancel."""
+    text = share_percent(step.share)
+    return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""

@@ -1,0 +1,71 @@
+"""What candidates are called among each other, and their times in tables and plots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from simcodesign.core.units import DIMENSIONS, format_quantity
+from simcodesign.describe.constants import dimension_at
+from simcodesign.describe.variants import WITH
+from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.replication.quantities import QuantityFormat
+from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
+from simcodesign.studies.replication.output_analysis import Interval
+
+
+def label(one: Candidate, several: SeveralComparisons) -> str:
+    """What a candidate is called among the others: by its machine, its workload, or both."""
+    parts = [one.workload] if len(several.workloads) > 1 else []
+    parts += [machine_names(several)[one.machine]] if len(several.machines) > 1 or not parts else []
+    return " on ".join(parts)
+
+
+def whole_name(one: Candidate, several: SeveralComparisons) -> str:
+    """What a candidate is called among the others, with its value of the axis."""
+    return ", ".join([label(one, several), *place_of(one)])
+
+
+def place_of(one: Candidate) -> list[str]:
+    """The value of the axis, if there is one, in a list."""
+    return [f"{name} = {value:,.6g} {unit_of(name)}".rstrip() for name, value in one.at.items()]
+
+
+def unit_of(axis: str) -> str:
+    """The SI unit of a constant; empty for what has none, or none that is known."""
+    return DIMENSIONS["bandwidth" if axis.endswith("bandwidth") else dimension_at(axis) or "count"]
+
+
+def machine_names(several: SeveralComparisons) -> dict[str, str]:
+    """What each machine is called among the others: without what was set of all of them, which the title says."""
+    shared = _set_of_all(several)
+    return {name: name.removesuffix(f"{WITH}{shared}") if shared else name for name in several.machines}
+
+
+def _set_of_all(several: SeveralComparisons) -> str:
+    """What was set of all of several machines."""
+    rest = {name.partition(WITH)[2] for name in several.machines}
+    return rest.pop() if len(rest) == 1 and len(several.machines) > 1 else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names side by side; apart by semicolons where one has commas."""
+    every = list(names)
+    return ("; " if any("," in name for name in every) else ", ").join(every)
+
+
+def title_of(several: SeveralComparisons) -> str:
+    """Which workloads on which machines."""
+    shared = _set_of_all(several)
+    machines = f"{listed(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
+    return f"{listed(several.workloads)} on {machines}"
+
+
+def time_cell(time: Interval, show: Seconds | None, sign: str = "") -> str:
+    """A time of a table, with the half-width of its interval; with its unit where there is none of the table."""
+    if show is None:
+        known = time.same or not math.isfinite(time.half_width)
+        return format_quantity(time.mean, "time") if known else QuantityFormat("s").wide(time)
+    if time.same or not math.isfinite(time.half_width):
+        return show(time.mean, sign)
+    return (sign if time.mean > 0 else "") + QuantityFormat.of(show).wide(time)
