@@ -54,7 +54,7 @@ class Result(PlainResult):
     here. What is None, the description does not state, or this reading does not have.
 
     - ``reading``: ``forecast`` or ``simulation``. ``workload``, ``machine``, ``preset``: their names. ``values``: every
-      parameter and ``P``.
+      parameter and ``P``. ``settings``: what was set of the workload, as ``KEY=VALUE``.
     - ``makespan_s``: time of the whole program. ``phases``: phase -> component -> seconds, which add up to it: in a
       simulation those along the critical path, from the last event back through whatever each step waited for.
     - ``messages``, ``message_bytes``: of all ranks. ``disk_bytes``: bytes that all ranks read and write.
@@ -145,6 +145,7 @@ class Result(PlainResult):
     algorithms: tuple[ChosenAlgorithm, ...] = ()
     use: MachineUse | None = None
     notes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
     @property
     def headline_s(self) -> FloatOrArray:

@@ -105,12 +105,22 @@ class DesignPoint:
         capacity = self.machine.rank_accelerator_bytes
         return None if capacity is None else self._everywhere(capacity)
 
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """``KEY=VALUE`` of each parameter of the workload that is set and has one value at all design points."""
+        known = self.workload.parameters
+        return tuple(
+            f"{name}={known[name].written(float(value))}"
+            for name, value in self.given.items()
+            if name in known and not np.ndim(value)
+        )
+
     def result_fields(self) -> dict[str, Any]:
         """What a ``Result`` of either reading says of the design point."""
         own = {"workload": self.workload.name, "machine": self.machine.label, "values": dict(self.values)}
         names = (
             *("preset", "size", "footprint_bytes", "capacity_bytes"),
-            *("accelerator_footprint_bytes", "accelerator_capacity_bytes"),
+            *("accelerator_footprint_bytes", "accelerator_capacity_bytes", "settings"),
         )
         own |= {name: getattr(self, name) for name in names}
         ranks = self.values["P"]

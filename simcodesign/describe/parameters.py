@@ -62,6 +62,12 @@ class Parameter:
         """The value as a user would write it: with its unit, where it has one."""
         return format_quantity(value, self.dimension) if self.dimension != "count" and np.isfinite(value) else value
 
+    def written(self, value: float) -> str:
+        """The value in a text: the name of a choice, or as a user would write the number."""
+        name = next((name for name, number in self.choices.items() if number == value), None)
+        shown = self.shown(value)
+        return name or (f"{shown:,.10g}".replace(",", "") if isinstance(shown, float) else shown)
+
     def _allowed(self) -> str:
         if self.choices:
             return ", ".join(f"{name} ({value:g})" for name, value in self.choices.items())

@@ -43,13 +43,14 @@ def _shown(value: object) -> str:
 
 
 def variant_label(name: str, changes: Iterable[str], most: int | None = MOST_SHOWN) -> str:
-    """``NAME with KEY=VALUE, KEY=VALUE``; of more than ``most`` changes the first ones, and how many more there are."""
+    """``NAME with KEY=VALUE, KEY=VALUE``; of more than ``most`` changes the first ones, and how many more there are.
+    The name may be that of a variant itself."""
     every = list(changes)
     if not every:
         return name
     shown = every[:most]
     more = f" and {len(every) - len(shown)} more" if len(shown) < len(every) else ""
-    return f"{name}{WITH}{', '.join(shown)}{more}"
+    return f"{name}{', ' if WITH in name else WITH}{', '.join(shown)}{more}"
 
 
 class Variant:

@@ -16,6 +16,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.report.results.formula_tables import _hops_in_one_step
 from tests.builders import arrivals, read_machine, workload
 
 HEAD = "parameters: {m: {default: 1000, unit: B}}\n"
@@ -167,3 +169,19 @@ def test_json_of_formulas(comparison: Any) -> None:
     assert shown["formulas"][3]["total_s"] is None
     assert shown["measured"]["phases_s"] == {"a": 2e-5}
     assert "formulas" not in to_json(compare(workload(PROGRAM, HEAD), MACHINE, {"P": 2}, effects="none"))
+
+
+def test_slow_links_of_a_tapered_tree_belong_to_the_hops() -> None:
+    """What the distance law has for hops and slow links, and what routes make of it, is one step: by hand."""
+    machine = load_machine("fat-tree-cluster", {"network.topology.taper": "[1, 2, 4]"})
+    compared = compare("burst", machine, {"P": 64}, effects="hops", formulas="(P - 1)*(t_s + size*t_w)")
+    (formula,) = compared.formulas
+    # Startup 2 us, 2 GB/s, 0.1 us a hop: 15 messages stay in the node or below its switch, 48 cross links of half the
+    # bandwidth; 12 have 2 hops, 48 have 4.
+    by_hand_s = 63 * 2e-6 + (15 + 48 * 2) * 4096 / 2e9 + (12 * 2 + 48 * 4) * 0.1e-6
+    assert formula.total_s == pytest.approx(63 * (2e-6 + 4096 / 2e9))
+    assert compared.simulation.makespan_s == pytest.approx(by_hand_s)
+    (term,) = formula.left_out.terms
+    assert term.text.startswith("hops, by the distance law")
+    hops = next(step for step in _hops_in_one_step(formula) if step.step == "hops")
+    assert hops.change_s == pytest.approx(by_hand_s - formula.total_s)

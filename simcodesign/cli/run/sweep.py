@@ -28,7 +28,7 @@ from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine_use import on_first_rows
-from simcodesign.describe.variants import WITH
+from simcodesign.describe.variants import WITH, variant_label
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
 from simcodesign.report.sweep.plot import check_plot, sweep_plot
@@ -192,7 +192,7 @@ def _show(
 ) -> None:
     """Write, draw and print the table and what is to be trusted where."""
     many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
-    title = f"{sweep.workload.name} on {sweep.source.machine.label}: {many}"
+    title = f"{_workload_label(options, sweep)} on {sweep.source.machine.label}: {many}"
     axes = sweep.design.axes
     if options.output:
         write_table(table, options.output, sweep.meta())
@@ -208,6 +208,14 @@ def _show(
         print_all([] if trust is None else trust_tables(trust))
     if options.json_lines and trust is not None:
         write_event("trust", **to_plain(trust))
+
+
+def _workload_label(options: SweepOptions, sweep: Sweep) -> str:
+    """The workload, with what is set of it."""
+    given = parsed_settings(options.scenario.all_settings)
+    return variant_label(
+        sweep.workload.name, [f"{name}={text}" for name, text in given.items() if name in sweep.workload.parameters]
+    )
 
 
 def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepOutcome]:

@@ -126,9 +126,13 @@ class _Difference:
         return LeftOut(tuple(sorted(kept, key=lambda term: -abs(term.time_s))))
 
     def _hops_s(self, forecast_s: float) -> float:
-        """What the hops of the machine's distance law add to our forecast, which formulas in symbols do not have."""
+        """What the hops of the machine's distance law, and slow links among them, add to our forecast, which formulas
+        in symbols do not have."""
         machine = self.point.machine
-        without = replace(machine, network=replace(machine.network, distance="none"))
+        network = replace(machine.network, distance="none")
+        if network.has_own_links and (alike := network.topology.with_links_alike()) is not None:
+            network = replace(network, topology=alike)
+        without = replace(machine, network=network)
         parameters = {name: self.point.values[name] for name in {"P", *self.point.workload.parameters}}
         return forecast_s - float(forecast(Scenario(self.point.workload, without, parameters)).headline_s)
 

@@ -113,6 +113,11 @@ class Topology(ABC):
         others: dict[str, Any] = {"taper": None} if "taper" in own else {}
         return replace(self, bandwidth=bandwidth, latency=latency, **others)  # type: ignore[call-arg] # looked up above
 
+    def with_links_alike(self) -> Topology | None:
+        """The same network with the machine's own links everywhere; None for a kind whose links differ otherwise."""
+        own = {field.name for field in fields(self)} & {"bandwidth", "latency", "taper"}
+        return replace(self, **dict.fromkeys(own)) if {"bandwidth", "latency"} <= own else None
+
     @property
     def directions(self) -> int:
         """In how many directions links leave and reach a host, where they have any: two for each dimension; else 0."""

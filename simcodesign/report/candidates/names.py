@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.describe.constants import dimension_at
-from simcodesign.describe.variants import WITH
+from simcodesign.describe.variants import WITH, variant_label
 from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
@@ -58,7 +58,16 @@ def title_of(several: SeveralComparisons) -> str:
     """Which workloads on which machines."""
     shared = _set_of_all(several)
     machines = f"{listed(machine_names(several).values())}{f', all{WITH}{shared}' if shared else ''}"
-    return f"{listed(several.workloads)} on {machines}"
+    return f"{listed(_workloads(several))} on {machines}"
+
+
+def _workloads(several: SeveralComparisons) -> dict[str, None]:
+    """The workloads, with what was set of each; what differs along the axis is none of that."""
+    names: dict[str, None] = {}
+    for one in several.candidates:
+        settings = [text for text in one.comparison.forecast.settings if text.partition("=")[0] not in one.at]
+        names[variant_label(one.workload, settings)] = None
+    return names
 
 
 def time_cell(time: Interval, show: Seconds | None, sign: str = "") -> str:

@@ -21,9 +21,9 @@ from simcodesign.report.candidates.names import (
     unit_of,
     whole_name,
 )
-from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, share_percent, signed_percent
+from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, but_small, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
-from simcodesign.report.results.ladder_rows import effects_shown, not_here_line
+from simcodesign.report.results.ladder_rows import effects_shown, hops_line, not_here_line
 from simcodesign.report.results.tables import time_text, use_facts
 from simcodesign.studies.candidates.several import (
     READINGS,
@@ -54,6 +54,7 @@ def several_tables(several: SeveralComparisons, why: bool = False) -> list[Rende
         *formula_table(candidates, several),
         *ladders,
         *not_here_line(comparisons),
+        *(hops_line(comparisons) if ladders else []),
         *(paragraph(text) for text in [*_notes(several), *_farther(several), *_verdicts(several)]),
     ]
 
@@ -290,11 +291,17 @@ def _longer(factor: float) -> str:
 def _certainty(best: Candidate, second: Candidate) -> str:
     """Whether the difference may be chance."""
     known = best.replicated or second.replicated
+    small = _but_small(best, second)
     if known is None:
-        return ""
+        return small
     pair = against(best, second, known.confidence)
     if pair.difference.same:
-        return ", whatever the seed"
+        return f", whatever the seed{small}"
     if math.isnan(pair.difference.low):
         return ", in one draw: nothing says how certain that is"
-    return " (the paired interval of the difference does not hold 0: it is not chance)"
+    return f" (the paired interval of the difference does not hold 0: it is not chance{small})"
+
+
+def _but_small(best: Candidate, second: Candidate) -> str:
+    """Certain is not large."""
+    return but_small(relative_error(second.simulated.mean, best.simulated.mean))

@@ -11,6 +11,8 @@ from simcodesign.core.units import DIMENSIONS, decimal_quantity, format_quantity
 DOES_NOT_APPLY = "-"
 #: Shares of a gap beyond which steps cancel rather than make it up.
 MOST_SHARE = 10.0
+#: A difference below this share is certain in a model before it is one that anybody would notice on a machine.
+SMALL = 0.01
 #: Units that take prefixes, and their dimension.
 DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
 
@@ -93,6 +95,11 @@ def signed_percent(share: float, sign: str = "+") -> str:
     if not math.isfinite(share):
         return DOES_NOT_APPLY
     return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"
+
+
+def but_small(share: float) -> str:
+    """What follows a difference that is certain: that so small a share hardly matters; nothing of a larger one."""
+    return f", but below {SMALL:.0%}, which hardly matters" if 0 < abs(share) < SMALL else ""
 
 
 def share_percent(share: float) -> str:

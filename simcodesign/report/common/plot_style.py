@@ -5,6 +5,7 @@ Nothing here or in the plots touches ``pyplot``: no window, no global figure, an
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names
+from simcodesign.describe.variants import variant_label
 
 SUFFIXES = (".png", ".svg", ".pdf")
 #: Colours that differ under any kind of colour vision (Okabe and Ito 2008).
@@ -30,6 +32,9 @@ WAITING_HATCH = "////"
 MOST_INCHES = 60.0
 #: Significant digits that any two floats differ in.
 MOST_DIGITS = 17
+#: Where a line does not end, and where a word may that is longer than one.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[numkMGT]?[sJWB]|[KMGT]iB|[kMG]?Hz)(?![A-Za-z]))")
+_KEPT, _JOINT = "\N{NO-BREAK SPACE}", re.compile(r"(?<=[-._=/:,])")
 _STYLE = {
     "axes.edgecolor": DARK,
     "axes.spines.right": False,
@@ -99,9 +104,23 @@ def plain(text: str) -> str:
 
 
 def wrapped(text: str, inches: float, size: float = 9.0) -> str:
-    """The text in lines that fit this width at this font size in points."""
+    """The text in lines that fit this width at this font size in points. They end between words, and not between a
+    number and its unit; a word that is longer than a line ends it behind a dot, dash, ``=`` and the like."""
     width = max(12, int(inches * 72 / (0.56 * size)))
-    return plain("\n".join(textwrap.fill(line, width) for line in text.splitlines()))
+    lines = [part for line in text.splitlines() for part in _lines(_BEFORE_UNIT.sub(_KEPT, line), width)]
+    return plain("\n".join(lines).replace(_KEPT, " "))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    lines = [""]
+    for word in text.split(" "):
+        for at, part in enumerate([word] if len(word) <= width else _JOINT.split(word)):
+            space = " " if at == 0 and lines[-1] else ""
+            if lines[-1] and len(lines[-1] + space + part) > width:
+                lines.append(part)
+            else:
+                lines[-1] += space + part
+    return lines
 
 
 def set_title(figure: Any, text: str, size: float = 11.0) -> None:
@@ -126,7 +145,7 @@ def headings(results: Sequence[Result]) -> tuple[str, list[str]]:
 def _described(result: Result) -> tuple[str, str, str, str]:
     ranks = result.values.get("P")
     return (
-        f"{result.workload} on {result.machine}",
+        f"{variant_label(result.workload, result.settings)} on {result.machine}",
         f"preset {result.preset}" if result.preset else "",
         "" if ranks is None else f"P = {one_number(ranks, 'P'):g}",
         result.reading if result.reading == "forecast" else f"simulation with {effects_text(result.effects)}",
@@ -260,10 +279,16 @@ def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
     return tuple(share * part + 1 - share for part in mpl.colors.to_rgb(colour))
 
 
+def _shortened(name: str, most: int = 40) -> str:
+    """A name that is longer, to its last whole word; one long word as far as there is room."""
+    short = textwrap.shorten(name, most, placeholder="...")
+    return short if short != "..." else f"{name[: most - 3]}..."
+
+
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
     """A legend below the figure, or a part of it that is as wide: what patches of a given look mean, or lines
     (``linestyle`` in the look); no more than ``most`` entries."""
-    shown = [(textwrap.shorten(name, 40, placeholder="..."), look) for name, look in entries.items()]
+    shown = [(_shortened(name), look) for name, look in entries.items()]
     handles = [
         mpl.lines.Line2D([], [], label=plain(name), **look)
         if "linestyle" in look

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.common.numbers import Seconds, but_small
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QUANTITIES, QuantityFormat, named_quantity
 from simcodesign.studies.replication.observations import MAKESPAN, MSER5, STATION_NUMBERS, Key
@@ -168,11 +168,13 @@ def verdict(paired: PairedReplications) -> RenderableType:
         return paragraph(f"The {name} is the same on both, in every replication.")
     size = form.wide(gap).lstrip("-")
     apart = f"The {name} on {other} is {'larger' if gap.mean > 0 else 'smaller'} than on {one} by {size}"
+    small = but_small(pair.ratio.mean - 1)
     if gap.same:
-        return paragraph(f"{apart}, in every replication.")
+        return paragraph(f"{apart}, in every replication{small}.")
     if math.isnan(gap.low):
         return paragraph(f"{apart}, in the one run of each: nothing says how certain that is.")
-    certain = "does not hold 0: it is not chance" if pair.decided else "holds 0: it is not known which is better"
+    unknown = "holds 0: it is not known which is better"
+    certain = f"does not hold 0: it is not chance{small}" if pair.decided else unknown
     return paragraph(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
 
 

@@ -16,7 +16,7 @@ from simcodesign.describe.effects import changing_effects
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, MOST_SHARE, Seconds, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.formula_tables import formula_tables, formula_verdict
-from simcodesign.report.results.ladder_rows import not_here_line, rungs_shown
+from simcodesign.report.results.ladder_rows import hops_line, not_here_line, rungs_shown
 from simcodesign.report.results.measured_tables import measured_lines
 from simcodesign.report.results.tables import (
     algorithm_table,
@@ -62,6 +62,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         *compared_requests(comparison),
         ladder_table(comparison),
         *not_here_line([comparison]),
+        *hops_line([comparison]),
         *waiting_table(comparison),
         *algorithm_table(simulation),
         *basis_line(comparison.forecast),

@@ -35,6 +35,22 @@ def not_here(comparisons: Sequence[Comparison]) -> str:
     return f"Effects with nothing to act on in any of these: {', '.join(absent)}."
 
 
+#: The effect that takes messages by their own routes.
+_HOPS = "hops"
+
+
+def hops_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
+    """Why an effect that looks like one that can only add takes time away, where it does."""
+    rungs = [rung for comparison in comparisons for rung in comparison.rungs]
+    if not any(rung.effect == _HOPS and rung.change_s < 0 for rung in rungs):
+        return []
+    text = (
+        "hops below 0: these messages have fewer hops than the distance law has it that the forecast takes, or pass "
+        "fewer slow links, as between ranks that are near each other."
+    )
+    return [paragraph(text)]
+
+
 def not_here_line(comparisons: Sequence[Comparison]) -> list[RenderableType]:
     """The same as a paragraph under a table."""
     text = not_here(comparisons)

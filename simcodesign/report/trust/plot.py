@@ -26,7 +26,6 @@ _LOW = ("#9ecae1", "#6baed6", "#3182bd", "#08519c")
 _HIGH = ("#fdd0a2", "#fdae6b", "#e6550d", "#a63603")
 #: Of formulas, apart from the colours of errors; of more formulas than these, along a colour map.
 _USE = ("#009E73", "#CC79A7", "#7B3FA0", "#B8A500", "#666666")
-_LARGE = "large markers: the formula to use"
 _NOTHING = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
 _OUTSIDE = {"facecolor": "none", "edgecolor": plot_style.DARK, "hatch": "////", "linewidth": 0}
 #: Errors that are as near as this to the share have a decimal; those beyond the largest are powers of ten.
@@ -69,7 +68,8 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
         panels = list(_panels(trust, facet))
         across = len(trust.formulas) + 1 if facet is not None else 2 if len(panels) in (2, 4) else 3
         if len(drawn) == 1:
-            panels, across = [replace(panel, title=_LARGE) for panel in panels if panel.one is None], 1
+            title = f"large markers: the formula to use; none where nothing is within {100 * trust.share:.4g} %"
+            panels, across = [replace(panel, title=title) for panel in panels if panel.one is None], 1
         down = -(-len(panels) // across)
         width = 0.8 + (6.4 if across == 1 else 4.0 * across)
         figure = plot_style.new_figure(mpl, width, 1.3 + (3.8 if across == 1 else 3.1) * down)
@@ -209,7 +209,8 @@ def _error_colour(error: float, share: float) -> str:
 
 
 def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
-    """Signed errors of all formulas over a single axis, larger markers where a formula is the one to use."""
+    """Signed errors of all formulas over a single axis, larger markers where a formula is the one to use: none where
+    the nearest one is not within the share either."""
     (axis,) = drawn
     x = places(axis, trust.values[axis.name][panel.rows].tolist())
     order = np.argsort(x, kind="stable")
@@ -218,7 +219,8 @@ def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[
     for at, (one, colour) in enumerate(zip(trust.formulas, _palette(mpl, trust), strict=True)):
         errors = 100 * one.error[panel.rows][order]
         axes.plot(x[order], errors, color=colour, marker="o", markersize=2.5, linewidth=1.3)
-        best = trust.best[panel.rows][order] == at
+        within = np.abs(one.error[panel.rows][order]) <= trust.share
+        best = (trust.best[panel.rows][order] == at) & within
         axes.plot(x[order][best], errors[best], color=colour, marker="o", markersize=6, linestyle="")
     axes.set_ylabel("error (%)")
     label_axis(mpl, axes, "x", axis)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import parse_quantity
@@ -56,6 +59,25 @@ def test_one_axis_has_both_readings_in_one_panel(figures: list[Any], tmp_path: P
     assert [line.get_ydata().tolist() for line in times.lines] == [[1, 2, 3, 4], [2, 4, 6, 8]]
     assert (times.get_xscale(), ratio.get_title(loc="left")) == ("log", "forecast / simulated")
     assert (tmp_path / "a.png").stat().st_size > 1000
+
+
+def test_columns_of_one_unit_share_a_panel(figures: list[Any], tmp_path: Path) -> None:
+    """By short names of formulas, or by those of columns; titles are words, and errors have their sign and unit."""
+    made = design("P=1:8:x2")
+    number = np.arange(4) + 1.0
+    more = {"formula_logP_s": number, "formula_logP_error": -number / 10, "forecast_messages": 10 * number}
+    shown = table(made).assign(**more)
+    of = ["forecast", "logP", "simulated", "formula_logP_error", "forecast_messages"]
+    sweep_plot(shown, made.axes, tmp_path / "a.png", of)
+    titles = [panel.get_title(loc="left") for panel in figures[0].axes]
+    assert titles == ["time", "error of logP (formula) against simulated", "forecast messages"]
+    words = [text.get_text() for text in figures[0].axes[0].get_legend().get_texts()]
+    assert words == ["forecast time", "logP (formula)", "simulated time"]
+    assert "-10 %" in [text.get_text() for text in figures[0].axes[1].get_yticklabels()]
+    with pytest.raises(InputError) as raised:
+        check_plot(shown.columns, made.axes, ["logp"])
+    assert str(raised.value).count("ratio") == 1
+    assert "did you mean 'logP'?" in str(raised.value)
 
 
 def test_of_an_open_stream_response_times_are_drawn(figures: list[Any], tmp_path: Path) -> None:
@@ -277,3 +299,28 @@ def test_ticks_of_ratios_have_1_and_are_few(ends: tuple[float, float]) -> None:
     assert 1.0 in ticks
     assert 3 <= len(ticks) <= 10
     assert ticks == sorted(ticks)
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1.05, 1e12), st.sampled_from([2.0, 10.0]))
+def test_logarithmic_axes_have_some_ticks(low: float, factor: float, base: float) -> None:
+    """However short: at least two, at most so many that they can be read, all of them within the ends."""
+    high = low * factor
+    ticks = plot_style.round_ticks(low, high, base)
+    assert 2 <= len(ticks) <= 10
+    assert ticks == sorted(set(ticks))
+    assert all(low * (1 - 1e-6) <= tick <= high * (1 + 1e-6) for tick in ticks)
+
+
+@given(st.lists(st.text("abc-.=", min_size=1, max_size=30), min_size=1, max_size=6), st.floats(0.2, 4.0))
+def test_lines_of_labels_end_between_words(words: list[str], inches: float) -> None:
+    """Only words that are longer than a line are broken, and then behind a sign; nothing is lost."""
+    text = " ".join([*words, "10 us"])
+    lines = plot_style.wrapped(text, inches).splitlines()
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    width = max(12, int(inches * 72 / (0.56 * 9)))
+    for before, after in pairwise(lines):
+        ended = before.split(" ")[-1]
+        assert ended in words or ended[-1] in "-.="
+        if ended not in words:
+            assert any(len(word) > width and ended in word for word in words), (before, after)
+    assert lines[-1].endswith("10 us")
