@@ -115,8 +115,8 @@ class Topology(ABC):
 
     def with_links_alike(self) -> Topology | None:
         """The same network with the machine's own links everywhere; None for a kind whose links differ otherwise."""
-        own = {field.name for field in fields(self)} & {"bandwidth", "latency", "taper"}
-        return replace(self, **dict.fromkeys(own)) if {"bandwidth", "latency"} <= own else None
+        own: dict[str, Any] = {one.name: None for one in fields(self) if one.name in ("bandwidth", "latency", "taper")}
+        return replace(self, **own) if {"bandwidth", "latency"} <= own.keys() else None
 
     @property
     def directions(self) -> int:
