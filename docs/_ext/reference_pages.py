@@ -91,7 +91,8 @@ def _command(name: str) -> click.Command:
 
 
 def _sentence(text: str) -> str:
-    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+    # The full stop of an initial, as in "F. Petrini", or of "et al." ends no sentence.
+    return re.split(r"(?<!\b[A-Z])(?<!\bal)\. ", " ".join(text.split("\n\n")[0].split()))[0].rstrip(".")
 
 
 def _first_sentence(documented: object) -> str:

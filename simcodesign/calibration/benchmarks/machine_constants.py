@@ -11,6 +11,7 @@ import numpy as np
 from simcodesign.analytic.messages.message_costs import modelled_hops
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
 from simcodesign.calibration.benchmarks.point_to_point import (
+    HOPS,
     LATENCY,
     OVERHEAD,
     PER_BYTE,
@@ -19,7 +20,7 @@ from simcodesign.calibration.benchmarks.point_to_point import (
     point_to_point,
 )
 from simcodesign.calibration.benchmarks.reductions import reduction_rate
-from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, united
+from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, samples, united
 from simcodesign.calibration.benchmarks.saturation import PATH as INTERFACE
 from simcodesign.calibration.benchmarks.saturation import duplex, interface_bandwidth, saturated_pairs
 from simcodesign.calibration.benchmarks.storage import storage_constants
@@ -109,6 +110,9 @@ def calibrate_machine(
     notes = [note for table in tables for note in (f"{table.file}: {one}" for one in table.notes)]
     hops = float(np.max(modelled_hops(base.network, 2.0)))
     messages = point_to_point(tables, base, known or {}, hops, segments, level)
+    if messages is not None and np.max(base.network.hop_latency_s) and not samples(tables, "ping_pong", by=(HOPS,)):
+        assumed = f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}: no file says how far."
+        notes.append(f"{assumed} --given hops=2, for example, says it.")
     constants, kind = _others(tables, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
     partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level)

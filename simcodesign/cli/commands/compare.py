@@ -110,7 +110,7 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
     with simulation_progress() as on_progress:
         comparison = compare(
             scenario,
-            **run_keywords(options.simulation),
+            **run_keywords(options.simulation, scenario.machine),
             formulas=options.formula,
             measured=options.verdict.measured,
             timeline=bool(options.timeline),

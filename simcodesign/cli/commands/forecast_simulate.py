@@ -180,7 +180,8 @@ def run_simulate(options: SimulateOptions) -> None:
         run_replications(options)
         return
     options.check_single_run()
-    scenario, keywords = load_scenario(options.scenario), run_keywords(options.simulation)
+    scenario = load_scenario(options.scenario)
+    keywords = run_keywords(options.simulation, scenario.machine)
     if (options.timeline or options.events) and keywords["engine"] == "auto":
         keywords["engine"] = "simpy"  # which records whom stations serve
     began_s = time.perf_counter()

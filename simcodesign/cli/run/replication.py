@@ -35,7 +35,7 @@ def run_replications(options: SimulateOptions) -> None:
     _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
     scenario = load_scenario(options.scenario)
     against = None if options.against is None else load_scenario(options.scenario, options.against)
-    run, warm_up = run_keywords(options.simulation), _warm_up(options.replication.warm_up)
+    run, warm_up = run_keywords(options.simulation, scenario.machine), _warm_up(options.replication.warm_up)
     repetition = _repetition(options.replication, options.replication.precision_of)
     shown: Replicated | PairedReplications
     with replication_progress() as on_progress:
@@ -72,7 +72,7 @@ def run_compared_replications(options: CompareOptions) -> float:
     for option, value in (("--measured", options.verdict.measured), ("--tolerance-of", options.verdict.tolerance_of)):
         if value:
             raise InputError("compares with one run", Place(option), value=value[0], allowed="with a single run")
-    run, repetition = run_keywords(options.simulation), _repetition(options.replication)
+    run, repetition = run_keywords(options.simulation, scenario.machine), _repetition(options.replication)
     with replication_progress() as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
     if options.output.as_json:

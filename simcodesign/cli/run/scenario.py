@@ -47,9 +47,11 @@ def load_scenario(options: WorkloadOnMachine, machine: str | None = None, more: 
     return scenario_of(options.workload, machine or options.machine, settings, options.preset, options.phases)
 
 
-def run_keywords(options: SimulationOptions) -> RunKeywords:
-    """The options as ``simulate`` and all that simulate take them."""
+def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> RunKeywords:
+    """The options as ``simulate`` and all that simulate take them; ``machine``: the one that runs, if it is one."""
     note_implied(options.effects)
+    if machine is not None:
+        _note_slow_nodes(machine, options.effects)
     return {
         "effects": options.effects,
         "engine": options.engine,
@@ -128,6 +130,13 @@ def _note_unused_changes(workload: Workload, machine: Machine, changes: Mapping[
         complain(f"note: the forecast's law for hops stays network.distance = {law}")
     for path, places in replaced_constants(workload, changes).items():
         complain(f"note: {path} has no effect in phases of {workload.name} that replace it: {', '.join(places)}")
+
+
+def _note_slow_nodes(machine: Machine, effects: str) -> None:
+    """Say on standard error that slow nodes, which stand under ``noise``, belong to an effect of another name."""
+    chosen = chosen_effects(effects)
+    if machine.noise_model.slow_nodes and "noise" in chosen and "imbalance" not in chosen:
+        complain(f"note: noise.slow_nodes of {machine.name} acts by the effect imbalance, which is off")
 
 
 def _note_shared_link(machine: Machine) -> None:

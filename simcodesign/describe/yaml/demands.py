@@ -136,6 +136,9 @@ _MEMORY_KEYS = (*_LOCALITY, "sizes", "element", *_AMOUNTS, "when", "varies")
 
 @READERS.register("memory")
 def _memory_accesses(name: str, entry: Entry) -> MemoryAccesses:
+    if "bytes" in entry.mapping():
+        allowed = "accesses; traffic of N bytes: {accesses: N/64, element: 64 B, stack_distance: 1e12, blocking: 0}"
+        raise InputError("unknown key", entry.mapping()["bytes"].place, value="bytes", allowed=allowed)
     items = entry.mapping(_MEMORY_KEYS)
     given = [key for key in _LOCALITY if key in items]
     if len(given) != 1:

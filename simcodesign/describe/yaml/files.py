@@ -32,7 +32,7 @@ from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.variants import change_texts, split_variant, variant_label
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
-from simcodesign.describe.yaml.machine import FORMAT, check_format, machine_from
+from simcodesign.describe.yaml.machine import FORMAT, MACHINE_KEYS, check_format, machine_from
 from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
 from simcodesign.describe.yaml.tree import Entry, merged, nested, parse_yaml, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
@@ -137,6 +137,8 @@ def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload
     own = {name: text for name, text in changes.items() if name in every}
     for name in changes.keys() - own.keys() - {PRESET, PHASE}:
         known = nearest(name, {*workload.parameters, "P", PRESET, PHASE})
+        if name.split(".")[0] in MACHINE_KEYS:
+            known = f"{name} is a key of machines: MACHINE with {name}={changes[name]}; here {known}"
         raise InputError(f"{workload.name} has no such parameter", workload.place, value=name, allowed=known)
     values: dict[str, float] = {}
     if PRESET in changes and PRESET not in own:

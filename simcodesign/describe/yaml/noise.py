@@ -26,6 +26,8 @@ def noise_from(entry: Entry, nodes: int) -> float | Noise:
     if isinstance(entry.content, str):
         if entry.content in PARAMETERS:
             raise entry.error("of what part", f"{{PART: {entry.content}}}, with a part of {', '.join(PARTS)}")
+        if entry.content.endswith("s"):  # as "2 ms"
+            raise entry.error("a share is varied by, not a time", "3 %, or bursts: {period: 100 ms, length: 2 ms}")
         return coefficient_of_variation(entry)
     items = entry.mapping((*PARTS, "slow_nodes", "bursts"))
     factors = {part: distribution_from(items[part]) for part in PARTS if part in items}

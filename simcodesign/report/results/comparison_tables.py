@@ -32,6 +32,7 @@ from simcodesign.report.results.tables import (
     time_text,
     use_facts,
 )
+from simcodesign.studies.elasticities.reasons import waits_by_kind
 
 #: Stands for the error of a component that is mostly off the critical path.
 OVERLAPPED = "overlapped"
@@ -251,7 +252,20 @@ def verdict(comparison: Comparison) -> RenderableType:
         return paragraph(f"The forecast ({forecast_time}) {only}: most is {cause}.")
     return paragraph(
         f"The forecast ({forecast_time}) {_how_far(comparison.error)} against the simulation ({simulated_time}); "
-        f"the largest contributor is {cause} ({_role(largest.share)}).{_draw(comparison)}"
+        f"the largest contributor is {cause} ({_role(largest.share)})."
+        f"{_waits_elsewhere(comparison, largest)}{_draw(comparison)}"
+    )
+
+
+def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
+    """That links are named for being switched on first, where in the whole simulation interfaces make messages wait."""
+    waited_s = waits_by_kind(comparison.simulation)
+    at_links_s, at_interfaces_s = waited_s.get("link", 0.0), waited_s.get("interface", 0.0)
+    if largest.effect != "links" or largest.change_s <= 0 or at_interfaces_s <= at_links_s:
+        return ""
+    return (
+        f" But with all effects messages wait {time_text(at_interfaces_s)} for interfaces and {time_text(at_links_s)} "
+        "for links, summed over all: links are named since they are switched on first."
     )
 
 

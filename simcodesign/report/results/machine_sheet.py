@@ -283,7 +283,7 @@ def _latency_text(network: Network) -> str:
 
 #: By ``Network.sends``.
 _SENDS = {
-    ONE_BY_ONE: "one by one: each holds it until its last byte has left",
+    ONE_BY_ONE: "one by one: each holds it as long as it would take if it were alone",
     TOGETHER: "together: each holds it for its startup, their bytes flow side by side",
 }
 
