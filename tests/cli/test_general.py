@@ -665,7 +665,7 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
     ]
     comparison: Any = SimpleNamespace(
         forecast=SimpleNamespace(headline_s=result, response_s=None, formulas=()),
-        simulation=SimpleNamespace(headline_s=result + gap),
+        simulation=SimpleNamespace(headline_s=result + gap, stations=SimpleNamespace(kinds=())),
         rungs=rungs,
         random=(),
         farther_from_measured=False,
@@ -674,6 +674,22 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
     console = Console(width=500, file=io.StringIO(), record=True)
     console.print(verdict(comparison))
     assert words in console.export_text()
+
+
+@pytest.mark.parametrize(("bandwidth", "says"), [("2 GB/s", False), ("0.5 GB/s", True)])
+def test_links_that_are_named_for_coming_first_are_told(tmp_path: Path, bandwidth: str, says: bool) -> None:
+    """Four ranks of a node send at once: with all effects they wait where the way is narrowest, by construction."""
+    machine = tmp_path / "tree.yaml"
+    machine.write_text(
+        "simcodesign: 1\nname: tree\nnodes: 4\nprocessors_per_node: 4\nprocessor: {rate: 1 GFLOP/s}\n"
+        "network: {topology: {kind: fat_tree, arity: 2}, startup: 1 us, bandwidth: 0.5 GB/s, link_bandwidth: 0.6 GB/s,"
+        f" interfaces: {{bandwidth: {bandwidth}}}}}\n"
+    )
+    result = CliRunner().invoke(cli.app, ["compare", "burst", str(machine), "-P", "16", "--set", "size=65536"])
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "contention for links" in text
+    assert ("named since they are switched on first" in text) is says
 
 
 def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[str]) -> None:

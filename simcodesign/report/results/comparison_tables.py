@@ -259,9 +259,11 @@ def verdict(comparison: Comparison) -> RenderableType:
 
 def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
     """That links are named for being switched on first, where in the whole simulation interfaces make messages wait."""
+    if largest.effect != "links" or largest.change_s <= 0:
+        return ""
     waited_s = waits_by_kind(comparison.simulation)
     at_links_s, at_interfaces_s = waited_s.get("link", 0.0), waited_s.get("interface", 0.0)
-    if largest.effect != "links" or largest.change_s <= 0 or at_interfaces_s <= at_links_s:
+    if at_interfaces_s <= at_links_s:
         return ""
     return (
         f" But with all effects messages wait {time_text(at_interfaces_s)} for interfaces and {time_text(at_links_s)} "
