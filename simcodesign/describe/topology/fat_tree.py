@@ -69,6 +69,12 @@ class FatTreeTopology(UpDownTopology):
             for name, value in options.items()
         }
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Also levels, and how many places have no host; their switches and links are there all the same."""
+        places, levels = int(self.arity**self.levels), f"{self.levels}, of {self.switches_per_level:,} switches each"
+        empty = f"{self.node_count:,} of {places:,} taken; switches and links are those of the whole tree"
+        return [*super().facts(), ("levels", levels), *([("places", empty)] if self.node_count < places else [])]
+
     @property
     def switches_per_level(self) -> int:
         return int(self.arity ** (self.levels - 1)) if self.levels else 0

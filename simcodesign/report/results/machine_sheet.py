@@ -218,7 +218,7 @@ def _topology_rows(machine: Machine) -> Rows:
     yield "diameter (hops)", f"{topology.diameter:,}"
     yield "mean distance (hops)", f"{machine.network.mean_hops:.4g}{_routing_text(machine.network)}"
     yield (
-        "bisection width (links)",
+        "bisection width (two-way links)",
         f"{'' if topology.bisection_exact else 'at most '}{rails * topology.bisection_width:,}",
     )
     law = busiest_link(topology)
