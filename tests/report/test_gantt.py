@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.report.timelines import gantt
 from simcodesign.report.timelines.gantt import gantt_chart
 from tests.command_line import command
@@ -21,8 +25,47 @@ def test_a_row_for_each_rank(tmp_path: Path) -> None:
     file = tmp_path / "g.svg"
     gantt_chart(sc.simulate(*CASE, effects="links", timeline=True), file)
     texts = set(re.findall(r"<!-- (.*?) -->", file.read_text(encoding="utf-8")))
-    assert {"rank 0", "rank 3", "communication", "waiting", "message"} <= texts
+    assert {"rank 0", "rank 3", "communication", "waiting", "message of 1 KiB", "1 KiB"} <= texts
     assert "computation" not in texts  # nobody computes
+
+
+def test_arrows_go_from_the_sender_to_the_receiver() -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    timeline = sc.simulate(*CASE, effects="links", timeline=True).timeline
+    assert timeline is not None
+    axis = Figure().subplots()
+    axis.set(xlim=(0.0, timeline.finish_s.max()), ylim=(3.6, -0.6))
+    gantt._messages(axis, timeline, timeline.rank.astype(np.int64), np.ones(len(timeline.rank), dtype=bool))
+    (arrows,) = axis.collections
+    ends = sorted((row, row + down) for row, down in zip(arrows.XY[:, 1], arrows.V, strict=True))
+    assert ends == [(0, 1), (0, 2), (1, 3)]  # a binomial tree of four ranks
+    received = timeline.finish_s[timeline.kind == RECEIVE]
+    assert sorted(arrows.XY[:, 0] + arrows.U) == pytest.approx(sorted(received))
+
+
+@given(x=st.tuples(*[st.integers(-4, 4)] * 2), y=st.tuples(*[st.integers(-4, 4)] * 2))
+@settings(max_examples=25)
+def test_which_arrows_a_label_would_hide(x: tuple[int, int], y: tuple[int, int]) -> None:
+    line = np.array([[[x[0]], [y[0]]], [[x[1]], [y[1]]]], dtype=float)
+    crosses = gantt._crosses(line, np.array([-1.01, -0.51]), np.array([1.01, 0.51]))
+    share = np.linspace(0, 1, 2001)
+    points = x[0] + share * (x[1] - x[0]), y[0] + share * (y[1] - y[0])
+    assert crosses == [bool(np.any((abs(points[0]) <= 1.01) & (abs(points[1]) <= 0.51)))]
+
+
+def test_bytes_of_many_messages_are_in_the_legend_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(gantt, "MOST_LABELS", 2)
+    file = tmp_path / "g.svg"
+    gantt_chart(sc.simulate(*CASE, effects="links", timeline=True), file)
+    texts = re.findall(r"<!-- (.*?) -->", file.read_text(encoding="utf-8"))
+    assert "message of 1 KiB" in texts
+    assert "1 KiB" not in texts
+    monkeypatch.setattr(gantt, "MOST_LINES", 2)
+    gantt_chart(sc.simulate(*CASE, effects="links", timeline=True), file)
+    assert "<!-- 3 messages, too many to draw -->" in file.read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,22 +13,30 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
+from simcodesign.core.units import format_quantity
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.utilisation import recorded
 from simcodesign.report.timelines.rows import nanoseconds_of, tracks_of
 
 #: Ranks that are drawn, the first ones of more; and messages up to which each has a line.
 MOST_RANKS, MOST_LINES = 64, 400
+#: Messages whose bytes are written; where there are more of one size, only the legend has it.
+MOST_LABELS = 48
 #: Operations that are drawn one by one.
 MOST_BARS = 20_000
 _WAITING = "waiting"
 _WAIT_COLOUR = "#d9d9d9"
-_LINE = {"color": plot_style.DARK, "linewidth": 0.5, "alpha": 0.6, "linestyle": "-"}
+_LINE = {"color": plot_style.DARK, "linewidth": 0.5, "alpha": 0.7, "linestyle": "-", "marker": ">", "markersize": 4}
+#: The look of an arrow, in inches and in multiples of its width; size of the text of its bytes in points.
+_ARROW = {"width": 0.007, "headwidth": 8, "headlength": 10, "headaxislength": 9}
+_LABEL_POINTS = 5.5
+#: Where along an arrow its bytes may stand, the best places first.
+_PLACES = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
 
 
 def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] = (0.0, inf)) -> None:
     """A bar for each operation, from when to when, a row for each rank; paler where it waits. Of many ranks the first
-    ones are drawn, as the title says; messages have lines where there are few.
+    ones are drawn, as the title says; messages have arrows where they are few, and their bytes where there is room.
 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
     told apart, for a path that cannot be written, and without Matplotlib.
@@ -51,17 +59,18 @@ def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] 
         figure.suptitle(plot_style.wrapped(title, 9.5, 11), x=0.01, ha="left")
         axis = figure.subplots()
         used = _bars(axis, timeline, rows, shown, (ready_s, start_s, finish_s))
-        is_drawn = _messages(axis, timeline, rows, shown)
+        last = int(rows[shown].max(initial=0))
+        axis.set_ylim(last + 0.6, -0.6)
+        axis.set_xlim(low_s, high_s if high_s > low_s else low_s + 1.0)
+        message = _messages(axis, timeline, rows, shown)
         names = {int(rows[at]): int(timeline.rank[at]) for at in np.flatnonzero(timeline.rank < MOST_RANKS)[::-1]}
         first = {rank: row for row, rank in sorted(names.items(), reverse=True)}
         step = -(-len(first) // 32)
         axis.set_yticks(
             [*first.values()][::-1][::step], [f"rank {rank}" for rank in [*first][::-1][::step]], fontsize=7
         )
-        axis.set_ylim(int(rows[shown].max(initial=0)) + 0.6, -0.6)
-        axis.set_xlim(low_s, high_s if high_s > low_s else low_s + 1.0)
         plot_style.time_axis(mpl, axis.xaxis, high_s)
-        plot_style.legend(mpl, figure, used | ({"message": _LINE} if is_drawn else {}))
+        plot_style.legend(mpl, figure, used | message)
         plot_style.save(figure, path)
 
 
@@ -98,13 +107,61 @@ def _bars(
     return used
 
 
-def _messages(axis: Any, timeline: Timeline, rows: NDArray[np.int64], shown: NDArray[np.bool_]) -> bool:
-    """A line from the begin of each send to the end of its receive, where there are few; whether there are any."""
+def _messages(
+    axis: Any, timeline: Timeline, rows: NDArray[np.int64], shown: NDArray[np.bool_]
+) -> dict[str, dict[str, Any]]:
+    """An arrow from the begin of each send to the end of its receive, where they are few; what arrows mean."""
     sends = np.flatnonzero((timeline.kind == SEND) & (timeline.match >= 0) & shown)
     sends = sends[timeline.rank[timeline.match[sends]] < MOST_RANKS]
-    if not 0 < len(sends) <= MOST_LINES:
-        return False
+    if len(sends) > MOST_LINES:
+        return {f"{len(sends):,} messages, too many to draw": {"linestyle": ""}}
+    if not len(sends):
+        return {}
     receives = timeline.match[sends]
-    x = np.array([timeline.start_s[sends], timeline.finish_s[receives]])
-    axis.plot(x, np.array([rows[sends], rows[receives]]), **_LINE)
-    return True
+    begin = np.array([timeline.start_s[sends], rows[sends]])
+    way = np.array([timeline.finish_s[receives], rows[receives]]) - begin
+    look = {"color": _LINE["color"], "alpha": _LINE["alpha"], **_ARROW}
+    axis.quiver(*begin, *way, angles="xy", scale_units="xy", scale=1.0, units="inches", zorder=3, **look)
+    sizes = timeline.size_bytes[sends]
+    least, most = (format_quantity(float(size), "size") for size in (sizes.min(), sizes.max()))
+    if least != most or len(sends) <= MOST_LABELS:
+        _write_bytes(axis, begin, way, sizes)
+    return {f"message of {least if least == most else f'{least} to {most}'}": _LINE}
+
+
+def _write_bytes(axis: Any, begin: NDArray[np.float64], way: NDArray[np.float64], sizes: NDArray[np.float64]) -> None:
+    """The bytes of each message on its arrow, where they hide neither another arrow nor what is written on it.
+
+    ``begin``, ``way``: (2, messages), seconds and rows.
+    """
+    box, look = axis.get_window_extent(), {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.6}
+    points = 72 / axis.figure.dpi
+    (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    scale = np.array([[box.width * points / (right - left)], [box.height * points / (bottom - top)]])
+    lines, written = np.array([begin, begin + way]) * scale, np.empty((0, 2, 2))
+    for number in np.argsort(-np.abs(way[0]), kind="stable"):  # long ones have the most room
+        if len(written) == MOST_LABELS:
+            return
+        text = format_quantity(float(sizes[number]), "size")
+        half = np.array([0.3 * len(text) + 0.2, 0.65]) * _LABEL_POINTS
+        others = np.delete(lines, number, axis=2)
+        for place in _PLACES:
+            middle = begin[:, number] + place * way[:, number]
+            low, high = middle * scale[:, 0] - half, middle * scale[:, 0] + half
+            is_inside = left * scale[0, 0] <= low[0] and high[0] <= right * scale[0, 0]
+            is_free = not ((written[:, 0] < high) & (written[:, 1] > low)).all(axis=1).any()
+            if is_inside and is_free and not _crosses(others, low, high).any():
+                axis.text(*middle, text, fontsize=_LABEL_POINTS, ha="center", va="center", bbox=look, zorder=4)
+                written = np.concatenate([written, [[low, high]]])
+                break
+
+
+def _crosses(lines: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which lines, (their two ends, x and y, lines), pass through the rectangle between two corners."""
+    begin, way = lines[0], lines[1] - lines[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.sort([(low[:, None] - begin) / way, (high[:, None] - begin) / way], axis=0)
+    is_between = (low[:, None] <= begin) & (begin <= high[:, None])
+    into = np.where(way == 0, np.where(is_between, -inf, inf), ends[0]).max(axis=0)
+    out = np.where(way == 0, np.where(is_between, inf, -inf), ends[1]).min(axis=0)
+    return np.asarray(np.maximum(into, 0.0) <= np.minimum(out, 1.0))
