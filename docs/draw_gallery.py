@@ -33,6 +33,8 @@ from simcodesign.studies.validation.verdict import points_of
 #: Words of a command, without the option that names the picture; or a function of the file.
 Recipe = str | Callable[[Path], object]
 
+FFT = "pencil-fft power-budget-cluster -P 16 --set n=64 --set processors_per_node=4 --vary q=1,4,16"
+VARY = "--vary 'machine.clock=1.6 GHz:2.8 GHz' --vary 'machine.link=5 GB/s:27 GB/s'"
 #: Of each kind a recipe for little, usual and much data. FOLDER stands for where the pictures are.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "times by phase": (
@@ -44,6 +46,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "simulate burst mesh-256 -P 2",
         "simulate seismic power-challenge -P 16 --preset test",
         "simulate jacobi torus-cluster -P 64 --set sweeps=200",
+    ),
+    "Gantt chart": (
+        "simulate broadcast mesh-256 -P 4 --set order=near",
+        "simulate jacobi mesh-256 -P 8 --set sweeps=1 --set n=64 --phase sweep",
+        "simulate jacobi mesh-256 -P 64 --set sweeps=1 --set n=64 --phase sweep --to '1 ms'",
     ),
     "power": (
         "simulate comd-eam keeneland -P 360 --set machine.core_clock=2GHz",
@@ -59,6 +66,14 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "sweep jacobi torus-cluster --over P=2,4,8 --reading both -j 1",
         "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form lines",
         "sweep jacobi torus-cluster --over P=1:256:+1 --over network.startup=1:100us:n=20:log --form lines",
+    ),
+    "sweep, formulas": (
+        "sweep broadcast mesh-256 --over P=2:16:x2 --reading both --measured FOLDER/runs.csv --within 10% "
+        "--form lines -j 1",
+        "sweep broadcast mesh-256 --over P=4:64:x2 --reading both --measured FOLDER/runs.csv --within 10% "
+        "--form lines --set order=near -j 1",
+        "sweep broadcast mesh-256 --over P=4:256:x2 --over order=near,far --reading both --measured FOLDER/runs.csv "
+        "--within 10% --form lines -j 1",
     ),
     "sweep, heat map": (
         "sweep jacobi torus-cluster --over P=2,4 --over n=1e4,1e5 --form heat",
@@ -76,6 +91,17 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "-j 1",
         "sweep broadcast mesh-256 --over order=near,far --over P=2:64:+3 --over m=64B:64KiB:x2 --reading both "
         "--within 10% -j 1",
+    ),
+    "candidates": (
+        "compare burst mesh-256 hypercube-256 -P 4",
+        "compare burst mesh-256 hypercube-256 'torus-cluster with mapping=round_robin' -P 16",
+        "compare 'burst with size=64' 'burst with size=64 KiB' jacobi mesh-256 hypercube-256 torus-cluster "
+        "fat-tree-cluster -P 16",
+    ),
+    "candidates, axis": (
+        "compare burst mesh-256 hypercube-256 --over P=4,8",
+        "compare burst mesh-256 hypercube-256 --over P=4:16:x2 --why",
+        "compare broadcast mesh-256 hypercube-256 torus-cluster fat-tree-cluster --over P=4:64:x2 --why",
     ),
     "feasibility": (
         "codesign feasibility cg exascale-cg --target '1 EFLOP/s' --over ts,tw",
@@ -131,17 +157,21 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "explore size fft3d keeneland -P 360 --vary n=1000:10000:whole --subject-to 'time <= 10 s' "
         "--subject-to 'energy <= 5 MJ'",
     ),
+    "optimum, simulated": (
+        "explore tune jacobi mesh-256 --vary P=4,16 --set sweeps=1 --with simulation --effects links -j 1",
+        f"explore tune {FFT} --vary 'machine.link=5 GB/s,12 GB/s,27 GB/s' --minimise price "
+        "--subject-to 'time <= 100 us' --with simulation --simulations 8 -j 1",
+        f"explore tune {FFT} {VARY} --minimise time "
+        "--subject-to 'price <= 300000' --subject-to 'energy <= 0.85 J' --with simulation --simulations 20 -j 1",
+    ),
     "Pareto front": (
-        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' --minimise time "
-        "--minimise peak_power --pareto",
-        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
-        "--vary 'machine.memory_clock=100 MHz:4 GHz' --minimise time --minimise energy --pareto",
-        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
-        "--vary 'machine.memory_clock=100 MHz:4 GHz' --minimise time --minimise energy --minimise peak_power --pareto",
+        f"explore tune {FFT} --vary 'machine.clock=1.6 GHz,2.8 GHz' --minimise time --minimise price --pareto",
+        f"explore tune {FFT} {VARY} --minimise time --minimise price --pareto",
+        f"explore tune {FFT} {VARY} --minimise time --minimise price --minimise peak_power --pareto",
     ),
 }
 #: Options of commands that do not name their picture ``--plot``.
-OPTIONS = {"power": "--power"}
+OPTIONS = {"power": "--power", "Gantt chart": "--gantt"}
 
 
 def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:
@@ -215,6 +245,8 @@ def prepare(folder: Path) -> None:
         for _ in range(3)
     ]
     (folder / "many.csv").write_text("\n".join(["p,region,metric,value", *many]), encoding="utf-8")
+    runs = [f"{p},near,{1e-5 * p**0.7 * draw.lognormal(0, 0.1):.4g}" for p in (4, 8, 16, 64) for _ in range(3)]
+    (folder / "runs.csv").write_text("\n".join(["P,order,value", *runs]), encoding="utf-8")
     for ranks_of_run in (2, 4, 8, 16):
         words = ["simulate", "npb-ep", "xeon-cluster", "-P", str(ranks_of_run), "--counters"]
         run([*words, str(folder / f"ep{ranks_of_run}.csv")])

@@ -161,6 +161,7 @@ def _ladder(panel: Any, axis: str, line: Sequence[Candidate], looks: dict[str, A
             end += part
     panel.plot(range(len(line)), ends.sum(axis=0), **_END)
     panel.axhline(0.0, color=plot_style.DARK, linewidth=0.8)
+    panel.use_sticky_edges = False  # the lowest bar may end where an empty one begins
     panel.set_xticks(range(len(line)), [f"{one.at[axis]:,.6g}" for one in line])
     panel.set_xlabel(axis_name(axis))
 

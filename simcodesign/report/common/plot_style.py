@@ -192,7 +192,7 @@ def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
 #: Digits of ticks on a logarithmic scale, the roundest ones first.
 _DIGITS_OF_TICKS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,))
 #: Least and most of them.
-_LEAST_TICKS, _MOST_TICKS = 3, 9
+_LEAST_TICKS, _LEAST_RATIOS, _MOST_TICKS = 3, 4, 9
 
 
 def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
@@ -214,19 +214,28 @@ def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Round ratios within the ends, 1 among them; of those that are so near together that they fit, the roundest."""
+    """Round ratios within the ends, 1 among them: of many decades the roundest numbers, else 1 and steps from it."""
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    for digits in _DIGITS_OF_TICKS:
+    for digits in _DIGITS_OF_TICKS[:-1]:
         ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]
         inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) >= 4:
-            fewer = inside[:: -(-len(inside) // 9)]
+        if len(inside) >= _LEAST_RATIOS:
+            fewer = inside[:: -(-len(inside) // _MOST_TICKS)]
             return fewer if 1.0 in fewer else sorted({*fewer, 1.0})
-    middle = np.linspace(low, high, 5)
-    return sorted({1.0, *(float(f"{value:.3g}") for value in middle if abs(value - 1) > 0.15 * (high - low))})
+    for step in (digit / 10**decade for decade in range(1, 10) for digit in (2, 1, 0.5)):
+        below, above = int((1.0 - low) / step + 1e-9), int((high - 1.0) / step + 1e-9)
+        if below + above + 1 >= _LEAST_RATIOS:
+            return [round(1.0 + step * number, 12) for number in range(-below, above + 1)]
+    return [1.0]
 
 
-def log_ticks(mpl: Any, line: Any, text: Callable[[float], str], base: float = 10.0) -> None:
+def number_text(value: float, digits: int = 4) -> str:
+    """A number without a power of ten that stands apart from it."""
+    text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
+    return text.replace("e+", "e")
+
+
+def log_ticks(mpl: Any, line: Any, text: Callable[[float], str] = number_text, base: float = 10.0) -> None:
     """Label a logarithmic axis that everything is drawn along: at powers of ten (or of two, as sizes and ranks are
     counted), and where those are fewer than three at round numbers between them."""
     low, high = sorted(line.get_view_interval())

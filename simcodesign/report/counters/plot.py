@@ -194,9 +194,10 @@ def _scales(mpl: Any, axes: Any, processes: Sequence[float], seconds: Sequence[f
     positive = [value for value in seconds if math.isfinite(value) and value > 0]
     if positive and max(positive) >= _DECADE * min(positive):
         axes.set_yscale("log")
+        plot_style.log_ticks(mpl, axes.yaxis)
     else:
         axes.set_ylim(0, None)
-    axes.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _parts(mpl: Any, axes: Any, bars: Sequence[Bar]) -> None:

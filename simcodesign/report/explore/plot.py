@@ -109,7 +109,7 @@ def front_plot(front: Front, path: str | Path) -> None:
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, max(3.6 * len(pairs), 6.4), 6.6)
         title = f"{front.problem.model.name}: Pareto front of {_points(len(front.points))}"
-        figure.suptitle(plot_style.plain(title), x=0.01, ha="left")
+        plot_style.set_title(figure, title)
         above, below = figure.subfigures(2, 1, height_ratios=[3.2, 3.0])
         for axis, pair in zip(above.subplots(1, len(pairs), squeeze=False)[0], pairs, strict=True):
             _pair(mpl, axis, front, pair)
@@ -194,15 +194,9 @@ def _scales(mpl: Any, axis: Any, variable: Variable, y: FloatArray) -> None:
     for each, whole in ((axis.xaxis, variable.discrete), (axis.yaxis, False)):
         if each.get_scale() == "linear":
             each.set_major_locator(mpl.ticker.MaxNLocator(5, integer=whole))
-            plot_style.label_ticks(each, _tick, 4)
-        elif known.size and each is axis.yaxis:
-            each.set_minor_formatter(mpl.ticker.NullFormatter())
-
-
-def _tick(value: float, digits: int) -> str:
-    """A number without a power of ten that stands apart from it."""
-    text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
-    return text.replace("e+", "e")
+            plot_style.label_ticks(each, plot_style.number_text, 4)
+        elif each is axis.xaxis or known.size:
+            plot_style.log_ticks(mpl, each)
 
 
 def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
@@ -250,8 +244,10 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
     for at, (each, scale) in enumerate(((axis.xaxis, axis.set_xscale), (axis.yaxis, axis.set_yscale))):
         if values[:, at].min() > 0 and values[:, at].max() > 30 * values[:, at].min():
             scale("log")
+            plot_style.log_ticks(mpl, each)
         else:
             each.set_major_locator(mpl.ticker.MaxNLocator(5))
+            plot_style.label_ticks(each, plot_style.number_text, 4)
 
 
 def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[EvaluatedPoint]) -> None:

@@ -36,7 +36,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
         axes[-1].set_xlabel("simulation")
         objective = problem.objectives[0]
         title = f"{problem.model.name}: {'max' if objective.maximise else 'min'} {objective.text}, by simulation"
-        axes[0].set_title(plot_style.wrapped(title, 6.4), loc="left")
+        plot_style.set_title(figure, title, 9.5)
         plot_style.save(figure, path)
 
 
@@ -59,6 +59,9 @@ def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
     known = values[np.isfinite(values)]
     if len(known) and min(known.min(), forecast) > 0 and known.max() > 30 * min(known.min(), forecast):
         axis.set_yscale("log")
+        plot_style.log_ticks(mpl, axis.yaxis)
+    else:
+        plot_style.label_ticks(axis.yaxis, plot_style.number_text, 4)
     axis.set_ylabel(plot_style.plain(f"{objective.text} ({unit})" if unit else objective.text))
     axis.legend(fontsize=7, frameon=False)
 
@@ -76,6 +79,7 @@ def _limit(axis: Any, optimum: SimulatedOptimum, constraint: Constraint) -> None
     holds = problem.with_constraints([constraint]).violation(gaps[:, None]) == 0
     known = [*left[np.isfinite(left)], *right[np.isfinite(right)]]
     factor, unit = _unit_of(known, constraint.dimension)
+    plot_style.label_ticks(axis.yaxis, plot_style.number_text, 4)
     axis.plot(number, right * factor, color=plot_style.DARK, linestyle=":", linewidth=1.2, label=constraint.text)
     _points(axis, left * factor, holds)
     axis.set_ylabel(plot_style.plain(f"{constraint.left.text} ({unit})" if unit else constraint.left.text))

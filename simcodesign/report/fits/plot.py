@@ -45,7 +45,7 @@ def fits_plot(digest: Digest, heading: Heading, path: str | Path) -> int:
             title = plot_style.wrapped(f"{fit.region or metric}\n{fit.model.text}", width / across - 0.5)
             part.suptitle(title, x=0.02, ha="left", fontsize=9)
             for axis, axes in enumerate(part.subplots(1, axes_each, squeeze=False)[0]):
-                _panel(axes, heading, axis, metric, fit, values)
+                _panel(mpl, axes, heading, axis, metric, fit, values)
         title = plot_style.wrapped(_title(heading, len(shown), digest.series), width - 0.4, 11)
         figure.suptitle(title, x=0.01, ha="left")
         _legend(mpl, figure, heading)
@@ -63,7 +63,7 @@ def _title(heading: Heading, shown: int, series: int) -> str:
     return f"{count}, continued to {heading.at}"
 
 
-def _panel(axes: Any, heading: Heading, axis: int, metric: str, fit: Fit, values: Numbers) -> None:
+def _panel(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit: Fit, values: Numbers) -> None:
     points = fit.family.points
     there = np.isfinite(values).any(1)
     others = _corner(points[there], axis)
@@ -86,7 +86,7 @@ def _panel(axes: Any, heading: Heading, axis: int, metric: str, fit: Fit, values
     goal = [float(others[k]) for k in range(len(others))]
     goal[axis] = end
     _mark_target(axes, fit, goal, axis, heading.level)
-    _scales(axes, x, [*means.tolist(), *(one.value for one in predictions)])
+    _scales(mpl, axes, x, [*means.tolist(), *(one.value for one in predictions)])
     rest = [k for k in range(len(others)) if k != axis]
     where = point_text([heading.parameters[k] for k in rest], [others[k] for k in rest])
     axes.set_xlabel(plot_style.plain(heading.parameters[axis]) + (f"   ({plot_style.plain(where)})" if where else ""))
@@ -118,7 +118,7 @@ def _mark_target(axes: Any, fit: Fit, point: Sequence[float], axis: int, level: 
     axes.plot([point[axis]], [prediction.value], "D", color=_TARGET, markersize=4)
 
 
-def _scales(axes: Any, x: Numbers, y: Sequence[float]) -> None:
+def _scales(mpl: Any, axes: Any, x: Numbers, y: Sequence[float]) -> None:
     """Logarithmic where values span a decade."""
     if x[-1] >= _DECADE * x[0]:
         axes.set_xscale("log", base=2 if x[-1] <= 2.0**20 * x[0] else 10)
@@ -126,6 +126,7 @@ def _scales(axes: Any, x: Numbers, y: Sequence[float]) -> None:
     if len(values) and values.min() > 0 and values.max() >= _DECADE * values.min():
         axes.set_yscale("log")
         axes.set_ylim(values.min() / 1.6, None)
+        plot_style.log_ticks(mpl, axes.yaxis)
 
 
 def _legend(mpl: Any, figure: Any, heading: Heading) -> None:

@@ -122,7 +122,7 @@ def straw_man_plot(studies: Sequence[StrawManStudy], path: str | Path) -> None:
             _system_bars(sizes, [system.overall for system in every], place, len(names), colour)
             _system_bars(times, [system.wall_time_s for system in every], place, len(names), colour)
         for axes, unit in ((sizes, ""), (times, " s")):
-            _log_axis(axes, studies, unit)
+            _log_axis(mpl, axes, studies, unit)
         for place, study in enumerate(studies):
             if study.excluded:
                 _excluded(sizes, times, place, study)
@@ -149,12 +149,13 @@ def _digits(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else text
 
 
-def _log_axis(axes: Any, studies: Sequence[StrawManStudy], unit: str) -> None:
+def _log_axis(mpl: Any, axes: Any, studies: Sequence[StrawManStudy], unit: str) -> None:
     """Logarithmic, a decade below the least and half a one above the most, where there is anything to plot."""
     heights = [patch.get_height() for patch in axes.patches]
     if heights:
         axes.set_yscale("log")
         axes.set_ylim(min(heights) / 10, max(heights) * 10**0.5)
+        plot_style.log_ticks(mpl, axes.yaxis)
     names = [
         study.workload.name + (f"\nN = {_digits(study.benchmark)}" if unit and study.benchmark else "")
         for study in studies

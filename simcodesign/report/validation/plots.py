@@ -58,7 +58,7 @@ def case_svg(case: Case, points: Sequence[CaseValue], readings: Readings) -> str
         if readings.plot is not None:
             readings.plot(axes)
         elif over_axis:
-            _over_axis(axes, case, points, shown)
+            _over_axis(mpl, axes, case, points, shown)
         else:
             _strips(axes, case, points, shown)
         return _text(figure)
@@ -79,7 +79,7 @@ def _is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
+def _over_axis(mpl: Any, axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
     """Expected values as a line with their tolerance, readings as markers, over numeric labels."""
     ordered = sorted(points, key=lambda point: float(point.label))
     places = [float(point.label) for point in ordered]
@@ -125,6 +125,9 @@ def _over_axis(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequen
             if _is_number(value := getattr(point, name))
         ]
         _markers(axes, name, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    for line in (axes.xaxis, axes.yaxis):
+        if line.get_scale() == "log" and line.get_transform().base == 10:
+            plot_style.log_ticks(mpl, line)
     axes.set_xlabel(plot_style.plain(case.axis))
     axes.set_ylabel(plot_style.plain(_quantity_word(unit)))
     _legend(axes)

@@ -301,6 +301,11 @@ def test_ticks_of_ratios_have_1_and_are_few(ends: tuple[float, float]) -> None:
     assert ticks == sorted(ticks)
 
 
+def test_ticks_of_ratios_are_round_on_both_sides_of_1() -> None:
+    assert plot_style.ratio_ticks(0.8, 1.32) == [0.8, 0.9, 1.0, 1.1, 1.2, 1.3]
+    assert plot_style.ratio_ticks(0.99, 1.32) == [1.0, 1.1, 1.2, 1.3]
+
+
 @given(st.floats(1e-9, 1e9), st.floats(1.05, 1e12), st.sampled_from([2.0, 10.0]))
 def test_logarithmic_axes_have_some_ticks(low: float, factor: float, base: float) -> None:
     """However short: at least two, at most so many that they can be read, all of them within the ends."""
