@@ -50,7 +50,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Gantt chart": (
         "simulate broadcast mesh-256 -P 4 --set order=near",
         "simulate jacobi mesh-256 -P 8 --set sweeps=1 --set n=64 --phase sweep",
-        "simulate jacobi mesh-256 -P 64 --set sweeps=1 --set n=64 --phase sweep --to '1 ms'",
+        "simulate jacobi mesh-256 -P 64 --set sweeps=1 --set n=64 --phase sweep --to '60 us'",
     ),
     "power": (
         "simulate comd-eam keeneland -P 360 --set machine.core_clock=2GHz",

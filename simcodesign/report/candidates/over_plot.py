@@ -154,6 +154,7 @@ def _some(line: Sequence[Candidate]) -> Sequence[Candidate]:
 def _ladder(panel: Any, axis: str, line: Sequence[Candidate], looks: dict[str, Any]) -> None:
     """Stacked bars: upwards what adds time, downwards what takes it away; a line where they come to together."""
     ends: NDArray[np.float64] = np.zeros((2, len(line)))
+    panel.use_sticky_edges = False  # the lowest bar may end where an empty one begins
     for name, look in looks.items():
         shares = np.array([100 * _change_s(one, name) / one.forecast_s for one in line])
         for end, part in zip(ends, (shares.clip(min=0), shares.clip(max=0)), strict=True):
@@ -161,7 +162,6 @@ def _ladder(panel: Any, axis: str, line: Sequence[Candidate], looks: dict[str, A
             end += part
     panel.plot(range(len(line)), ends.sum(axis=0), **_END)
     panel.axhline(0.0, color=plot_style.DARK, linewidth=0.8)
-    panel.use_sticky_edges = False  # the lowest bar may end where an empty one begins
     panel.set_xticks(range(len(line)), [f"{one.at[axis]:,.6g}" for one in line])
     panel.set_xlabel(axis_name(axis))
 

@@ -232,7 +232,8 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 def number_text(value: float, digits: int = 4) -> str:
     """A number without a power of ten that stands apart from it."""
     text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.{digits}g}"
-    return text.replace("e+", "e")
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else text
 
 
 def log_ticks(mpl: Any, line: Any, text: Callable[[float], str] = number_text, base: float = 10.0) -> None:

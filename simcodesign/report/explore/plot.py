@@ -246,7 +246,7 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
             scale("log")
             plot_style.log_ticks(mpl, each)
         else:
-            each.set_major_locator(mpl.ticker.MaxNLocator(5))
+            each.set_major_locator(mpl.ticker.MaxNLocator(4 + at))  # long numbers need room side by side
             plot_style.label_ticks(each, plot_style.number_text, 4)
 
 
