@@ -159,8 +159,8 @@ class ConstantsFit:
 
     @property
     def residuals_s(self) -> FloatArray:
-        """Measured minus fitted, (N,)."""
-        return self.problem.times_s - self.fitted_s
+        """Fitted minus measured, (N,)."""
+        return self.fitted_s - self.problem.times_s
 
     def __getitem__(self, name: str) -> Estimate:
         return next(estimate for estimate in self.estimates if estimate.name == name)

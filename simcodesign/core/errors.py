@@ -11,6 +11,8 @@ from dataclasses import dataclass
 _MOST_PATH = 1000
 #: Letters of what was given that names are compared with.
 _MOST_COMPARED = 100
+#: Names that stand before the others since they are like what was given.
+_MOST_ALIKE = 5
 
 
 @dataclass(frozen=True)
@@ -106,19 +108,13 @@ def shorten(value: object, limit: int = 60) -> str:
 
 def nearest(name: str, allowed: Iterable[str], *, every: bool = False) -> str:
     """The allowed names as one line, the one nearest to ``name`` first as a suggestion: one that differs in capitals
-    alone, or else in few letters. The others in their alphabetic order, 30 at most; with ``every``, all of them, those
-    that are more like ``name`` before others."""
+    alone, or else in few letters. The others in their alphabetic order, 30 at most; with ``every``, all of them, after
+    those few that are like ``name``."""
     names = sorted(allowed)
     close = [one for one in names if one.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     suggestion = f"did you mean {close[0]!r}? " if close else ""
     if every:
-        likeness = difflib.SequenceMatcher(b=name[:_MOST_COMPARED].lower())
-        return suggestion + (", ".join(sorted(names, key=lambda one: -_ratio(likeness, one))) or "none")
+        alike = difflib.get_close_matches(name[:_MOST_COMPARED], names, n=_MOST_ALIKE)
+        return suggestion + (", ".join(dict.fromkeys([*close, *alike, *names])) or "none")
     listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
     return suggestion + (listed or "none")
-
-
-def _ratio(likeness: difflib.SequenceMatcher[str], name: str) -> float:
-    """How like a name is to what was given: twice the letters in common over all letters."""
-    likeness.set_seq1(name.lower())
-    return likeness.ratio()

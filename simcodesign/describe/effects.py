@@ -72,21 +72,28 @@ def _meets_others(workload: Any, machine: Any) -> bool:
     return machine.background is not None and machine.background.load > 0
 
 
+def _computes(workload: Any, machine: Any) -> bool:
+    """Whether ranks may do anything but send and receive; combining what they receive is a computation."""
+    return not workload.only_communicates or machine.network.reduces
+
+
 def _is_uneven(workload: Any, machine: Any) -> bool:
     """Uneven shares of computation, processors of several speeds, slow nodes."""
     slow = bool(machine.noise_model.slow_nodes) or machine.processor.speeds_differ
-    return bool(workload.imbalance_model) or slow
+    return _computes(workload, machine) and (bool(workload.imbalance_model) or slow)
 
 
 def _is_randomly_uneven(workload: Any, machine: Any) -> bool:
     """Random shares of computation, or slow nodes chosen at random; nodes that are named are slow whatever the seed."""
     slow = machine.noise_model.slow_nodes
-    return bool(workload.imbalance_model) or (slow is not None and slow.is_random)
+    return _computes(workload, machine) and (bool(workload.imbalance_model) or (slow is not None and slow.is_random))
 
 
 def _is_noisy(workload: Any, machine: Any) -> bool:
-    """Noise of the machine, demands that vary."""
-    return bool(machine.noise_model.varies or workload.varies)
+    """Noise of the machine, demands that vary. Noise of anything but messages takes a demand of something else."""
+    noise = machine.noise_model
+    beyond_messages = noise.varies and _computes(workload, machine)
+    return bool("network" in noise.parts or beyond_messages or workload.varies)
 
 
 def _fails(workload: Any, machine: Any) -> bool:

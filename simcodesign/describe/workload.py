@@ -13,10 +13,14 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
+from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess
+from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute
+from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.measured.times import MeasuredTimes
@@ -37,6 +41,8 @@ from simcodesign.describe.randomness.noise import Imbalance, share_as_distributi
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
+#: Demands that are of messages alone, but for the combining of what is received, which takes this constant.
+MESSAGES, REDUCTION = {Collective, Exchange, Receive, Send, Wait}, "network.reduction_per_byte"
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,13 @@ class Workload(ShownInNotebooks):
     def uses_resources(self) -> bool:
         """Whether some demand is of resources that the machine file defines."""
         return any(isinstance(step, Execute) for step in walk(self.program))
+
+    @property
+    def only_communicates(self) -> bool:
+        """Whether ranks do nothing but send and receive, and combine what they receive as long as the machine says."""
+        leaves = {type(step) for step in walk(self.program) if not isinstance(step, Block)}
+        replaced = {path for step in walk(self.program) if isinstance(step, Block) for path, _ in step.constants}
+        return leaves <= MESSAGES and REDUCTION not in replaced and self.checkpoints is None
 
     @property
     def has_overlap(self) -> bool:

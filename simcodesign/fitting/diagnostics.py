@@ -20,7 +20,7 @@ from simcodesign.fitting.selection.noise_free import ROUNDING as MET
 from simcodesign.fitting.selection.term_basis import Array
 
 #: Kinds of warnings; the last four are of one series only, the others many series may share.
-FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET = "few points", "together", "below zero", "not met"
+FEW_POINTS, TOGETHER, BELOW_ZERO, NOT_MET, FALLING = "few points", "together", "below zero", "not met", "falling"
 UNDECIDED, BETWEEN = "undecided", "between exponents"
 OUTLIER, OUTLIER_REPETITION = "outlier", "outlier repetition"
 OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION)
@@ -28,6 +28,9 @@ OWN = (UNDECIDED, BETWEEN, OUTLIER, OUTLIER_REPETITION)
 _FALSE_ALARM = 0.01
 #: Predictions that differ by less than this share are not worth a warning.
 _ALIKE = 0.1
+#: From this correlation with the logarithm of a parameter on, values fall with it (five values without any trend: one
+#: series in twenty).
+_FALLS = 0.8
 #: With more degrees of freedom than these, what is left of the values says how far to trust a model.
 _FEW_FREEDOMS = 2
 #: Larger numbers of standard deviations are not written out.
@@ -56,11 +59,13 @@ class Outlier:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise."""
+    """How a series was fitted: at most so many ``terms``, ``negative`` coefficients or not; ``exact``: no noise;
+    ``shrinking``: exponents below 0 or not."""
 
     terms: int
     negative: bool
     exact: bool
+    shrinking: bool = False
 
 
 def outliers(family: Family, parameters: tuple[str, ...]) -> tuple[Outlier, ...]:
@@ -95,12 +100,13 @@ def series_warnings(
     family: Family, models: list[Model], outside: tuple[Outlier, ...], target: Array, settings: FitSettings
 ) -> Iterator[FitWarning]:
     """The warnings about the first of the models, which stand level with each other."""
-    undecided = _undecided(models, target)
+    undecided, not_met = _undecided(models, target), _not_met(family, models[0], settings)
     texts = (
         (FEW_POINTS, _few_points(family, models[0].parameters)),
         (TOGETHER, _together(family, models[0].parameters)),
         (BELOW_ZERO, _below_zero(models[0])),
-        (NOT_MET, _not_met(family, models[0], settings)),
+        (NOT_MET, not_met),
+        (FALLING, "" if not_met or settings.shrinking else _falling(family, models[0].parameters)),
         (UNDECIDED, undecided),
         (BETWEEN, "" if undecided else _between(family, models[0], target)),
         *((OUTLIER, _far(outlier)) for outlier in outside),
@@ -154,6 +160,37 @@ def _not_met(family: Family, model: Model, settings: FitSettings) -> str:
     more = "terms may have to be subtracted (negative coefficients) or shrink (negative exponents)"
     more = "other exponents or more terms may be needed" if settings.negative else more
     return f"The values have no noise, but {sums} meets them: what the model says beyond them is a guess; {more}."
+
+
+def _falling(family: Family, parameters: tuple[str, ...]) -> str:
+    """Parameters with which the values fall, at points that are alike in all others, and the model does not."""
+    there = family.root > 0
+    points, root = family.points[there], family.root[there]
+    values = family.scaled[there] / root
+    modelled = values - family.solution().residuals[0][there] / root
+    names = []
+    for k, name in enumerate(parameters):
+        alike = np.unique(np.delete(points, k, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        sizes = _means(np.abs(values), alike)
+        sizes[sizes == 0] = 1.0
+        parts = (np.log(points[:, k]), values / sizes, modelled / sizes)
+        x, seen, said = (one - _means(one, alike) for one in parts)
+        spread = float(np.sqrt((x**2).sum() * (seen**2).sum()))
+        if not spread or np.ptp(seen) <= _ALIKE:
+            continue
+        if float(x @ seen) <= -_FALLS * spread and float(x @ said) > _FALLS / 2 * float(x @ seen):
+            names.append(name)
+    if not names:
+        return ""
+    return (
+        f"The values fall with {' and '.join(names)}, and the model does not, since no term may shrink: allow negative "
+        "exponents (--negative-exponents)."
+    )
+
+
+def _means(values: Array, alike: Array) -> Array:
+    """(N,) the mean of the group of each value; ``alike``: (N,) the number of its group."""
+    return np.asarray((np.bincount(alike, values) / np.bincount(alike))[alike])
 
 
 def _undecided(models: list[Model], target: Array) -> str:

@@ -107,7 +107,7 @@ def fit(
         exact=exact,
         target=tuple(at.tolist()),
     )
-    return Fits(measurements, weighting, negative_coefficients, at, blocks, terms, exact, again)
+    return Fits(measurements, weighting, negative_coefficients, at, blocks, terms, exact, again, negative_exponents)
 
 
 def _watched(

@@ -181,7 +181,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
     """One fit per series, in the order of the measurements; each is made when it is read.
 
     ``blocks``: the models of some series, from a row on. ``terms``: the most that were allowed; ``exact``: no noise.
-    ``again``: fits other measurements in the same way.
+    ``again``: fits other measurements in the same way. ``shrinking``: terms may have exponents below 0.
     """
 
     measurements: Measurements
@@ -192,6 +192,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
     terms: int = 3
     exact: bool = False
     again: Callable[[Measurements], Fits] | None = None
+    shrinking: bool = False
 
     def __len__(self) -> int:
         return len(self.measurements.regions)
@@ -255,7 +256,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
             part.parameters, part.points.copy(), part.regions[rows], part.metrics[rows], part.values[rows].copy()
         )
         blocks = ((0, ranked.alone(row - start)),)
-        return Fits(copied, self.weighting, self.negative, self.target, blocks, self.terms, self.exact, self.again)
+        return replace(self, measurements=copied, blocks=blocks)
 
     def family(self, row: int) -> Family:
         """All remembered models of a series, which are solved with those of its neighbours."""
@@ -299,7 +300,7 @@ class Fits(Sequence[Fit], ShownInNotebooks):
 
     def settings_of(self, row: int) -> FitSettings:
         """How a series was fitted."""
-        return FitSettings(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]))
+        return FitSettings(self.terms, self.negative, self.exact or bool(self.measurements.exact[row]), self.shrinking)
 
     @cached_property
     def _starts(self) -> list[int]:

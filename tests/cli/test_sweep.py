@@ -209,6 +209,15 @@ def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Pa
     assert result.stderr.splitlines()[-1].endswith("2 of them failed")
 
 
+def test_points_that_fail_for_one_reason_are_one_note(folder: Path) -> None:
+    """Messages of 2 GB/s: three links are slower, each by itself."""
+    axes = ("--over", "network.link_bandwidth=1,1.5,1.7,2,3GB/s", "-P", "4", "--set", "sweeps=1")
+    result = invoke("sweep", "jacobi", "torus-cluster", *axes, "--reading", "simulate", "-j", "1")
+    notes = [line for line in result.stderr.splitlines() if "will fail" in line]
+    assert len(notes) == 1
+    assert notes[0].startswith("note: 3 of 5 points will fail (the first at ")
+
+
 def test_failed_points_are_tried_again_when_it_is_asked_for() -> None:
     arguments = [*SWEEP, *RANKS, "--store", "s.sqlite", "--json-lines"]
     invoke(*arguments)

@@ -220,3 +220,21 @@ def test_terms_are_those_of_the_phases_that_run(phase: str) -> None:
     else:
         assert terms == {"m*t_w*(P - 1)": pytest.approx(15 * 1000 * T_W)}
         assert whole.left_out.terms == ()
+
+
+def test_branches_that_are_not_taken_have_no_part() -> None:
+    """An ``auto`` branch, which has no formula, is not done where algo is 0."""
+    branches = workload(
+        """- repeat: algo == 0
+  do: [broadcast: {bytes: m}]
+- repeat: algo == 4
+  do: [allreduce: {bytes: 2*m, algorithm: auto}]
+""",
+        "parameters: {m: {default: 1000, unit: B}, algo: 0}\n",
+    )
+    _, rest = difference("log2(P)*(t_s + m*t_w)", branches, P=16)
+    assert rest.why == ""
+    assert rest.terms == ()
+    assert forecast(Scenario.of(branches, MACHINE, {"P": 16})).algorithms == ()
+    _, rest = difference("log2(P)*(t_s + m*t_w)", branches, P=16, algo=4)
+    assert "auto" in rest.why

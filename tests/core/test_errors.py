@@ -17,3 +17,12 @@ def test_paths_of_many_keys_are_cut() -> None:
     message = str(InputError("unknown key", Place("machine.yaml", 3, "network." * 10_000)))
     assert len(message) < 1100
     assert message.startswith("machine.yaml:3: network.")
+
+
+def test_every_name_follows_those_that_are_alike_in_alphabetic_order() -> None:
+    names = ["torus-cluster", "mesh", "abacus", "torus", "zero", "xeon"]
+    expected = "did you mean 'torus'? torus, torus-cluster, abacus, mesh, xeon, zero"
+    assert nearest("torus-c", names, every=True) in (
+        expected,
+        expected.replace("torus, torus-cluster", "torus-cluster, torus"),
+    )

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.describe.effects import chosen_effects, effect_names
+from simcodesign.describe.effects import chosen_effects, effect_names, random_effects
 
 #: As the design has it.
 LADDER = (
@@ -34,3 +35,37 @@ def test_all_and_none() -> None:
 def test_others_are_refused(effects: object) -> None:
     with pytest.raises(InputError, match="no such effect"):
         chosen_effects(effects)  # type: ignore[arg-type]
+
+
+#: Messages only, in all kinds of demands that have nothing else.
+MESSAGES = [
+    {"exchange": {"pattern": "halo2d", "bytes": 1024}},
+    {"allreduce": {"bytes": 4096, "algorithm": "ring"}},
+    {"barrier": {}},
+    {"start": {"allreduce": {"bytes": 8, "algorithm": "ring"}}, "as": "sum"},
+    {"wait": "sum"},
+]
+
+
+@pytest.mark.parametrize(
+    ("more", "changes", "acts"),
+    [
+        ([], {}, False),
+        ([], {"reduction": "1 GB/s"}, True),
+        ([{"compute": {"seconds": 1e-6}}], {}, True),
+    ],
+)
+def test_noise_acts_where_ranks_compute(more: list[object], changes: dict[str, str], acts: bool) -> None:
+    """The machine has noise of computations alone; seeds change a simulation where there are any."""
+    workload = sc.make_workload({"name": "messages", "program": [*MESSAGES, *more]})
+    network = {"startup": "1 us", "bandwidth": "1 GB/s", "topology": {"kind": "crossbar"}, **changes}
+    machine = sc.make_machine(
+        {"network": network, "name": "noisy", "nodes": 4, "processor": {"rate": "1 GFLOP/s"}, "noise": "5 %"}
+    )
+    one, other = (sc.simulate(workload, machine, {"P": 4}, seed=seed) for seed in (1, 2))
+    assert (one.makespan_s != other.makespan_s) == acts
+    assert random_effects(workload, machine, effect_names()) == (("noise",) if acts else ())
+    several = sc.compare_several(workload, machine, over={"P": [2.0, 4.0]}, replications=2)
+    assert [len(candidate.times_s) for candidate in several.candidates] == [2 if acts else 1] * 2
+    ladder = {rung.effect: rung for rung in several.candidates[1].comparison.rungs}
+    assert ladder["noise"].applies == acts

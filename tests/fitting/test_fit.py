@@ -534,6 +534,19 @@ def test_warnings_have_kinds() -> None:
     assert line([3.0, 5.0, 9.0, 17.0, 33.0])[0].warnings == ()
 
 
+def test_values_that_fall_where_no_term_may_shrink() -> None:
+    """Runtimes of a parallel part and a serial one, by ranks alone, and by ranks and size."""
+    falls = [100.0, 52.0, 29.0, 18.5, 14.2]
+    assert diagnostics.FALLING in dict(line(falls)[0].warnings)
+    assert "--negative-exponents" in line(falls)[0].warning
+    for values, options in ((falls, {"negative_exponents": True}), (falls[::-1], {}), ([9.0, 9.1, 8.9, 9.0, 9.05], {})):
+        assert diagnostics.FALLING not in dict(line(values, **options)[0].warnings)  # type: ignore[arg-type]
+    grid = np.array(list(itertools.product([2.0, 4, 8, 16, 32], [64.0, 256, 1024, 4096, 16384])))
+    values = grid[:, 1] / grid[:, 0] * (1 + 0.01 * rng(3).standard_normal(len(grid)))
+    (text,) = [text for kind, text in fit(measured(values[None], grid))[0].warnings if kind == diagnostics.FALLING]
+    assert "fall with p," in text
+
+
 def communicated(noise: float = 0.0, repetitions: int = 2, **options: object) -> Fit:
     """(p - 1) n bytes, counted twice unless told otherwise."""
     grid = np.array(list(itertools.product([2.0, 4, 8, 16, 32], [64.0, 256, 1024, 4096, 16384])))

@@ -26,6 +26,7 @@ from simcodesign.analytic.formulas.symbolic_sums import summed
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.programs.program import PlacedDemand, placed_demands
 from simcodesign.describe.workload import Workload
@@ -42,8 +43,9 @@ def formula(workload: Workload) -> dict[str, Any]:
     return {phase: phase_formula(workload, phase) for phase in workload.phases()}
 
 
-def phase_formula(workload: Workload, phase: str) -> Any:
-    """Seconds of one phase (``outer/inner`` for one in another), 0 if it takes none.
+def phase_formula(workload: Workload, phase: str, values: Mapping[str, FloatOrArray] | None = None) -> Any:
+    """Seconds of one phase (``outer/inner`` for one in another), 0 if it takes none. ``values``: of parameters and
+    equations; what is not done there is left out.
 
     Raises InputError without SymPy, and naming the place of whatever has no formula: a step that depends on ``rank``,
     a schedule, a replaced constant beyond the model, a name of the workload that is in ``SYMBOLS``.
@@ -57,7 +59,7 @@ def phase_formula(workload: Workload, phase: str) -> Any:
         booked = [
             payment
             for placed in placed_demands(workload.program)
-            if placed.phase == phase
+            if placed.phase == phase and (values is None or placed.runs_at(values))
             for payment in _payments(sympy, workload, placed)
         ]
         return collected(sympy, booked)

@@ -142,7 +142,7 @@ class _Difference:
         formulas, times = [], []
         for phase in workload.phases():
             try:
-                expression = expanded(phase_formula(workload, phase), workload)
+                expression = expanded(phase_formula(workload, phase, self.point.values), workload)
             except InputError as error:
                 times.append(LeftOutTerm(f"phase {phase} ({error.what})", self._phase_s(phase)))
                 continue

@@ -184,6 +184,11 @@ class Network:
         return 0.0 if self.reduction_per_byte_s is None else self.reduction_per_byte_s
 
     @property
+    def reduces(self) -> bool:
+        """Whether the operators of reductions take any time."""
+        return bool(np.any(np.asarray(self.reduction_s_per_byte) > 0))
+
+    @property
     def flight_holds_sender(self) -> bool:
         """Hockney: whether what the hops add holds the sender, too."""
         return self.hops_hold_sender and self.bytes_hold_sender

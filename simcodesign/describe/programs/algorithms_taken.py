@@ -60,7 +60,8 @@ def _of_collective(step: EvaluatedStep, demand: Collective, sizes: Sizes) -> Ite
     for ranks, groups in sizes:
         names = None if demand.group is None else {"group_size": ranks}
         size = step.amount(demand.bytes, "bytes", names)
-        there = np.asarray(groups) > 0 if counts is None else (np.asarray(groups) > 0) & counts
+        there = (np.asarray(groups) > 0) & (np.asarray(step.repetitions) > 0)
+        there = there if counts is None else there & counts
         for way, where in is_open.choices(ranks, size):
             taken, p, n = np.broadcast_arrays(where & there, ranks, size)
             if taken.any():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Demand
 
 #: Phase of demands that stand outside any phase.
@@ -96,6 +99,13 @@ class PlacedDemand:
     def constants(self) -> dict[str, Expression]:
         """The constants of the machine that are replaced here."""
         return {path: value for block in self.blocks for path, value in block.constants}
+
+    def runs_at(self, values: Mapping[str, FloatOrArray]) -> bool:
+        """Whether it may be done where parameters and equations have these values: no block around it is repeated 0
+        times, and its condition may hold. What depends on other names, such as ``rank``, may."""
+        factors = (*self.repeats, *([] if self.demand.when is None else [self.demand.when]))
+        known = (factor for factor in factors if factor.names <= values.keys())
+        return all(np.any(np.asarray(factor.evaluate(values)) != 0) for factor in known)
 
 
 def placed_demands(

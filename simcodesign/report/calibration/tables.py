@@ -224,7 +224,7 @@ def residual_table(calibration: Calibration) -> Table:
     title = (
         "Times" if len(measured) <= MOST_RESIDUALS else f"The {MOST_RESIDUALS} times that fit worst, of {len(measured)}"
     )
-    table = new_table(title, "time", "measured", "fitted", "residual")
+    table = new_table(f"{title} (residual: fitted over measured, less 1)", "time", "measured", "fitted", "residual")
     for row in order.tolist():
         off = "0 %" if abs(share[row]) < DUST else f"{100 * share[row]:+.2g} %"
         seconds = (format_quantity(float(value), "time") for value in (measured[row], fit.fitted_s[row]))

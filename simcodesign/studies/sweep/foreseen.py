@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
-from simcodesign.core.errors import SimcodesignError
+from simcodesign.core.errors import InputError, SimcodesignError
 from simcodesign.studies.sweep.evaluate import SweepEvaluator
 from simcodesign.studies.sweep.points import SweepPoint
 from simcodesign.studies.sweep.sweep import Sweep
 
 #: Points that are looked at, spread over the sweep, and reasons that are named.
 MOST_LOOKED_AT, MOST_NAMED = 1000, 5
+#: A number, with the word behind it, which may be its unit.
+_QUANTITY = re.compile(r"\d\S*(?: [A-Za-z]\S*)?")
 
 
 def foreseen_failures(sweep: Sweep) -> Iterator[str]:
-    """A line for each reason, with the number of points and the first of them: machines that cannot be, values out of
+    """A line for each reason, with the number of points and the first of them, whose numbers it shows: machines that cannot be, values out of
     range, more ranks than processors."""
     looked_at = np.unique(np.linspace(0, sweep.count - 1, min(sweep.count, MOST_LOOKED_AT)).astype(int)).tolist()
     evaluator = SweepEvaluator(sweep)
-    failing: dict[str, list[SweepPoint]] = {}
+    failing: dict[object, tuple[str, list[SweepPoint]]] = {}
     for point in sweep.points(looked_at):
         try:
             evaluator.scenario(point).bind()
         except SimcodesignError as error:
-            failing.setdefault(str(error), []).append(point)
+            failing.setdefault(_kind(error), (str(error), []))[1].append(point)
     of_all = f"{sweep.count:,} points" if len(looked_at) == sweep.count else f"{len(looked_at):,} points looked at"
-    for reason, points in list(failing.items())[:MOST_NAMED]:
+    for reason, points in list(failing.values())[:MOST_NAMED]:
         where = ", ".join(f"{name} = {_text(value)}" for name, value in points[0].axes.items())
         first = where if len(points) == 1 else f"the first at {where}"
         yield f"{len(points):,} of {of_all} will fail ({first}): {reason}"
     if len(failing) > MOST_NAMED:
-        yield f"{sum(map(len, list(failing.values())[MOST_NAMED:])):,} further points will fail, for other reasons"
+        further = sum(len(points) for _, points in list(failing.values())[MOST_NAMED:])
+        yield f"{further:,} further points will fail, for other reasons"
+
+
+def _kind(error: SimcodesignError) -> object:
+    """What errors have in common that differ in numbers and in what was given."""
+    if not isinstance(error, InputError):
+        return _QUANTITY.sub("#", str(error))
+    return error.place, *(_QUANTITY.sub("#", text or "") for text in (error.what, error.allowed))
 
 
 def _text(value: object) -> str:
