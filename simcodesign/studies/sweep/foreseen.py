@@ -19,8 +19,8 @@ _QUANTITY = re.compile(r"\d\S*(?: [A-Za-z]\S*)?")
 
 
 def foreseen_failures(sweep: Sweep) -> Iterator[str]:
-    """A line for each reason, with the number of points and the first of them, whose numbers it shows: machines that cannot be, values out of
-    range, more ranks than processors."""
+    """A line for each reason, with the number of points and the first of them, whose numbers it shows: machines that
+    cannot be, values out of range, more ranks than processors."""
     looked_at = np.unique(np.linspace(0, sweep.count - 1, min(sweep.count, MOST_LOOKED_AT)).astype(int)).tolist()
     evaluator = SweepEvaluator(sweep)
     failing: dict[object, tuple[str, list[SweepPoint]]] = {}
