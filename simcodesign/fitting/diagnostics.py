@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -173,7 +173,7 @@ def _falling(family: Family, parameters: tuple[str, ...]) -> str:
         alike = np.unique(np.delete(points, k, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
         sizes = _means(np.abs(values), alike)
         sizes[sizes == 0] = 1.0
-        parts = (np.log(points[:, k]), values / sizes, modelled / sizes)
+        parts: list[Array] = [np.log(points[:, k]), values / sizes, modelled / sizes]
         x, seen, said = (one - _means(one, alike) for one in parts)
         spread = float(np.sqrt((x**2).sum() * (seen**2).sum()))
         if not spread or np.ptp(seen) <= _ALIKE:
@@ -188,7 +188,7 @@ def _falling(family: Family, parameters: tuple[str, ...]) -> str:
     )
 
 
-def _means(values: Array, alike: Array) -> Array:
+def _means(values: Array, alike: Any) -> Array:
     """(N,) the mean of the group of each value; ``alike``: (N,) the number of its group."""
     return np.asarray((np.bincount(alike, values) / np.bincount(alike))[alike])
 
