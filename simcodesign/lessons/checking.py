@@ -71,5 +71,5 @@ def _answer(question: dict[str, Any]) -> str:
         return next(str(one["html"]) for one in question["choices"] if one["right"])
     if "truth" in question:
         points = ", ".join(f"{value:.4g}" for value in question["truth"])
-        return f"a curve through {points} s, within {question['tolerance']:.2g}"
-    return f"{question['answer']:.4g} {question['unit']}, within {question['tolerance']:.2g}"
+        return f"a curve through {points} s, within {100 * question['tolerance']:.3g} %"
+    return f"{question['answer']:.4g} {question['unit']}, within {100 * question['tolerance']:.3g} %"

@@ -376,24 +376,25 @@ def test_an_exam_has_no_answers(built: Path) -> None:
 def test_what_an_exam_withholds_of_texts_is_named_with_its_line(built: Path, tmp_path: Path) -> None:
     """Each of them stands in the line that is named; what a teacher hides anyway is not."""
     folder = seeded_lesson(tmp_path / "small")
-    text = "One.\n\nTwo lines,\n{{formula : ms}} and [now](clock:half).\n\n| a |\n|---|\n| [then](clock:half) |\n"
+    text = "One.\n\nTwo lines,\n{{formula : ms}} and [now](clock:half).\n\n| a |\n|---|\n| [then](clock:half) |\n\n> Stop the clock.\n"
     (folder / "one.md").write_text(text, encoding="utf-8")
     found: list[Withheld] = []
     build_lesson(folder, tmp_path / "exam.html", 1, exam=True, on_withheld=found.append)
     lines = [(Path(one.place.file).name, one.place.line, one.words) for one in found]
     in_text = [one[1:] for one in lines if one[0] == "one.md" and one[1] is not None]
     assert in_text == [
+        (10, "the text says 'clock', and this step of the exam has no clock"),
         (4, "{{formula}} is shown as …"),
         (4, "the button clock:half is text only"),
         (8, "the button clock:half is text only"),
     ]
     figures = [words for _, line, words in lines if line is None]
     assert len(figures) == 4
-    assert "figure 1, curve 'Title'" in figures[0]
+    assert figures[0].endswith("its curve 'Title'")
     assert not [one for one in lines if one[0] == "lesson.yaml"]  # hints and feedback are in no exam anyway
     found.clear()
     build_lesson(folder, tmp_path / "exam.html", 1, exam=True, changes=Changes(("One/1",)), on_withheld=found.append)
-    assert not [one for one in found if "figure 1," in one.words]
+    assert not [one for one in found if "its curve" in one.words]
     build_lesson(folder, tmp_path / "page.html", 1, on_withheld=pytest.fail)
 
 

@@ -35,6 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = small_lesson(root / "small")
     text = TEXT.replace(*DRAWS).replace(*MORE).replace(*VIEWS) + LATER
     (folder / "lesson.yaml").write_text(text, encoding="utf-8")
+    (folder / "later.md").write_text("Later.\n", encoding="utf-8")
     (folder / "de").mkdir()
     german = GERMAN.replace("[Titel]", "[Titel, Schritt um Schritt, Vertrauen]") + LATE
     (folder / "de" / "lesson.yaml").write_text(german, encoding="utf-8")
@@ -57,6 +58,7 @@ def test_a_switch_counts_in_its_own_step_and_is_seen(visit: Visit) -> None:
     rungs = visit.see("#step-1 lesson-ladder").locator("button.rung")
     rungs.first.click()  # order and waiting alone
     assert visit.see("#step-1 lesson-gantt .is-switched-off").inner_text() == "Switched off: Hops, Links, Noise"
+    assert [" off" in row for row in rungs.all_inner_texts()] == [False, True, True, True]
     pressed = visit.see("#step-2 lesson-ladder").locator('[aria-pressed="true"]')
     assert "Hops" in pressed.inner_text()  # that it begins with
     visit.see("#step-1 lesson-ladder")
@@ -99,6 +101,32 @@ def test_stops_of_a_slider_stand_by_their_values(visit: Visit) -> None:
         places.append(int(slider.input_value()))
     assert places == [1000, 600, 0, 0]
     assert slider.get_attribute("aria-valuetext") == "1 KiB"
+
+
+def test_a_curve_says_what_the_chosen_stop_has(visit: Visit) -> None:
+    """The time by the formula on 2 nodes, with four digits: one round of startup and 1 MiB, of the page's own array."""
+    curve = visit.see("#step-1 lesson-curve")
+    visit.page.evaluate("document.querySelector('lesson-curve').store.setStop('nodes', 0)")
+    visit.settle()
+    (forecast,) = {float(visit.arrays["near/formula"][0, 2, 1])}
+    assert (
+        curve.locator(".reading").inner_text().startswith(f"2 nodes: Formula {1e3 * forecast:.4g}\u00a0ms, Simulation ")
+    )
+
+
+def test_a_send_is_seen_while_a_message_comes_in(visit: Visit) -> None:
+    """Rank 0 sends from 0 to 4 s, and receives from 1 to 3 s: there the send has the upper half of the row."""
+    visit.see("#step-1 lesson-gantt")
+    bars = visit.page.evaluate(
+        """() => { const chart = document.querySelector("lesson-gantt"), trace = { ...chart.shownTrace, path: [], end: 4,
+        ops: [{ rank: 0, kind: 1, peer: 1, ready: 0, begin: 0, end: 4 }],
+        messages: [{ from: 1, to: 0, begin: 1, arrival: 3, bytes: 1, hops: [], recorded: false }] };
+        Object.defineProperty(chart, "shownTrace", { get: () => trace });
+        chart.draw();
+        return chart.chart.bars.map((bar) => [bar.role, bar.from, bar.to, bar.lanes]); }"""
+    )
+    assert bars == [["sends", 0, 4, 1], ["receives", 1, 3, 1], ["sends", 1, 3, 2]]
+    assert "upper half" in visit.page.locator("lesson-gantt .keys").first.inner_text()
 
 
 def test_messages_leave_nodes_at_their_rims(visit: Visit) -> None:

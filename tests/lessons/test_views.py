@@ -146,8 +146,10 @@ def test_after_the_prediction_formula_points_and_score_come_in_turn(browser: Any
 def test_locked_steps_say_what_they_are_and_how_they_open(browser: Any, tmp_path: Path) -> None:
     folder = lesson_with_all_figures(tmp_path / "small")
     text = (folder / "lesson.yaml").read_text(encoding="utf-8")
-    later = "  - {name: Afterwards, text: one.md, after_prediction: true}\n"
+    later = "  - {name: Afterwards, text: later.md, after_prediction: true}\n"
+    later += "  - {name: Last, text: later.md, after_answer: choice, views: [{kind: sliders}]}\n"
     (folder / "lesson.yaml").write_text(text + later, encoding="utf-8")
+    (folder / "later.md").write_text("> Later.\n", encoding="utf-8")
     build_lesson(folder, tmp_path / "page.html", 1)
     visit = Visit(browser, tmp_path / "page.html", DESKTOP)
     locked = visit.page.locator("#step-2")
@@ -156,6 +158,15 @@ def test_locked_steps_say_what_they_are_and_how_they_open(browser: Any, tmp_path
     assert not locked.locator(".task").is_visible()
     visit.predict()
     assert locked.locator(".task").is_visible()
+    visit.close()
+    visit = Visit(browser, tmp_path / "page.html", DESKTOP)
+    last = visit.page.locator("#step-3")
+    assert last.locator("input").first.is_disabled()
+    visit.page.locator("#step-2 .locked button").click()  # all steps
+    visit.see("#step-3 lesson-sliders")
+    assert last.locator(".task").is_visible()
+    assert last.locator("input").first.is_enabled()
+    assert visit.see("lesson-curve").locator("path.simulation").count() == 1
     visit.close()
 
 

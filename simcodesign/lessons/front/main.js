@@ -37,7 +37,7 @@ async function begin() {
   const stops = Object.fromEntries(Object.entries(lesson.sliders).map(([name, slider]) => [name, slider.start]));
   const store = new Store({
     stops, rungs: lesson.steps.map((step) => firstRung(lesson, step)), draw: 0, time: 0, end: 0, playing: false, speed: 1, link: null, hover: null,
-    predicted: false, opened: !lesson.asksPrediction, predictions: {}, answers: {}, code, started,
+    predicted: false, opened: !lesson.asksPrediction, allOpen: false, predictions: {}, answers: {}, code, started,
   });
   const clock = new Clock(store);
   provide(lesson, store, clock);
@@ -76,20 +76,20 @@ function lockSteps(lesson, store) {
     const note = document.createElement("p"), waits = step.dataset.afterAnswer !== undefined;
     note.className = "locked";
     note.innerHTML = `<span>${text(waits ? "lockedAnswer" : "locked")}</span> <button type="button">${text(waits ? "openStep" : "openAnyway")}</button>`;
-    note.querySelector("button").addEventListener("click", () => (waits ? step.classList.add("is-open") : store.set({ opened: true })));
+    note.querySelector("button").addEventListener("click", () => (waits ? step.classList.add("is-open") : store.set({ opened: true, predicted: true, allOpen: true })));
     step.append(note);
   }
   openSteps(lesson, store);
 }
 
 function openSteps(lesson, store) {
-  const { predicted, opened, answers } = store.state, isOpen = predicted || opened;
+  const { predicted, opened, allOpen, answers } = store.state, isOpen = predicted || opened;
   if (isOpen) store.set({ opened: true });
   document.body.classList.toggle("is-open", isOpen);
   const asked = new Set(lesson.steps.flatMap((step) => step.questions.map((one) => one.name)));
   for (const step of document.querySelectorAll("[data-after-answer]")) {
     const { afterAnswer } = step.dataset;
-    if (afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
+    if (allOpen || afterAnswer in answers || !asked.has(afterAnswer)) step.classList.add("is-open");
   }
 }
 

@@ -12,6 +12,7 @@ from simcodesign.lessons.checking import Checked
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.answer_table import cell
 from simcodesign.lessons.grading.marks import OK, STATES, Marks
+from simcodesign.lessons.grading.seeding import combinations_of
 from simcodesign.report.common.tables import facts, new_table, section
 
 #: Files that the terminal names; the table has all.
@@ -43,8 +44,9 @@ def lesson_table(lessons: Iterable[Lesson]) -> Table:
 def check_tables(checked: Checked) -> list[RenderableType]:
     """Stops of a code, named values, answers, and the size of the page."""
     lesson = checked.lesson
-    whose = f"the code {checked.code}" if checked.code else "the first combination"
-    stops = [section(f"Stops of {whose}", checked.parameters.items())] if checked.parameters else []
+    first = f"that codes draw, the first of {len(combinations_of(lesson))} combinations (--code for a student's)"
+    whose = f"of the code {checked.code}" if checked.code else first
+    stops = [section(f"Stops {whose}", checked.parameters.items())] if checked.parameters else []
     return [
         facts([("lesson", lesson.name), ("title", lesson.title), ("page", f"{checked.page_bytes / 1e6:.2f} MB")]),
         *stops,

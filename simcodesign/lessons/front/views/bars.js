@@ -14,11 +14,22 @@ export function ofRanks(trace) {
     add(op.rank, op.begin, op.end, ROLE_OF[op.kind] ?? "works");
     if (op.kind > RECEIVE) add(op.rank, op.ready, op.begin, "waits"); // for its turn at a disk or a memory controller
   }
+  const own = bars.length;
   for (const message of trace.messages) {
     add(message.to, message.recorded ? message.hops.at(-1).grant : message.begin, message.arrival, "receives");
     if (message.recorded) for (const hop of message.hops) add(message.to, hop.arrival, hop.grant, "waits");
   }
+  bars.push(...upperHalves(bars, own, 1e-6 * trace.end));
   return { rows: Array.from({ length: trace.ranks }, (_, rank) => String(rank)), bars, others: 0 };
+}
+
+/** Where a rank does something (the first `own` bars) while a message comes in (the others): both are seen, in half a row each. */
+function upperHalves(bars, own, slack) {
+  const coming = new Map();
+  for (const bar of bars.slice(own)) coming.set(bar.row, [...(coming.get(bar.row) ?? []), bar]);
+  return bars.slice(0, own).flatMap((bar) => (coming.get(bar.row) ?? [])
+    .map((other) => ({ ...bar, from: Math.max(bar.from, other.from), to: Math.min(bar.to, other.to), lanes: 2 }))
+    .filter(({ from, to }) => to - from > slack));
 }
 
 /** Rounds: a message belongs to the round after that of the last message that its sender had got or sent before. */

@@ -25,7 +25,7 @@ export class Curve extends Figure {
     this.axis = this.lesson.slider(options.over);
     this.pencil = new Map(); // stop number: seconds
     this.innerHTML = `<figure>${this.heading(options.title)}<svg class="chart"></svg>
-      <p class="note" aria-live="polite"></p>${options.predict ? '<div class="actions"></div><div class="score" aria-live="polite"></div>' : ""}</figure>`;
+      <p class="reading" aria-live="polite"></p><p class="note" aria-live="polite"></p>${options.predict ? '<div class="actions"></div><div class="score" aria-live="polite"></div>' : ""}</figure>`;
     this.svg = this.querySelector("svg");
     this.svg.addEventListener("click", (event) => this.choose(event));
     if (!options.predict) return;
@@ -109,6 +109,10 @@ export class Curve extends Figure {
   }
 
   draw() {
+    if (!this.asks && this.querySelector(".compare")) { // all steps were opened, and nothing was compared
+      this.pencil.clear();
+      this.actions();
+    }
     const rows = this.rows(), measured = this.measured();
     const view = (this.scale = this.scales(rows, measured));
     const { width, height } = view;
@@ -125,6 +129,7 @@ export class Curve extends Figure {
     if (focused !== undefined) this.svg.querySelector(`circle[data-stop="${focused}"]`)?.focus();
     if (!this.options.predict) this.svg.setAttribute("role", "img");
     this.svg.setAttribute("aria-label", this.summary(rows, measured));
+    this.reading(rows, measured);
     this.note(points);
     if (this.options.predict) this.score(points, rows);
   }
@@ -351,6 +356,17 @@ export class Curve extends Figure {
     const you = off((row) => this.pencil.get(row.number)), formula = off((row) => row.forecast);
     const bar = (role, value) => `<div class="bar-row"><span>${text(role)}</span><i class="${role}" style="width:${Math.min(100, (100 * Math.log(value)) / Math.log(Math.max(you, formula, 1.05)))}%"></i><b>${text("offBy", local(value.toFixed(2)))}</b></div>`;
     shown.innerHTML = `<div>${bar("you", you)}${bar("formula", formula)}</div><p>${text(you < formula ? "closerYou" : "closerFormula")}</p>`;
+  }
+
+  /** Below it: what the chosen stop has, as exact as questions ask for it. */
+  reading(rows, measured) {
+    const { over } = this.options, chosen = this.state.stops[over], row = rows[chosen], isHidden = this.asks || this.shown !== undefined;
+    const times = [["formula", row.forecast], ["simulation", row.simulated?.mean], ["measured", measured.find((one) => one.number === chosen)?.value]]
+      .filter(([role, time]) => time !== undefined && (role !== "simulation" || this.run.effects.length));
+    const words = times.map(([role, time]) => `${text(role)} <b class="${role}">${duration(time, 4)}</b>`).join(", ");
+    const html = isHidden ? "" : `${escaped(this.lesson.words({ sliders: [over] }, { [over]: chosen }))}: ${words}`;
+    const shown = this.querySelector(".reading");
+    if (shown.innerHTML !== html) shown.innerHTML = html;
   }
 
   note(points) {

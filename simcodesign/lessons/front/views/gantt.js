@@ -76,6 +76,7 @@ export class Gantt extends Figure {
     const roles = new Set(this.chart.bars.map((bar) => (this.of === "rounds" && bar.role === "receives" ? "onTheWay" : this.of === "stations" && bar.role === "waits" ? "waitsThere" : bar.role)));
     const shown = KEYS[this.of].filter((name) => name === "path" ? this.trace.path.length : roles.has(name));
     const keys = [...shown.map((name) => `<span class="key ${name}">${text(name)}</span>`), `<span class="key future">${text("future")}</span>`];
+    if (this.of === "ranks" && this.chart.bars.some((bar) => bar.lanes > 1)) keys.push(`<span>${text("upperHalf")}</span>`);
     this.querySelector(".keys").innerHTML = keys.join("");
     this.querySelector(".more").textContent = this.chart.others ? text("moreStations", this.chart.others) : "";
   }

@@ -19,7 +19,7 @@ export class Ladder extends Figure {
     const one = document.createElement(isRung ? "button" : "div");
     one.className = `rung ${isRung ? "effect" : name}`;
     const title = name === "waiting" ? text("waiting_rung") : isRung ? effectName(name) : text(name === "formula" && this.lesson.isForecast ? "forecast" : name);
-    one.innerHTML = `<span class="name">${escaped(title)}</span><span class="track"><i></i></span><b></b>`;
+    one.innerHTML = `<span class="name">${escaped(title)}${isRung ? ` <small>${text("off")}</small>` : ""}</span><span class="track"><i></i></span><b></b>`;
     if (!isRung) return one;
     one.type = "button";
     if (place > 1 && document.documentElement.lang === "en") one.title = this.run.effects[place - 2].adds;

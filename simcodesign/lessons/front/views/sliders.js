@@ -2,6 +2,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { Figure } from "../figure.js";
 import { escaped } from "../numbers.js";
+import { text } from "../texts.js";
 
 /** Of a range input: the number of its last place. */
 const LAST = 1000;
@@ -24,7 +25,7 @@ export class Sliders extends Figure {
       const marks = this.places.get(name).map((place) => `<i style="--place:${(place / LAST).toFixed(4)}"></i>`).join("");
       return `<label><span>${escaped(this.lesson.slider(name).about)}</span><output></output>
         <input type="range" min="0" max="${LAST}" step="1" data-slider="${escaped(name)}"><span class="marks" aria-hidden="true">${marks}</span></label>`;
-    }).join("")}</div>`;
+    }).join("")}</div><p class="note" hidden>${text("slidersStay")}</p>`;
     for (const input of this.querySelectorAll("input")) this.listen(input, input.dataset.slider);
     this.draw(); // also before it is seen: what is locked is locked from the beginning
   }
@@ -52,17 +53,19 @@ export class Sliders extends Figure {
   }
 
   draw() {
+    // While a prediction is asked for, the setting that it is about stays.
+    const stay = this.lesson.asksPrediction && !this.state.predicted;
+    this.querySelector(".note").hidden = !stay;
     for (const input of this.querySelectorAll("input")) {
       this.put(input);
-      // While a prediction is asked for, the setting that it is about stays.
-      input.disabled = this.lesson.asksPrediction && !this.state.predicted;
+      input.disabled = stay;
     }
   }
 
   put(input) {
-    const { slider } = input.dataset, number = this.state.stops[slider], { text } = this.lesson.slider(slider).stops[number];
+    const { slider } = input.dataset, number = this.state.stops[slider], shown = this.lesson.slider(slider).stops[number].text;
     input.value = this.places.get(slider)[number];
-    input.setAttribute("aria-valuetext", text);
-    input.previousElementSibling.textContent = text;
+    input.setAttribute("aria-valuetext", shown);
+    input.previousElementSibling.textContent = shown;
   }
 }
