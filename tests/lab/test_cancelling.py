@@ -46,7 +46,7 @@ def test_a_stream_that_is_left_ends_its_processes() -> None:
         assert fine.status == 200  # the process is there, and warm
         (pid,) = workers.executor.processes
         leaves = asyncio.Event()
-        noisy = {"machine": f"{MACHINE}\nnoise: 2 %\n", "effects": ["noise"], "seeds": MOST_SEEDS}
+        noisy = {"machine": f"{MACHINE}\nnoise: {{network: 2 %}}\n", "effects": ["noise"], "seeds": MOST_SEEDS}
         body = _json(asked(workload=SLOW, axis="m", values=[1.0, 2.0, 3.0], **noisy))
         stream = asyncio.create_task(client.ask("POST", f"/{TOKEN}/simulate", body=body, leaves=leaves))
         began_s = cpu_s(pid)

@@ -242,7 +242,7 @@ def log_ticks(mpl: Any, line: Any, text: Callable[[float], str] = number_text, b
     low, high = sorted(line.get_view_interval())
     ticks = round_ticks(float(low), float(high), base)
     line.set_major_locator(mpl.ticker.FixedLocator(ticks))
-    line.set_major_formatter(mpl.ticker.FixedFormatter([text(tick) for tick in ticks]))
+    line.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: text(value)))  # of other ticks, too
     line.set_minor_locator(mpl.ticker.NullLocator())
 
 

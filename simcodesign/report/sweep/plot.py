@@ -332,7 +332,7 @@ def _map(mpl: Any, figure: Any, panel: Any, shown: _Shown, column: str, form: st
     if column == RATIO:
         bar.set_ticks(plot_style.ratio_ticks(norm.vmin, norm.vmax))
     if hasattr(artist, "levels"):  # contours, labelled with the same numbers
-        bar.set_ticks(artist.levels)
+        bar.set_ticks(artist.levels, labels=quantity_texts(artist.levels, column))
     bar.ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     label_axis(mpl, panel, "x", first)
     label_axis(mpl, panel, "y", second)
