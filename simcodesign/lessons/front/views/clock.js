@@ -11,7 +11,7 @@ export class ClockBar extends Figure {
   static uses = ["stops", "rungs", "draw", "time", "playing", "speed", "end"];
 
   build() {
-    this.innerHTML = `<div class="clock"><button type="button" class="play"></button>
+    this.innerHTML = `<div class="clock"><button type="button" class="play" aria-label="${text("play")}"></button>
       <output class="time"></output>
       <div class="track"><canvas aria-hidden="true"></canvas><input type="range" min="0" max="1000" step="1" aria-label="${text("time")}"></div>
       <div class="speeds" role="group" aria-label="${text("speed")}">${SPEEDS.map((speed) =>
