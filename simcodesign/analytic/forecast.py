@@ -51,9 +51,8 @@ def forecast(
     """Forecast the workload on the machine in closed form (equations 1 to 4 of SPECseis96, generalised).
 
     ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
-    parameters, preset and phases. ``parameters`` sets workload parameters,
-    ``P``, machine constants (``network.startup``, SI units) and its parameters (``machine.NAME``); arrays broadcast and
-    give arrays of that shape.
+    parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants (SI units) and
+    parameters of the machine (``machine.NAME``); arrays broadcast and give arrays of that shape.
     The makespan is the sum of the closed forms of all demands, each as if all ranks began it together when the last has
     ended the one before; of what is started, only what is left of it when it is waited for (``analytic/side_parts``).
     ``Result.pipelined``: what it is where ranks go on as soon as they can, for one design point.

@@ -24,6 +24,7 @@ from rich.console import Console
 import simcodesign
 from simcodesign import cli
 from simcodesign.core.errors import DeadlockError, InputError
+from simcodesign.core.stations.uses import NO_STATIONS
 from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
@@ -665,7 +666,7 @@ def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
     ]
     comparison: Any = SimpleNamespace(
         forecast=SimpleNamespace(headline_s=result, response_s=None, formulas=()),
-        simulation=SimpleNamespace(headline_s=result + gap, stations=SimpleNamespace(kinds=())),
+        simulation=SimpleNamespace(headline_s=result + gap, stations=NO_STATIONS),
         rungs=rungs,
         random=(),
         farther_from_measured=False,

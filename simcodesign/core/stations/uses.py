@@ -84,6 +84,14 @@ class StationUses(Sequence[StationUse]):
         order = np.lexsort((-self.busy_s, -self.busy_s / self.servers))
         return [self[int(place)] for place in order[:count]]
 
+    def waits_by_kind(self) -> dict[str, float]:
+        """Seconds that all requests waited, by the kind of the stations, of the kinds that there are."""
+        return {
+            kind: float(self.wait_s[self.kind == number].sum())
+            for number, kind in enumerate(self.kinds)
+            if (self.kind == number).any()
+        }
+
 
 #: No stations: what a forecast has, and a simulation in which nothing is shared.
 NO_STATIONS = StationUses(

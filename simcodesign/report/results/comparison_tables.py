@@ -32,7 +32,6 @@ from simcodesign.report.results.tables import (
     time_text,
     use_facts,
 )
-from simcodesign.studies.elasticities.reasons import waits_by_kind
 
 #: Stands for the error of a component that is mostly off the critical path.
 OVERLAPPED = "overlapped"
@@ -261,7 +260,7 @@ def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
     """That links are named for being switched on first, where in the whole simulation interfaces make messages wait."""
     if largest.effect != "links" or largest.change_s <= 0:
         return ""
-    waited_s = waits_by_kind(comparison.simulation)
+    waited_s = comparison.simulation.stations.waits_by_kind()
     at_links_s, at_interfaces_s = waited_s.get("link", 0.0), waited_s.get("interface", 0.0)
     if at_interfaces_s <= at_links_s:
         return ""

@@ -31,7 +31,7 @@ def reason_for_nothing(change: Change, scenario: Scenario, result: Result, chang
             return f"no rank spends time on {component}"
         if not spent_s:
             return f"{component} is not on the critical path"
-    waited_s = waits_by_kind(result)
+    waited_s = result.stations.waits_by_kind()
     for effect in change.effects:
         if not waited_s.get(_STATIONS_OF.get(effect, ""), 1.0):
             return f"no message waits at any {_STATIONS_OF[effect]}"
@@ -66,16 +66,6 @@ def _stated_everywhere(path: str, scenario: Scenario, result: Result, component:
     return bool(here) and all(path in placed.constants for placed in here)
 
 
-def waits_by_kind(result: Result) -> dict[str, float]:
-    """Seconds that all requests waited, by the kind of the stations."""
-    stations = result.stations
-    return {
-        kind: float(stations.wait_s[stations.kind == number].sum())
-        for number, kind in enumerate(stations.kinds)
-        if (stations.kind == number).any()
-    }
-
-
 def _percent(share: float) -> str:
     """A share that is not 0, in whole per cent."""
     return f"{share:.0%}" if share >= 0.005 else "less than 1%"
@@ -90,7 +80,7 @@ def bottleneck_lines(result: Result) -> list[str]:
     )
     if parts:
         lines.append(f"The critical path is {', '.join(f'{_percent(share)} {name}' for share, name in parts)}.")
-    waited_s = waits_by_kind(result)
+    waited_s = result.stations.waits_by_kind()
     if any(waited_s.values()):
         kind = max(waited_s, key=lambda one: waited_s[one])
         share = waited_s[kind] / sum(waited_s.values())
