@@ -5,6 +5,7 @@ PYTHON ?= python3
 EXTRAS ?= dev,browser,docs,fast,plot,sym,report,dist,opt,parquet,lab
 JOBS ?= 2
 ARGS ?=
+SEED ?=
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -15,11 +16,11 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo validate docs test test-all lint types benchmark peers lowest release-check clean
+.PHONY: help venv demo validate docs test test-all test-random lint types benchmark peers lowest release-check clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
-	@echo 'Variables: PYTHON=$(PYTHON) EXTRAS=$(EXTRAS) JOBS=$(JOBS) ARGS (passed to pytest)'
+	@echo 'Variables: PYTHON=$(PYTHON) EXTRAS=$(EXTRAS) JOBS=$(JOBS) SEED (of test-random) ARGS (passed to pytest)'
 
 venv: $(STAMP)  ## make .venv with the package, installed in place
 
@@ -28,25 +29,34 @@ $(STAMP): pyproject.toml
 		echo "simcodesign needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)" >&2; \
 		echo "Name another interpreter, for example: make venv PYTHON=python3.12" >&2; \
 		exit 1; }
-	@echo 'Making .venv ...'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: sudo apt-get install python3-venv" >&2; \
+		exit 1; }
+	@echo 'Making .venv: a few minutes the first time ...'
 	@$(PYTHON) -m venv --clear .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
-demo: venv  ## measured, forecast, simulated, and why they differ, in half a minute; the page is demo-output/demo.html
+demo: venv  ## compare measured, forecast and simulated times in half a minute; the page is demo-output/demo.html
 	@$(BIN)/python -m simcodesign demo --output demo-output
 
 validate: venv  ## compare the system with every published number; the page is demo-output/report.html
 	@mkdir -p demo-output
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
 
-test: venv  ## run the tests: a part of all combinations, few examples of every property
+test: venv  ## run the ordinary tests, always the same: some of the combinations, a few examples of each property
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-all: venv  ## run all tests: every combination, every example, every kill
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not benchmark' $(ARGS)
+
+test-random: venv  ## run the tests of properties on random examples; SEED=N repeats a run
+	@seed=$(SEED); seed=$${seed:-$$($(BIN)/python -c 'import secrets; print(secrets.randbelow(10**9))')}; \
+	echo "Random examples, seed $$seed: repeat with 'make test-random SEED=$$seed'"; \
+	SIMCODESIGN_RANDOM_TESTS=1 SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
+		-m 'hypothesis and not benchmark' --hypothesis-seed=$$seed $(ARGS)
 
 docs: venv  ## build the site, whose commands and pictures are run; it is build/site/index.html
 	@$(ONE_THREAD) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -j $(JOBS) -d build/doctrees docs build/site

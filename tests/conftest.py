@@ -16,11 +16,11 @@ from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.engine import selection
 from tests import MOST_PARAMETERS, ROOT, THOROUGH, examples
 
-# No deadline: the time of a single example says more about the machine's load than about the code.
-settings.register_profile("default", deadline=None, max_examples=examples(100))
-# The same examples at each run, so that a red build is red again when looked at.
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
+# No deadline: the time of one example depends more on the load of the machine than on the code.
+# Every run tries the same examples, so that a failure can be repeated. `make test-random` draws other examples and prints its seed.
+settings.register_profile("fixed", deadline=None, max_examples=examples(100), derandomize=True, database=None)
+settings.register_profile("random", settings.get_profile("fixed"), derandomize=False)
+settings.load_profile("random" if os.environ.get("SIMCODESIGN_RANDOM_TESTS") else "fixed")
 
 # A run that a script has put into the background ignores Ctrl-C, and so would every process that a test starts and stops.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -28,13 +28,50 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--renew``, of ``tests/cli/test_golden.py``."""
-    parser.addoption("--renew", action="store_true", help="write the outputs of tests/cli/golden anew")
+    """Add the options of these tests."""
+    parser.addoption("--renew", action="store_true", help="rewrite the outputs in tests/cli/golden")
+    parser.addoption("--write-passed", type=Path, metavar="FILE", help="write the names of the tests that pass to FILE")
+    parser.addoption(
+        "--without-passed", type=Path, metavar="FILE", help="omit tests in FILE that would do the same again"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record the tests that pass if ``--write-passed`` requests it; with xdist in the controlling process only."""
+    file = config.getoption("--write-passed")
+    if file is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(PassedTests(file))
+
+
+class PassedTests:
+    """Write the names of the tests that pass to a file, one per line."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.names = file, list[str]()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.names.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text("\n".join(self.names), encoding="utf-8")
+
+
+def does_more_when_thorough(item: pytest.Item) -> bool:
+    """Return whether ``make test-all`` tries more in this test than ``make test``: more examples, or more in its body."""
+    module = vars(item.module)  # type: ignore[attr-defined]
+    return item.get_closest_marker("hypothesis") is not None or "THOROUGH" in module or "numbers_of_ranks" in module
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test with many parameters the ordinary suite runs a few, always the same; ``make test-all`` runs all."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Limit the ordinary suite to a few parameters of each test, always the same; ``make test-all`` runs all."""
+    if file := config.getoption("--without-passed"):
+        passed = set(file.read_text(encoding="utf-8").splitlines())
+        again = [item.nodeid in passed and not does_more_when_thorough(item) for item in items]
+        config.hook.pytest_deselected(items=[item for item, is_again in zip(items, again, strict=True) if is_again])
+        items[:] = [item for item, is_again in zip(items, again, strict=True) if not is_again]
     if THOROUGH:
         return
     variants = defaultdict(list)

@@ -85,13 +85,23 @@ def test_a_forecast_has_times_and_no_errors() -> None:
     assert [name for name in table.columns if name.startswith("formula")] == ["formula_s"]
 
 
-@given(st.lists(st.integers(1, 256), min_size=1, max_size=4, unique=True), st.floats(0, 1e9), st.floats(1e-9, 1))
+# Subnormal numbers are refused: their inverse is infinite.
+@given(
+    st.lists(st.integers(1, 256), min_size=1, max_size=4, unique=True),
+    st.floats(0, 1e9, allow_subnormal=False),
+    st.floats(1e-9, 1),
+)
 @settings(max_examples=examples(40), deadline=None)
 def test_any_point_as_plain_python_has_it(ranks: list[int], size: float, startup_s: float) -> None:
     axes = [f"P={','.join(map(str, ranks))}", f"size={size!r}", f"network.startup={startup_s!r}s"]
     table = table_with(sweep_of("burst", "mesh-256", axes), GRAMA)
     expected = [math.log2(P) * (startup_s + size * PER_BYTE_S) for P in ranks]
     assert table["formula_s"].to_numpy() == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_a_subnormal_value_is_refused() -> None:
+    with pytest.raises(InputError, match=r"size=2.2e-311.*allowed: 0, or numbers from 2.3e-308"):
+        sweep_of("burst", "mesh-256", ["size=2.2e-311"])
 
 
 def test_formulas_of_the_workload_come_where_they_are_wanted() -> None:
