@@ -112,18 +112,3 @@ def names_in(tree: Type) -> Iterator[str]:
     else:
         for part in tree[1] if tree[0] == "or" else [tree[1]]:
             yield from names_in(part)
-
-
-def reached_from(text: str, objects: dict[str, JsonObject]) -> list[JsonObject]:
-    """The objects of a type, and those in them, in the order of reading."""
-    found: dict[str, None] = {}
-
-    def visit(tree: Type) -> None:
-        for name in names_in(tree):
-            if name in objects and name not in found:
-                found[name] = None
-                for field in objects[name].fields.values():
-                    visit(field.type)
-
-    visit(parsed(text))
-    return [objects[name] for name in found]

@@ -23,16 +23,6 @@ _OF_RUN = {"energy": ("energy_j", "energy"), "peak_power": ("peak_power_w", "pow
 FULL_POWER = "full_power"
 
 
-def full_power_w(machine: Machine, counts: Mapping[str, FloatOrArray] | None = None) -> FloatOrArray:
-    """Static power, and dynamic power of all that can be at work at the same time, on all processors (Spafford and
-    Vetter, 2015): built-in parts, and of conflicting resources those that draw most together without a conflict.
-
-    ``counts`` replaces ``nodes`` and ``processors_per_node``; arrays allowed.
-    """
-    every = _counts(machine, counts)
-    return _full_power_w(machine, every, machine.custom.names(every), machine.custom.totals(every))
-
-
 def _full_power_w(
     machine: Machine, every: Mapping[str, FloatOrArray], names: Mapping[str, FloatOrArray], totals: Totals
 ) -> FloatOrArray:

@@ -84,14 +84,6 @@ def fitted(
         yield from _pooled(parts, task, min(workers, math.ceil((total - done) / size)), on_progress)
 
 
-def fit_parallel(
-    measurements: Measurements, *, workers: int = 1, min_saving_s: float | None = None, **options: Unpack[FitKeywords]
-) -> Fits:
-    """As ``fit`` does, by several processes; all that is known of each series is held in memory."""
-    parts = fitted(measurements, _itself, workers=workers, min_saving_s=min_saving_s, **options)
-    return joined(measurements, list(parts))
-
-
 def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
     """The fits of all series, from those of blocks of them in their order."""
     starts = [0]
@@ -99,10 +91,6 @@ def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
         starts.append(starts[-1] + len(part))
     blocks = [(at + start, ranked) for at, part in zip(starts, parts, strict=False) for start, ranked in part.blocks]
     return replace(parts[0], measurements=measurements, blocks=tuple(blocks))
-
-
-def _itself(fits: Fits) -> Fits:
-    return fits
 
 
 def _left(spent: float, done: int, total: int, workers: int) -> float:

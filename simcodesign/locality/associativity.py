@@ -45,13 +45,6 @@ FULL_FROM_WAYS = 4
 _TERMS = 16
 
 
-class HitFraction(NamedTuple):
-    """Hits per access, first touches counted as misses, and the ``method`` that gave it: ``full`` or ``binomial``."""
-
-    value: float
-    method: str
-
-
 class LevelHits(NamedTuple):
     """Where accesses are served: how many by each level, nearest first, and by memory; and the method of each level."""
 
@@ -72,15 +65,6 @@ class LevelHits(NamedTuple):
         return tuple(part / self.accesses for part in (*self.hits, self.memory))
 
 
-def hit_fraction(profile: StackDistanceProfile, geometry: CacheGeometry, method: str = "auto") -> HitFraction:
-    """Hits per access of an LRU cache, by ``full``, ``binomial`` or ``auto`` (see the head of this module).
-
-    InputError for other methods, a profile without accesses or of other line sizes than the cache.
-    """
-    levels = level_hits(profile, (geometry,), method)
-    return HitFraction(levels.fractions[0], levels.methods[0])
-
-
 def level_hits(
     profile: StackDistanceProfile,
     geometries: Sequence[CacheGeometry],
@@ -93,7 +77,8 @@ def level_hits(
 
     By the inclusion of LRU stacks, the levels up to n together hit what level n alone would hit; where the binomial
     correction gives a farther level the smaller chance for some distance, it hits nothing of that distance. So no
-    number is negative, and they add to the accesses of the profile. InputError as in ``hit_fraction``.
+    number is negative, and they add to the accesses of the profile. Raises InputError for other methods
+    and for a profile of other line sizes than the caches.
     """
     reached = np.zeros(len(profile.distance))  # probability of each distance to hit one of the levels so far
     hits, methods = [], []

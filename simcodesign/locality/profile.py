@@ -175,16 +175,6 @@ class StackDistanceProfile:
         factor = float(_numbers("factor of a profile", factor))
         return StackDistanceProfile(self.distance, _sealed(self.count * factor), self.cold * factor, self.line_bytes)
 
-    def stretched(self, factor: float) -> StackDistanceProfile:
-        """All distances times ``factor``, rounded to the nearest whole number (halves to the even one); counts of
-        distances that become equal are added. Cold accesses stay cold. InputError where distances exceed 2**62."""
-        factor = float(_numbers("factor of distances", factor))
-        farther = np.rint(self.distance * factor)
-        if len(farther) and farther[-1] > FARTHEST:
-            raise InputError("factor of distances", value=factor, allowed="one that leaves distances below 2**62")
-        distance, count = _added(farther.astype(np.int64), self.count)
-        return StackDistanceProfile(_sealed(distance), _sealed(count), self.cold, self.line_bytes)
-
     def save(self, path: str | Path) -> None:
         """Written to a ``.json``, ``.csv`` or ``.npz`` file that ``load_profile`` reads back exactly.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.machine_metrics import HardwareMetrics, full_power_w
+from simcodesign.analytic.machine_metrics import HardwareMetrics
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Extra
@@ -15,11 +15,12 @@ from tests.describe.test_resources import machine, using
 
 def test_all_at_once_without_a_workload() -> None:
     # flops: 4 x 3 W of each of 8 processors; loads only takes energy by the byte.
-    assert full_power_w(machine()) == 4 * 100 + 8 * 2.0 + 8 * 12
+    assert HardwareMetrics(machine(), run=False).evaluate(machine(), None)["full_power"] == 4 * 100 + 8 * 2.0 + 8 * 12
     # GPUs at 250 W: flops, loads and stores are never at work at the same time.
-    assert full_power_w(load_machine("keeneland")) == pytest.approx(360 * 250 + 2400)
-    nodes = np.array([1.0, 60.0])
-    assert full_power_w(load_machine("keeneland"), {"nodes": nodes}) == pytest.approx(nodes * (3 * 250 + 20))
+    keeneland = load_machine("keeneland")
+    assert MachineModel(keeneland).evaluate({"nodes": np.array([1.0, 60.0])})["full_power"] == pytest.approx(
+        np.array([1.0, 60.0]) * (3 * 250 + 20)
+    )
 
 
 def test_metrics() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import LEAST, MOST
 from simcodesign.counters.events import EventCounts, Labels, counters_of, event_name, slips
-from simcodesign.counters.readers.formats import read_all_counters, read_counters
+from simcodesign.counters.readers.formats import read_counters
 from simcodesign.counters.readers.tidy_table import write_counters
 from simcodesign.counters.table import COUNTERS, NUMBERS, CounterTable, counter_table
 from tests import examples
@@ -113,7 +113,6 @@ def test_labels_count_for_more_than_comments_and_rows_for_more_than_both(tmp_pat
     assert (table.kernels, value(table, "processes"), value(table, "size")) == (("here",), 2, 3)
     other = file(tmp_path, "kernel,processes,instructions:u", "solve,4,80", name="b.csv")
     assert value(read_counters(other, Labels(summed=True)), "instructions") == 20
-    assert read_all_counters([path, other]).kernels == ("here", "solve")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from simcodesign.fitting.selection.candidate_fits import Block, grown, pairs, pr
 from simcodesign.fitting.selection.candidates import Limits, candidates
 from simcodesign.fitting.selection.exponent_sets import EXTRAP, exponent_set
 from simcodesign.fitting.selection.free_exponents import Powers, fit_free_exponents
-from simcodesign.fitting.selection.term_basis import axis_choices, make_basis, product_of
+from simcodesign.fitting.selection.term_basis import axis_choices, basis_of, product_of
 from tests import examples
 from tests.oracles import truth_sets
 
@@ -62,7 +62,7 @@ def problem() -> tuple[Block, object]:
     values = 1 + rng(1).random((3, 25)) * np.sqrt(truth_sets.GRID[:, 0])
     root = 1 / values
     root[0, 3] = 0.0
-    return Block(root, root * values), make_basis(truth_sets.GRID, FEW)
+    return Block(root, root * values), basis_of(truth_sets.GRID, product_of([axis_choices(FEW)] * 2))
 
 
 def models_of(block: Block, columns: np.ndarray, row: int, constant: bool, terms: tuple[int, ...]) -> float:
@@ -106,7 +106,10 @@ def test_the_best_pair_of_all_is_found() -> None:
     """Of 24 x 24 / 2 pairs, in data of two terms: none has a shorter description than the first candidate."""
     truth = 1 + 0.5 * truth_sets.GRID[:, 0] + 2e-4 * truth_sets.GRID[:, 1] ** 2 * np.sqrt(truth_sets.GRID[:, 0])
     values = truth * (1 + 0.01 * rng(4).standard_normal((4, 25)))
-    block, basis = Block(1 / values, np.ones_like(values)), make_basis(truth_sets.GRID, FEW)
+    block, basis = (
+        Block(1 / values, np.ones_like(values)),
+        basis_of(truth_sets.GRID, product_of([axis_choices(FEW)] * 2)),
+    )
     pool = candidates(block, basis, Limits(2, np.full(4, 6)))
     for row in range(4):
         every = itertools.product((True, False), itertools.combinations(range(len(basis.columns)), 2))

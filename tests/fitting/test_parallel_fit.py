@@ -19,7 +19,7 @@ from simcodesign.fitting import parallel_fit
 from simcodesign.fitting.batch_predictions import batch_predictions, default_target, rows_of
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
-from simcodesign.fitting.parallel_fit import BLOCK, FEWEST, block_size, fit_parallel, fitted
+from simcodesign.fitting.parallel_fit import BLOCK, FEWEST, block_size, fitted, joined
 from simcodesign.fitting.readers.merge import merge
 
 P = np.array([4.0, 8.0, 16.0, 32.0, 64.0])
@@ -48,6 +48,10 @@ def whole(parts: Sequence[Fits], name: str) -> bytes:
 # --- Processes -----------------------------------------------------------------------------------------------
 
 
+def itself(fits: Fits) -> Fits:
+    return fits
+
+
 def all_of_it(fits: Fits) -> tuple[int, str | None, Fits]:
     return os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS"), fits
 
@@ -67,12 +71,12 @@ def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPat
     assert [threads for _, threads, _ in values] == ["7", "1", "1", "1"]
     assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
     assert_equal_bits(parts, [fit(measurements)])
-    assert_equal_bits(parts, [fit_parallel(measurements)])
+    assert_equal_bits(parts, [joined(measurements, list(fitted(measurements, itself)))])
 
 
 def test_all_fits_together() -> None:
     measurements = made_up(BLOCK + 7)
-    together, expected = fit_parallel(measurements), fit(measurements)
+    together, expected = joined(measurements, list(fitted(measurements, itself))), fit(measurements)
     assert len(together) == BLOCK + 7
     for row in (0, BLOCK - 1, BLOCK, BLOCK + 6):
         assert together[row] == expected[row]
@@ -80,8 +84,9 @@ def test_all_fits_together() -> None:
 
 def test_little_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_fit, "_pooled", None)  # calling it would fail
-    assert len(fit_parallel(made_up(3 * BLOCK), workers=8, min_saving_s=1e9)) == 3 * BLOCK
-    assert len(fit_parallel(made_up(BLOCK + 1), workers=8, min_saving_s=0.0)) == BLOCK + 1  # one block is left
+    blocks = fitted(made_up(3 * BLOCK), len, workers=8, min_saving_s=1e9)
+    assert list(blocks) == [BLOCK, BLOCK, BLOCK]
+    assert list(fitted(made_up(BLOCK + 1), len, workers=8, min_saving_s=0.0)) == [BLOCK, 1]  # one block is left
 
 
 def died(home: int, fits: Fits) -> None:

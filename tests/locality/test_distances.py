@@ -17,7 +17,6 @@ from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack import distances as module
 from simcodesign.locality.stack.distances import (
     group_profiles,
-    keys_of,
     reuse_distances,
     reuse_profile,
     stack_distances,
@@ -71,7 +70,6 @@ def test_small_traces(address: list[int], line_bytes: int) -> None:
     keys = [place // line_bytes for place in address]
     trace = Pieces(address)
     stack, reuse = mattson_distances(keys), reuse_distances_by_dict(keys)
-    assert keys_of(np.array(address, np.uint64), line_bytes).tolist() == keys
     assert stack_distances(trace, line_bytes).tolist() == stack.tolist()
     assert reuse_distances(trace, line_bytes).tolist() == reuse.tolist()
     for profile, expected in ((stack_profile(trace, line_bytes), stack), (reuse_profile(trace, line_bytes), reuse)):

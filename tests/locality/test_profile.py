@@ -127,13 +127,6 @@ def test_counts_in_any_order(rows: list[tuple[int, int]]) -> None:
     assert dict(zip(profile.distance.tolist(), profile.count.tolist(), strict=True)) == counted
 
 
-@given(DISTANCES, st.floats(0, 1000))
-def test_stretching_is_stretching_each_distance(distances: list[int], factor: float) -> None:
-    near = [min(d, 10**6) for d in distances]
-    each = [round(d * factor) if d >= 0 else -1 for d in near]  # halves to the even one, as Python rounds
-    assert StackDistanceProfile.from_distances(near).stretched(factor) == StackDistanceProfile.from_distances(each)
-
-
 @given(DISTANCES, st.integers(0, 8))
 def test_scaling_is_repeating(distances: list[int], times: int) -> None:
     profile = StackDistanceProfile.from_distances(distances)

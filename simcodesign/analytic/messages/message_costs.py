@@ -45,7 +45,6 @@ from simcodesign.analytic.messages.costs_by_size import at_size
 from simcodesign.analytic.messages.route_links import RouteLinks, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
 @dataclass(frozen=True)
@@ -265,10 +264,3 @@ def ceil_log2(count: FloatOrArray) -> NDArray[np.float64]:
     """Smallest k with 2^k >= count, exactly."""
     whole = floor_log2(count)
     return np.where(np.exp2(whole) < count, whole + 1.0, whole)
-
-
-def process_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:
-    """Extents of the balanced process grid of every number of ranks."""
-    several, where = np.unique(ranks, return_inverse=True)
-    shapes = np.array([balanced_shape(int(count), dims) for count in several], dtype=np.float64)
-    return [shapes[where.reshape(np.shape(ranks)), dim] for dim in range(dims)]

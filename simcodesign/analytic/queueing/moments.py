@@ -42,11 +42,6 @@ def variation(distribution: Distribution) -> float:
     return math.sqrt(moment(distribution, 2) - 1)  # exact for the rest: 0 and 1
 
 
-def product_moment(distributions: tuple[Distribution, ...], order: int) -> float:
-    """E[X^order] of the product of independent factors; 1 of none."""
-    return math.prod(moment(distribution, order) for distribution in distributions)
-
-
 def product_variation(distributions: tuple[Distribution, ...]) -> float:
     """Coefficient of variation of the product of independent factors; 0 of none."""
     logs = sum(math.log1p(variation(distribution) ** 2) for distribution in distributions)

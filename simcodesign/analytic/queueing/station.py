@@ -44,13 +44,6 @@ class Queue:
     waiting_square_s2: FloatOrArray = np.nan
     blocked: FloatOrArray = 0.0
 
-    @property
-    def waiting_variation(self) -> FloatOrArray:
-        """Coefficient of variation of the wait, NaN where its second moment is not known or nobody waits."""
-        mean = np.asarray(self.waiting_s)
-        with np.errstate(all="ignore"):
-            return _plain(np.sqrt(np.asarray(self.waiting_square_s2) / mean**2 - 1))
-
 
 def mm1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
     """M/M/1: Poisson arrivals, exponential service, one server (Kleinrock I, Sec. 3.2)."""
@@ -86,11 +79,6 @@ def mg1(rate_per_s: ArrayLike, service_s: ArrayLike, variation: ArrayLike, third
         waiting = _times(load * service, free) * (1 + spread**2) / 2
         square = 2 * waiting**2 + _times(load * service**2 * third / 3, free)
     return _queue("M/G/1", rate, service, count, waiting, np.minimum(load, 1.0), square)
-
-
-def md1(rate_per_s: ArrayLike, service_s: ArrayLike) -> Queue:
-    """M/D/1: Poisson arrivals, one server, a service of always the same time (Kleinrock I, Sec. 5.5)."""
-    return replace(mg1(rate_per_s, service_s, 0.0, 1.0), formula="M/D/1")
 
 
 def mm1k(rate_per_s: ArrayLike, service_s: ArrayLike, capacity: ArrayLike) -> Queue:
@@ -150,44 +138,6 @@ def allen_cunneen(
     waiting = _times((arrival**2 + spread**2) / 2, np.asarray(reference.waiting_s))
     unknown = np.full(waiting.shape, np.nan)
     return _queue("Allen-Cunneen GI/G/c", rate, service, count, waiting, unknown, unknown)
-
-
-def kingman_bound_s(
-    rate_per_s: ArrayLike, service_s: ArrayLike, arrival_variation: ArrayLike, service_variation: ArrayLike
-) -> FloatOrArray:
-    """What the mean wait of GI/G/1 never exceeds: rate (var A + var S) / (2 (1 - a)), seconds (Kingman, Some
-    inequalities for the queue GI/G/1, Biometrika 49, 1962; Kleinrock II, Sec. 2.2)."""
-    rate, service, _ = _checked(rate_per_s, service_s, 1)
-    between = np.divide(1.0, rate, out=np.full(rate.shape, np.inf), where=rate > 0)
-    variances = (_times(np.asarray(arrival_variation, float), between)) ** 2
-    variances = variances + (np.asarray(service_variation, float) * service) ** 2
-    load = rate * service
-    with np.errstate(all="ignore"):
-        return _plain(np.where(load < 1, _times(rate, variances) / (2 * (1 - load)), np.inf))
-
-
-def waiting_quantile_s(
-    share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike, servers: ArrayLike = 1
-) -> FloatOrArray:
-    """The wait that ``share`` of the requests of an M/M/c do not exceed: max(0, ln(C / (1 - share)) s / (c - a))
-    (Kleinrock I, Sec. 5.7 for c = 1)."""
-    share = _share(share)
-    rate, service, count = _checked(rate_per_s, service_s, servers)
-    offered = rate * service
-    with np.errstate(all="ignore"):
-        over = np.log(np.maximum(_erlang_c(count, offered) / (1 - share), 1.0))
-        return _plain(np.where(offered < count, over * service / (count - offered), np.inf))
-
-
-def response_quantile_s(share: ArrayLike, rate_per_s: ArrayLike, service_s: ArrayLike) -> FloatOrArray:
-    """The response that ``share`` of the requests of an M/M/1 do not exceed: it is exponential (ibid.)."""
-    return _plain(-np.log1p(-_share(share)) * np.asarray(mm1(rate_per_s, service_s).response_s))
-
-
-def erlang_b(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
-    """Erlang's loss formula B(c, a): the share blocked where nobody may wait (Kleinrock I, Sec. 3.7)."""
-    offered, _, count = _checked(offered, 1.0, servers)
-    return _plain(_erlang_b(count, offered))
 
 
 def erlang_c(servers: ArrayLike, offered: ArrayLike) -> FloatOrArray:
@@ -282,13 +232,6 @@ def _not_negative(what: str, value: ArrayLike, nan: bool = False) -> _Floats:
     bad = ~((amount >= 0) & (amount < np.inf) | (np.isnan(amount) if nan else False))
     if np.any(bad):
         raise InputError(what, value=float(amount[bad].flat[0]), allowed="a finite number, not negative")
-    return amount
-
-
-def _share(share: ArrayLike) -> _Floats:
-    amount = np.asarray(share, dtype=np.float64)
-    if not np.all((amount >= 0) & (amount < 1)):
-        raise InputError("a quantile", value=share, allowed="from 0 to below 1")
     return amount
 
 

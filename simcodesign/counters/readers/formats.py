@@ -12,14 +12,14 @@ by entry points ``simcodesign.counter_readers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import open_text
 from simcodesign.core.files.readers import START_BYTES, FileStart, Reader, ReaderRegistry
 from simcodesign.counters.events import NO_LABELS, Labels
-from simcodesign.counters.table import CounterTable, joined
+from simcodesign.counters.table import CounterTable
 
 CounterReader = Reader[Callable[[Path, Labels], CounterTable]]
 
@@ -34,11 +34,6 @@ def read_counters(path: str | Path, labels: Labels = NO_LABELS, format: str | No
     path = Path(path)
     reader = recognised(path) if format is None else READERS.named(format, path)
     return reader.read(path, labels)
-
-
-def read_all_counters(paths: Sequence[str | Path], labels: Labels = NO_LABELS) -> CounterTable:
-    """The rows of several files. Raises InputError as ``read_counters``, and for one row in two files."""
-    return joined([read_counters(path, labels) for path in paths])
 
 
 def recognised(path: Path) -> CounterReader:

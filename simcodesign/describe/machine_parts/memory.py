@@ -16,7 +16,8 @@ HITS = (*METHODS, SETS)
 #: What moves between the levels of a memory hierarchy: at the same time at all of them, or at one after another.
 OVERLAP, IN_TURN = TRANSFERS = ("overlap", "in_turn")
 #: At which controller of its node the data of a rank is: its own, or page by page at one after another.
-FIRST_TOUCH, INTERLEAVED = POLICIES = ("first_touch", "interleaved")
+FIRST_TOUCH = "first_touch"
+POLICIES = (FIRST_TOUCH, "interleaved")
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,6 @@ class Memory:
     def has_shared_caches(self) -> bool:
         """Whether some cache is that of several processors."""
         return any(level.shared_by > 1 for level in self.caches)
-
-    @property
-    def has_socket_links(self) -> bool:
-        """Whether what passes between the sockets of a node is limited."""
-        return self.remote is not None and self.remote.per_byte_s is not None
 
     @property
     def remote_share(self) -> float:

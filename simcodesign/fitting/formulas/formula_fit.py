@@ -22,7 +22,7 @@ from simcodesign.fitting.selection.least_squares import further_measurement, sym
 from simcodesign.fitting.selection.term_basis import Array
 
 #: Kinds of warnings.
-UNDETERMINED, AT_BOUND, NO_EFFECT, UNDEFINED, OUTSIDE = "undetermined", "at bound", "no effect", "undefined", "outside"
+UNDETERMINED, AT_BOUND, NO_EFFECT, OUTSIDE = "undetermined", "at bound", "no effect", "outside"
 #: Exponents this near to their bound have run to it.
 _NEAR_BOUND = 1e-6
 #: A coefficient whose whole effect is below this share of the values has none but by rounding.

@@ -188,19 +188,6 @@ def is_listed(choices: Sequence[int]) -> bool:
     return len(choices) <= _MOST_PARAMETERS and math.prod(choices) <= MOST_SHAPES
 
 
-def make_basis(points: Array, exponents: ExponentSet, collectives: Sequence[tuple[str, int]] = ()) -> Basis:
-    """All products of one choice for each parameter; ``collectives``: names and the parameter (index) they are of.
-
-    Raises InputError where there are more than ``MOST_SHAPES``.
-    """
-    names = [[name for name, of in collectives if of == axis] for axis in range(points.shape[1])]
-    choices = [axis_choices(exponents, chosen) for chosen in names]
-    total = int(np.prod([len(choice) for choice in choices]))
-    if total > MOST_SHAPES:
-        raise InputError("too many candidate terms", value=total, allowed=f"up to {MOST_SHAPES}")
-    return basis_of(points, product_of(choices))
-
-
 Choice = tuple[float, float, int]
 _NOTHING: Choice = (0.0, 0.0, 0)
 

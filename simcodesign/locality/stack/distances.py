@@ -45,12 +45,6 @@ class Counter(Meter, Protocol):
     def add(self, address: Addresses) -> None: ...
 
 
-def keys_of(address: Addresses, line_bytes: int = 64) -> NDArray[np.uint64]:
-    """The keys of addresses, uint64 (n,). InputError unless ``line_bytes`` is a power of two."""
-    keys: NDArray[np.uint64] = np.asarray(address, np.uint64) >> np.uint64(line_shift(line_bytes))
-    return keys
-
-
 def stack_counter(line_bytes: int = 64) -> Counter:
     """What counts stack distances of keys of this size."""
     from simcodesign.locality.stack.engine import StackCounter

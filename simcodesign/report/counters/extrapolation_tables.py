@@ -17,7 +17,7 @@ from simcodesign.report.common.numbers import Seconds, quantity
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.studies.extrapolation.ladder import MODELS, ErrorLadder
 from simcodesign.studies.extrapolation.study import ExtrapolationStudy
-from simcodesign.studies.extrapolation.trials import METHODS, PARTS, PLAIN, REFINED, Summary, Trial
+from simcodesign.studies.extrapolation.trials import PARTS, PLAIN, REFINED, Summary, Trial
 
 BASELINES = (ANALYTIC, EMPIRICAL)
 #: A part that adds less than this to the error is not worth a word.
@@ -148,38 +148,6 @@ def worst_part(trial: Trial) -> str:
 
 
 # --- Several codes -----------------------------------------------------------------------------------------------
-
-
-def codes_table(rows: Sequence[tuple[str, Trial]], title: str) -> Table:
-    """A row for each code, as in Figures 11 and 12 of Ding et al.; below, the mean error without its sign."""
-    shown = [name for name in METHODS if any(name in trial.methods for _, trial in rows)]
-    words = {PLAIN: "counters", REFINED: "refined"}
-    table = new_table(title, "code", "target", *(words.get(name, name) for name in shown), "guard", "mostly")
-    for code, trial in rows:
-        cells = [_cell(trial, name) for name in shown]
-        table.add_row(code, trial.target.text, *cells, "refuses" if trial.refusal else "", worst_part(trial))
-    table.add_section()
-    table.add_row(
-        "mean |error|",
-        "",
-        *(f"{mean_absolute([trial for _, trial in rows], name):.1%}" for name in shown),
-        "",
-        "",
-        style="bold",
-    )
-    return table
-
-
-def _cell(trial: Trial, name: str) -> str:
-    if name not in trial.methods:
-        return "-"
-    error = trial.error(name)
-    return f"{error.mean:+z.1%} {_half(error)}"
-
-
-def mean_absolute(trials: Sequence[Trial], method: str) -> float:
-    """Over codes, of the mean error of each over its seeds without the sign."""
-    return float(np.mean([trial.absolute(method) for trial in trials if method in trial.methods]))
 
 
 # --- Dictionaries ------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.dimensions import measured
-from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
 from simcodesign.studies.explore.native_model import CAPACITY_METRIC, FOOTPRINT, NativeModel
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
@@ -110,13 +109,3 @@ def _capacity_constraints(model: Model, constraints: Sequence[Constraint]) -> tu
     if is_constrained or not {FOOTPRINT, CAPACITY_METRIC} <= dimensions.keys():
         return ()
     return (replace(constraint(f"{FOOTPRINT} <= {CAPACITY_METRIC}", dimensions), dimension="size"),)
-
-
-def checked_planner(name: str, model: Model) -> None:
-    """Raise InputError for a planner that does not fit the kind of model."""
-    if name == "architect" and isinstance(model, NativeModel):
-        raise InputError(
-            "the architect plans a machine without a workload", value=model.name, allowed="a machine alone"
-        )
-    if name != "architect" and isinstance(model, MachineModel):
-        raise InputError(f"the planner {name} needs a workload", value=model.name, allowed="a workload and a machine")

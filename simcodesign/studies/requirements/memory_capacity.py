@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from simcodesign.analytic.formulas.model_text import TermValue, footprint_terms
@@ -104,23 +103,6 @@ def fit_memory(
     whole = _whole(bytes_at, capacity, best, low, high)
     left = capacity - float(bytes_at(best if whole is None else whole))
     return MemoryFit(answer, processes, capacity, best, whole, left, low, smallest, terms)
-
-
-def fitting_sizes(
-    workload: WorkloadSource,
-    processes: ArrayLike,
-    capacity_bytes: ArrayLike,
-    parameters: Mapping[str, object] | None = None,
-    *,
-    preset: str | None = None,
-    size: str = SIZE,
-) -> NDArray[np.float64]:
-    """The same for arrays of processes and capacities that broadcast: the sizes alone, 0 where nothing fits."""
-    every = np.broadcast_arrays(np.asarray(processes, np.float64), np.asarray(capacity_bytes, np.float64))
-    described = workload_of(workload)
-    pairs = zip(*(array.ravel() for array in every), strict=True)
-    sizes = [fit_memory(described, float(p), float(m), parameters, preset=preset, size=size).size for p, m in pairs]
-    return np.array(sizes, np.float64).reshape(every[0].shape)
 
 
 def refuse(parameters: Mapping[str, object] | None, *names: str) -> None:

@@ -17,18 +17,13 @@ from simcodesign.analytic.queueing.moments import moment, variation
 from simcodesign.analytic.queueing.station import (
     Queue,
     allen_cunneen,
-    erlang_b,
     erlang_c,
-    kingman_bound_s,
-    md1,
     mg1,
     mm1,
     mm1k,
     mmc,
     mmck,
-    response_quantile_s,
     stable,
-    waiting_quantile_s,
 )
 from simcodesign.core.errors import InputError
 from simcodesign.describe.randomness.distribution import Distribution
@@ -99,7 +94,8 @@ def test_more_room_refuses_fewer(load: float, servers: int, spare: int) -> None:
 @given(st.floats(0.01, 50), st.integers(1, 30))
 def test_no_waiting_room_is_erlangs_loss(offered: float, servers: int) -> None:
     queue = mmck(offered, 1.0, servers, servers)
-    assert queue.blocked == pytest.approx(erlang_b(servers, offered), rel=EXACT)
+    terms = [offered**count / math.factorial(count) for count in range(servers + 1)]
+    assert queue.blocked == pytest.approx(terms[-1] / math.fsum(terms), rel=1e-12)
     assert queue.waiting_s == 0
     assert queue.delayed == 0
 
@@ -115,7 +111,7 @@ def test_erlang_is_its_definition_in_exact_arithmetic(servers: int, offered: flo
         terms.append(terms[-1] * load / state)
     loss = terms[-1] / sum(terms)
     late = terms[-1] * servers / (servers - load)
-    assert erlang_b(servers, offered) == pytest.approx(float(loss), rel=EXACT)
+    assert mmck(offered, 1.0, servers, servers).blocked == pytest.approx(float(loss), rel=EXACT)
     assert erlang_c(servers, offered) == pytest.approx(float(late / (sum(terms[:-1]) + late)), rel=EXACT)
 
 
@@ -125,14 +121,14 @@ def test_ten_thousand_servers() -> None:
     state = np.arange(servers + 1)
     logs = state * math.log(offered) - np.array([math.lgamma(k + 1) for k in state])
     loss = 1 / math.fsum(np.exp(logs - logs[-1]))
-    assert erlang_b(servers, offered) == pytest.approx(loss, rel=1e-9)
+    assert mmck(offered, 1.0, servers, servers).blocked == pytest.approx(loss, rel=1e-9)
     assert mmc(offered, 1.0, servers).delayed == pytest.approx(loss / (1 - 0.99 * (1 - loss)), rel=1e-9)
 
 
 def test_tables_of_traffic_engineering() -> None:
     """Erlang B as it is tabulated: 4.461 erlangs on 10 lines lose 1 %, 84.06 on 100, to the last digit printed."""
-    assert erlang_b(10, 4.4605) < 0.01 < erlang_b(10, 4.4615)
-    assert erlang_b(100, 84.055) < 0.01 < erlang_b(100, 84.065)
+    assert mmck(4.4605, 1.0, 10, 10).blocked < 0.01 < mmck(4.4615, 1.0, 10, 10).blocked
+    assert mmck(84.055, 1.0, 100, 100).blocked < 0.01 < mmck(84.065, 1.0, 100, 100).blocked
 
 
 @given(LOADS, TIMES)
@@ -155,7 +151,7 @@ def test_one_fast_server_responds_sooner_than_slow_ones(load: float, servers: in
 
 
 def test_pollaczek_and_khinchine_by_hand() -> None:
-    assert md1(0.5, 1.0).waiting_s == 0.5  # half the wait of M/M/1
+    assert mg1(0.5, 1.0, 0.0).waiting_s == 0.5  # half the wait of M/M/1
     assert mg1(0.8, 1.0, 0.0).waiting_s == pytest.approx(2.0)
     assert mg1(0.8, 1.0, 3.0).waiting_s == pytest.approx(20.0)  # (1 + 9) / 2 x 4: and not (1 + 3)
     assert mg1(0.5, 2.0, 1.0).waiting_s == np.inf
@@ -204,7 +200,7 @@ def test_the_share_delayed_is_the_load() -> None:
     draw, shape = np.random.default_rng(3), (40, 10_000)
     waits = lindley(draw.exponential(1 / 0.7, shape), np.ones(shape))[:, 2_000:]
     delayed = (waits > 0).mean(axis=1)
-    assert abs(delayed.mean() - md1(0.7, 1.0).delayed) < 4 * delayed.std(ddof=1) / math.sqrt(40)
+    assert abs(delayed.mean() - mg1(0.7, 1.0, 0.0).delayed) < 4 * delayed.std(ddof=1) / math.sqrt(40)
 
 
 # Approximations and bounds.
@@ -218,40 +214,6 @@ def test_allen_and_cunneen_are_exact_for_poisson_and_exponential(load: float, se
     assert allen_cunneen(load * servers, 1.0, servers, 0.0, 0.0).waiting_s == 0  # D/D/c
 
 
-@given(LOADS, TIMES, st.floats(0, 4))
-def test_kingmans_bound_is_above_pollaczek_and_khinchine(load: float, service: float, spread: float) -> None:
-    rate = load / service
-    wait, bound = mg1(rate, service, spread).waiting_s, kingman_bound_s(rate, service, 1.0, spread)
-    assert wait <= bound
-    # Poisson arrivals: the two differ by (1 - load^2) / (2 rate (1 - load)) = (1 + load) / (2 rate).
-    assert bound - wait == pytest.approx((1 + load) / (2 * rate), rel=1e-6)
-
-
-def test_kingmans_bound_of_no_arrivals_and_of_too_many() -> None:
-    assert list(kingman_bound_s([0.0, 2.0], 1.0, 1.0, 1.0)) == [0.0, np.inf]
-
-
-# Quantiles.
-
-
-@given(LOADS, SERVERS, st.floats(0, 0.999))
-def test_a_quantile_of_the_wait_inverts_its_distribution(load: float, servers: int, share: float) -> None:
-    rate = load * servers
-    quantile = waiting_quantile_s(share, rate, 1.0, servers)
-    exceed = erlang_c(servers, rate) * math.exp(-(servers - rate) * quantile)
-    assert exceed == pytest.approx(min(1 - share, erlang_c(servers, rate)), rel=1e-9)
-
-
-def test_quantiles_average_to_the_means() -> None:
-    shares = (np.arange(200_000) + 0.5) / 200_000
-    queue = mmc(1.5, 1.0, 2)
-    waits = np.asarray(waiting_quantile_s(shares, 1.5, 1.0, 2))
-    assert waits.mean() == pytest.approx(queue.waiting_s, rel=1e-4)
-    assert (waits**2).mean() == pytest.approx(queue.waiting_square_s2, rel=1e-3)
-    assert np.mean(response_quantile_s(shares, 0.8, 1.0)) == pytest.approx(5.0, rel=1e-4)
-    assert waiting_quantile_s(0.5, 2.0, 1.0) == np.inf
-
-
 # What holds for all of them.
 
 
@@ -261,7 +223,7 @@ def stations(load: float, service: float, servers: int) -> list[Queue]:
     return [
         mm1(one, service),
         mmc(rate, service, servers),
-        md1(one, service),
+        mg1(one, service, 0.0),
         mg1(one, service, 2.5, 30.0),
         mmck(rate, service, servers, servers + 3),
         mm1k(one, service, 4),
@@ -307,17 +269,12 @@ def test_everything_broadcasts() -> None:
 
 
 def test_overload_is_infinite_and_nothing_is_nothing() -> None:
-    for queue in (mm1(1.0, 1.0), mmc(5.0, 1.0, 2), md1(1.5, 1.0), allen_cunneen(3.0, 1.0, 2)):
+    for queue in (mm1(1.0, 1.0), mmc(5.0, 1.0, 2), mg1(1.5, 1.0, 0.0), allen_cunneen(3.0, 1.0, 2)):
         assert queue.waiting_s == queue.response_s == queue.in_system == np.inf
-    for queue in (mm1(0.0, 1.0), mmc(0.0, 1.0, 3), md1(0.0, 1.0), mm1k(0.0, 1.0, 2), mm1(3.0, 0.0)):
+    for queue in (mm1(0.0, 1.0), mmc(0.0, 1.0, 3), mg1(0.0, 1.0, 0.0), mm1k(0.0, 1.0, 2), mm1(3.0, 0.0)):
         assert queue.waiting_s == queue.queue_length == queue.in_system == 0
     assert mmc(3.0, 1.0, 2).delayed == 1
     assert mm1(3.0, 1.0).utilisation == 3
-
-
-def test_the_variation_of_the_wait() -> None:
-    assert mm1(0.5, 1.0).waiting_variation == pytest.approx(math.sqrt(3))  # half of them 0: E[W^2] = 4 = 4 E[W]^2
-    assert math.isnan(mm1k(0.5, 1.0, 3).waiting_variation)
 
 
 def test_stable_names_station_and_load() -> None:
@@ -342,8 +299,6 @@ def test_stable_names_station_and_load() -> None:
         (lambda: mmck(1.0, 1.0, 1, 2.5), "capacity of a station"),
         (lambda: mg1(0.5, 1.0, -0.1), "variation, got"),
         (lambda: allen_cunneen(0.5, 1.0, 1, -1.0), "variation of arrivals"),
-        (lambda: waiting_quantile_s(1.0, 0.5, 1.0), "a quantile, got 1"),
-        (lambda: response_quantile_s(-0.1, 0.5, 1.0), "a quantile"),
     ],
 )
 def test_bad_input(call: Callable[[], object], what: str) -> None:

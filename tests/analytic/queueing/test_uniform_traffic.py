@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcodesign.analytic.queueing.station import md1, mg1
+from simcodesign.analytic.queueing.station import mg1
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_latency, uniform_traffic
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
@@ -187,7 +187,7 @@ def plain(
 
 def test_where_messages_meet_once_it_is_the_queue_itself() -> None:
     bus = uniform_latency(plain(BusTopology(5)), 0.1, 1.0, interfaces=False)
-    assert bus.waiting_s == pytest.approx(md1(0.5, 1.0).waiting_s)
+    assert bus.waiting_s == pytest.approx(mg1(0.5, 1.0, 0.0).waiting_s)
     assert (bus.utilisation, bus.saturation_per_s) == pytest.approx((0.5, 0.2))
     varied = uniform_latency(plain(CrossbarTopology(4)), 1.5, 1.0, 2.0, interfaces=False)
     assert varied.waiting_s == pytest.approx(mg1(0.5, 1.0, 2.0).waiting_s)

@@ -14,7 +14,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.studies.requirements.memory_capacity import ALWAYS, FITS, NEVER, fit_memory, fitting_sizes
+from simcodesign.studies.requirements.memory_capacity import ALWAYS, FITS, NEVER, fit_memory
 from tests import examples
 
 APPS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
@@ -101,14 +101,6 @@ def test_what_was_put_in_comes_out(slopes: list[float], p: int, n: float) -> Non
     capacity = a * n * math.log2(n + 1) + 8 + b * math.sqrt(n) + c * p
     fit = fit_memory(described, p, capacity, {"a": a, "b": b, "c": c})
     assert fit.size == pytest.approx(n, rel=1e-9)
-
-
-def test_sizes_over_arrays() -> None:
-    result = fitting_sizes("icofoam", [2**10, 2**20], [[1e6], [1e9], [1e12]])
-    assert result.shape == (3, 2)
-    for place, (m, p) in {(0, 0): (1e6, 2**10), (1, 1): (1e9, 2**20), (2, 1): (1e12, 2**20)}.items():
-        expected = (m - 100 * p * math.log2(p)) / 1e3
-        assert result[place] == pytest.approx(max(expected, 0.0), rel=1e-10)
 
 
 def test_a_footprint_that_does_not_grow_bounds_nothing() -> None:
