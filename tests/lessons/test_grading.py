@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
+from simcodesign.cli import app
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
@@ -343,6 +345,20 @@ def test_tolerances_are_those_of_the_teacher(built: Path, tmp_path: Path) -> Non
     assert marks.rows[0].state == OK  # an answer to what is hidden is none to look at
     build_lesson(built / "small", tmp_path / "page.html", 1, exam=True, changes=changes)
     assert read_changes(tmp_path / "page.html") == changes
+
+
+def test_the_command_grades_by_the_tolerances_given(built: Path, tmp_path: Path) -> None:
+    header = header_of(built)
+    given = {"number": truths(header, "s1")["number"] * 1.08}
+    own = {"content": header["content"], "parameters": parameters_of(header, "s1")}
+    answered = write(tmp_path / "answers", {"a.json": answers("s1", given, **own)})
+    changes, output = tmp_path / "changes.yaml", tmp_path / "marks.csv"
+    changes.write_text("simcodesign: 1\ntolerance: {number: 10 %}\n")
+    command = ["grade", *map(str, answered), "--lesson", str(built / "small"), "--output", str(output), "-j", "1"]
+    for options, points in ([], "0"), (["--tolerances", str(changes)], "1"):
+        assert CliRunner().invoke(app, [*command, *options]).exit_code == 0
+        (row,) = csv.DictReader(output.read_text(encoding="utf-8").splitlines())
+        assert row["number"] == points, options
 
 
 # --- Exam files

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.locality.profile import StackDistanceProfile
-from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile, burst_profiles, sampled_profile
+from simcodesign.locality.sampling.sampling import burst_profiles, sampled_profile
 from simcodesign.locality.stack.distances import stack_distances
 from simcodesign.locality.traces.trace import Accesses, ArrayTrace, Trace
 from tests import examples
@@ -305,11 +305,6 @@ def test_what_cannot_be_asked_of_a_sample() -> None:
     for confidence in (0, 1, math.nan):
         with pytest.raises(InputError, match="confidence of an interval"):
             profile.interval(5, confidence)
-
-
-def test_results_are_what_they_say() -> None:
-    assert isinstance(burst_profiles(np.zeros(9, int), 1, 4, 4, 0), BurstProfiles)
-    assert isinstance(sampled_profile(np.zeros(9, int)), SampledProfile)
 
 
 def test_a_sample_has_a_limit() -> None:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import SimcodesignError
@@ -377,12 +377,28 @@ def test_signals_are_noted_and_the_second_interrupt_is_one(number: signal.Signal
     assert signal.getsignal(number) is before
 
 
-@settings(max_examples=5)
-@given(st.integers(1, 3))
-def test_who_works_is_said(count: int) -> None:
-    with LocalExecutor(count) as workers:
-        assert str(workers) == ("1 process" if count == 1 else f"{count} processes")
-        assert workers.count == count
+def met(folder: Path, count: int) -> int:
+    """Return the number of the process, once ``count`` processes have left their mark in the folder."""
+    (folder / str(os.getpid())).touch()
+    until = time.monotonic() + 60
+    while len(list(folder.iterdir())) < count:
+        if time.monotonic() > until:
+            raise TimeoutError(f"fewer than {count} processes work at the same time")
+        time.sleep(0.01)
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 process"), (3, "3 processes")])
+def test_local_processes_work_at_the_same_time(count: int, words: str, tmp_path: Path) -> None:
+    workers = LocalExecutor(count)
+    try:
+        tasks = [workers.executor.submit(met, tmp_path, count) for _ in range(2 * count)]  # one each is sent ahead
+        processes = {task.result() for task in tasks}
+        assert str(workers) == words
+    finally:
+        workers.close()
+    assert len(processes) == count
+    assert os.getpid() not in processes
 
 
 def test_a_cluster_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
