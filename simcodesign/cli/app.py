@@ -19,7 +19,7 @@ from click.exceptions import Exit
 from simcodesign.cli import commands
 from simcodesign.cli.sections import write_sections
 from simcodesign.core.errors import SimcodesignError
-from simcodesign.core.files.input_files import confine
+from simcodesign.core.files.input_files import allow_programs, confine
 from simcodesign.core.jit import listeners
 from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
@@ -132,11 +132,19 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
     help="Before the command: refuse every file outside DIR that a description names (extends, file, profile, include, "
     "import), for descriptions that others have written.",
 )
+@click.option(
+    "--programs",
+    is_flag=True,
+    help="Before the command: execute programs in Python that a lesson or a study names as its workload. Without this "
+    "option, such a lesson or study is refused; a program that the command itself names is always executed.",
+)
 @click.pass_context
-def app(context: click.Context, confined_to: Path | None) -> None:
+def app(context: click.Context, confined_to: Path | None, programs: bool) -> None:
     """Analytic performance models of parallel machines, compared with a discrete-event simulation."""
     if confined_to is not None:
         context.with_resource(confine(confined_to))
+    if programs:
+        context.with_resource(allow_programs())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

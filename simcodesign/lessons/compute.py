@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.files.input_files import is_file, read_bytes, read_text
+from simcodesign.core.files.file_names import safe_file_name
+from simcodesign.core.files.input_files import DATA_BYTES, is_file, read_bytes, read_text
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.describe.yaml.files import shipped_path
 from simcodesign.lessons.description import Lesson, Run, Stops
@@ -31,6 +35,8 @@ TraceKey = tuple[str, tuple[int, ...]]
 Trace = Mapping[str, NDArray[np.generic]]
 #: Packages that a number depends on.
 _SOURCES = ("core", "describe", "analytic", "generate", "engine", "locality", "studies/elasticities", "lessons")
+#: Files in a lesson's folder that no number depends on: texts, pictures, and pages that were built there.
+_NO_INPUTS = (".md", ".html", ".png", ".jpg", ".svg", ".pdf")
 _MOST_BYTES = 256 * 1024 * 1024
 OnProgress = Callable[[int, int], None]
 #: What computes something of a run at stops; all are pickled by name.
@@ -108,9 +114,11 @@ def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: O
     """All numbers of a lesson, from the last build if nothing that they depend on has changed; ``fresh``: anew.
 
     Those that are kept are float32 but for the ladder and the forecasts, as the page has them."""
-    kept = cache_folder() / f"{lesson.name[:40]}-{content_hash(lesson)}.txt"
+    kept = cache_folder() / f"{safe_file_name(lesson.name)}-{content_hash(lesson)}.txt"
     if not fresh and is_file(kept):
-        return _unpacked(lesson, read_text(kept, _MOST_BYTES))
+        # Whatever is wrong with the file: it is only a copy of what can be computed again.
+        with suppress(Exception):
+            return _unpacked(lesson, read_text(kept, _MOST_BYTES))
     numbers = compute(lesson, workers, on_progress)
     arrays: dict[str, NDArray[np.generic]] = {}
     for name, lattice in numbers.lattices.items():
@@ -119,10 +127,14 @@ def numbers_of(lesson: Lesson, workers: int, fresh: bool = False, on_progress: O
         arrays |= {f"{name}/high": high, f"{name}/low": lattice.simulated_s - high}
     for (name, stops), trace in numbers.traces.items():
         arrays |= {f"{name}/trace/{'-'.join(map(str, stops))}/{key}": one for key, one in trace.items()}
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with replacing_text(kept) as file:
-        file.write(pack({"documents": numbers.documents}, arrays))
-    return _unpacked(lesson, read_text(kept, _MOST_BYTES))
+    packed = pack({"documents": numbers.documents}, arrays)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with replacing_text(kept) as file:
+            file.write(packed)
+    except (OSError, InputError) as error:
+        warnings.warn(f"the numbers are not kept for the next build: {kept.parent}: {error}", stacklevel=2)
+    return _unpacked(lesson, packed)
 
 
 def _unpacked(lesson: Lesson, block: str) -> Numbers:
@@ -150,7 +162,7 @@ def content_hash(lesson: Lesson) -> str:
     """Of all that the numbers depend on: runs, their files, shipped descriptions, and the code of both readings."""
     digest = hashlib.sha256(repr((lesson.sliders, lesson.runs)).encode())
     package = Path(__file__).resolve().parent.parent
-    files = [*lesson.folder.glob("*.y*ml")]
+    files = [path for path in lesson.folder.glob("*") if path.suffix not in _NO_INPUTS and is_file(path)]
     for name in _SOURCES:
         files += (package / name).rglob("*.py")
     for folder in ("topologies", "workloads"):
@@ -158,5 +170,5 @@ def content_hash(lesson: Lesson) -> str:
     for path in sorted(files):
         if path.parent == lesson.folder and path.name == "lesson.yaml":
             continue  # what counts of it is in the runs
-        digest.update(path.name.encode() + read_bytes(path))
+        digest.update(path.name.encode() + read_bytes(path, DATA_BYTES))
     return digest.hexdigest()[:24]

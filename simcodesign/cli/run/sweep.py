@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +23,7 @@ from simcodesign.cli.run.verdict import (
 from simcodesign.comparison.formulas.values import given_formulas
 from simcodesign.comparison.measured.sources import given_measurements
 from simcodesign.core.errors import InputError, Place, SimcodesignError
+from simcodesign.core.files.file_names import safe_file_name
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.core.to_json import to_plain
 from simcodesign.describe.design_point import replaced_constants
@@ -67,8 +67,6 @@ MOST_LOOKED_AT = 1000
 _WITHIN = Place("--within")
 #: Hexadecimal digits that tell the stores of several grids of one workload and machine apart.
 _DIGITS = 8
-#: What may not stand in the name of a file: on Windows, "/" nowhere.
-_NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 #: How the columns of what may be judged begin.
 _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 
@@ -180,7 +178,7 @@ def _first_rows(sweep: Sweep) -> Iterator[str]:
 def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     """The file of the store, None for a sweep that needs none; by default each grid has one of its own."""
     names = (sweep.workload.name, sweep.source.machine.label)
-    name = _NOT_IN_NAMES.sub("_", "-".join(name.replace(WITH, "-").replace(" ", "") for name in names))
+    name = "-".join(safe_file_name(name.replace(WITH, "-").replace(" ", "")) for name in names)
     usual = Path(STORE_FOLDER, f"{name}-{digest(sweep.meta())[:_DIGITS]}{STORE_ENDING}")
     if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
         return options.store

@@ -29,6 +29,8 @@ STREAM_BYTES = 2**40
 LINE_CHARACTERS = 2**26
 #: The folder out of which no description may name a file, for this process and those that it starts.
 CONFINED = "SIMCODESIGN_CONFINE"
+#: Set if descriptions may name programs in Python (``allow_programs``), for this process and those that it starts.
+PROGRAMS = "SIMCODESIGN_PROGRAMS"
 #: Whether descriptions may name no file at all (``without_files``).
 _STANDS_ALONE: ContextVar[bool] = ContextVar("stands_alone", default=False)
 _PACKAGE = os.path.realpath(Path(__file__).parent.parent.parent)
@@ -199,15 +201,31 @@ def confine(folder: str | Path) -> Iterator[None]:
     """
     if not is_folder(folder):
         raise InputError("no folder to confine descriptions to", Place(_name(Path(folder))), allowed="a folder")
-    before = os.environ.get(CONFINED)
-    os.environ[CONFINED] = str(real_path(folder))
+    with _environment(CONFINED, str(real_path(folder))):
+        yield
+
+
+@contextmanager
+def allow_programs() -> Iterator[None]:
+    """Let descriptions name programs in Python, which are executed, while this lasts.
+
+    This applies to the whole process and to the processes that it starts.
+    """
+    with _environment(PROGRAMS, "1"):
+        yield
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
         if before is None:
-            del os.environ[CONFINED]
+            del os.environ[name]
         else:
-            os.environ[CONFINED] = before
+            os.environ[name] = before
 
 
 @contextmanager
@@ -240,6 +258,18 @@ def check_confined(path: Path, place: Place) -> Path:
     if folder and not any(_is_inside(path, within) for within in (os.path.realpath(folder), *_SHIPPED)):
         raise InputError("a file outside the folder of --confine", place, value=str(path), allowed=f"files in {folder}")
     return path
+
+
+def check_execution(place: Place, value: str, *, named_in_description: bool = False) -> None:
+    """Raise InputError if code that somebody names may not be executed.
+
+    ``confine`` forbids all such code. Code that a description names needs ``allow_programs`` in addition.
+    """
+    if os.environ.get(CONFINED):
+        raise InputError("Python code is executed, which --confine forbids", place, value=value)
+    if named_in_description and not os.environ.get(PROGRAMS):
+        allowed = "a workload in YAML, or --programs before the command, which executes what descriptions name"
+        raise InputError("a description names a program in Python", place, value=value, allowed=allowed)
 
 
 def _is_inside(path: Path, folder: str) -> bool:

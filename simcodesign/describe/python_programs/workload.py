@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.input_files import CONFINED, is_file, read_bytes
+from simcodesign.core.files.input_files import check_execution, is_file, read_bytes
 from simcodesign.describe.demands.python_program import PythonProgram, load_module, program_in, programs_in
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.workload import Workload
@@ -101,8 +101,7 @@ def load_program(name: str | Path) -> Workload:
     form = _FORM.fullmatch(str(name))
     assert form is not None
     path = form["path"]
-    if os.environ.get(CONFINED):
-        raise InputError("a program in Python is executed, which --confine forbids", Place(path))
+    check_execution(Place(path), path)
     read_bytes(path)
     module = load_module(os.path.abspath(path))
     wanted = form["name"]

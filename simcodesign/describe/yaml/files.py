@@ -12,6 +12,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import (
     check_confined,
+    check_execution,
     is_file,
     names_a_path,
     real_path,
@@ -47,6 +48,7 @@ _REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", 
 _MACHINE, _WORKLOAD = "make_machine", "make_workload"
 #: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
 SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
+_ENDINGS = (".yaml", ".yml", ".aspen", *SCHEDULES)
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
@@ -268,6 +270,23 @@ def file_here(name: str) -> str:
 def others_named(name: str, names: Iterable[str]) -> str:
     """What may be named instead: what is shipped, those more like the name first, or any file."""
     return f"{nearest(name, names, every=True)}, or the path of a .yaml file"
+
+
+def named_source(entry: Entry, folder: Path) -> str:
+    """Return the workload or machine that a description names: a bundled name, or a path relative to ``folder``, the
+    folder of the description; each may be a variant (``NAME with KEY=VALUE``).
+
+    Raises InputError for a file outside the folder of ``confine``, and for a program in Python unless
+    ``allow_programs`` applies.
+    """
+    text = entry.text()
+    name = split_variant(text)[0]
+    program = python_file(name)
+    if program is not None:
+        check_execution(entry.place, program, named_in_description=True)
+    elif not names_a_path(name, _ENDINGS):
+        return text
+    return f"{check_confined(folder / name, entry.place)}{text.strip().removeprefix(name)}"
 
 
 def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:

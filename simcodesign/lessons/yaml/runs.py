@@ -10,6 +10,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.effects import chosen_effects, effect_names
+from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.description import MeasuredPoint, Run, Slider, Stop, TraceRequest
 
@@ -180,14 +181,11 @@ def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _source(entry: Entry, folder: Path) -> str | Path:
-    """A shipped name, or the path of a file beside the lesson."""
-    text = entry.name()
-    if not text.endswith((".yaml", ".yml")):
-        return text
-    if "/" in text:
-        raise entry.error("not a file of the lesson", "a shipped name, or a file in the folder of the lesson")
-    return folder / text
+def _source(entry: Entry, folder: Path) -> str:
+    """Return a bundled name, or the path of a file beside the lesson."""
+    if "/" in entry.name():
+        raise entry.error("not a file of the lesson", "a bundled name, or a file in the folder of the lesson")
+    return named_source(entry, folder)
 
 
 def _effects(entry: Entry) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.core.files.input_files import check_confined, names_a_path
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.yaml.files import named_source
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 from simcodesign.studies.explore.aspen_model import AspenModel
@@ -275,8 +275,8 @@ def load_study(path: str | Path) -> ExplorationStudy:
     folder = Path(path).parent
     return ExplorationStudy(
         planner=items["planner"].text(PLANNERS) if "planner" in items else "",
-        workload=_file(items, "workload", folder),
-        machine=_file(items, "machine", folder),
+        workload=named_source(items["workload"], folder) if "workload" in items else "",
+        machine=named_source(items["machine"], folder) if "machine" in items else "",
         settings={name: one.text() for name, one in _mapping(items, "set").items()},
         preset=items["preset"].text() if "preset" in items else None,
         phases=tuple(one.text() for one in items["phases"].sequence()) if "phases" in items else (),
@@ -291,15 +291,6 @@ def load_study(path: str | Path) -> ExplorationStudy:
         socket=items["socket"].text() if "socket" in items else "",
         kernel=items["kernel"].text() if "kernel" in items else "",
     )
-
-
-def _file(items: Mapping[str, Entry], key: str, folder: Path) -> str:
-    """A shipped name, or the path of a file relative to the folder of the study."""
-    if key not in items:
-        return ""
-    text = items[key].text()
-    is_path = names_a_path(text, (".yaml", ".yml", ".aspen", ".goal", ".bin"))
-    return str(check_confined(folder / text, items[key].place)) if is_path else text
 
 
 def _mapping(items: Mapping[str, Entry], key: str) -> Mapping[str, Entry]:

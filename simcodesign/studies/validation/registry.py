@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.input_files import check_execution
 from simcodesign.describe.yaml.files import shipped_path
 from simcodesign.studies.validation.case import Case, Collection
 
@@ -47,6 +48,8 @@ def _cases_by_module(folder: Path | None) -> Iterator[tuple[str, Case]]:
     names = [name for name in names if not name.startswith(".") and ".." not in name]  # of no hidden folder
     if not names:
         raise InputError("no cases", Place(str(home)), allowed="a folder of Python modules that define CASES")
+    if folder is not None:
+        check_execution(Place("--cases"), str(folder))
     prefix = f"{_package(home, shipped=folder is None)}."
     for name in names:
         listed = getattr(_module(f"{prefix}{name}"), "CASES", ())
