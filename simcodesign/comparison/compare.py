@@ -216,6 +216,9 @@ class Comparison(PlainResult):
             "waiting_by_demand",
             ladder="rungs",
         )
+        if self.forecast.bounds is not None:
+            # Bounds hold without effects that change the work, such as caches, and the total has those too.
+            shown["bounded_simulation"] = attributes_of(self.deterministic, "effects", "makespan_s")
         shown |= {name: it for name in ("formulas", "measured", "measured_ladder") if (it := getattr(self, name))}
         shown |= {"measured_elsewhere": elsewhere} if (elsewhere := self.measured_elsewhere) else {}
         shown |= {"measured_errors": errors} if (errors := self.measured_errors) else {}

@@ -7,6 +7,7 @@ Numba rounds as Python does here: no fast mathematics, every operation in the or
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -65,6 +66,10 @@ def _jit(function: Function, in_cache: bool, **options: bool) -> Function:
     except ImportError as error:  # as Numba raises for a NumPy that it does not know yet
         allowed = "the SimPy engine; or a version of Numba that fits, or none"
         raise InputError(f"Numba is installed but cannot be used: {error}", allowed=allowed) from None
+    except ValueError as error:
+        given = os.environ.get("NUMBA_NUM_THREADS", "")
+        what = f"Numba cannot be loaded: {error} Environment variable NUMBA_NUM_THREADS"
+        raise InputError(what, value=given, allowed="1 or more, or not set") from None
     if in_cache:
         # Numba sees only whether the function's own file has changed; the name shows it all that is compiled in.
         folder = Path(sys.modules[function.__module__].__file__ or "").resolve().parent

@@ -55,7 +55,9 @@ def _with_null(plain: Any) -> Any:
         return {key: _with_null(item) for key, item in plain.items()}
     if isinstance(plain, list):
         return [_with_null(item) for item in plain]
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+    if isinstance(plain, float):
+        return plain + 0.0 if math.isfinite(plain) else None  # -0.0 becomes 0.0: the sign of nothing is rounding
+    return plain
 
 
 def fields_of(instance: Any, *properties: str, without: Collection[str] = (), **renamed: str) -> dict[str, Any]:

@@ -374,7 +374,7 @@ def _check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
         raise InputError(
             f"more ranks than {machine.name} has {what}: P",
             machine.place,
-            value=float(np.max(ranks)),
+            value=int(np.max(ranks)),
             allowed=f"1 to {most}",
         )
 

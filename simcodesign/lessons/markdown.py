@@ -25,9 +25,13 @@ from simcodesign.core.errors import InputError, Place
 ROLES = ("formula", "simulation", "waiting", "you", "measured")
 _VALUE = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
 #: A button with what is written on to it: browsers would begin a line with the full stop behind a button.
-_TOGETHER = re.compile(r'[^\s<>]*<button[^>]*class="jump"[^>]*>(?:(?!</button>).)*</button>[^\s<>]+', re.DOTALL)
+_TOGETHER = re.compile(
+    r'(?<![^\s<>])[^\s<>]*<button[^>]*class="jump"[^>]*>(?:(?!</button>).)*</button>[^\s<>]+', re.DOTALL
+)
 #: Microseconds as authors type them.
 _MICROSECONDS = re.compile(r"(?<=\d) us\b|(?<=\bin) us(?=[?.,:)])")
+#: Maximum number of opening brackets of a text: the time that the parser needs for them grows with their square.
+_MAX_BRACKETS = 1000
 _WITH_BLANKS = re.compile(r"\]\((clock|role):[^)\s<]* [^)]*\)")
 
 
@@ -51,6 +55,8 @@ def to_html(text: str, place: Place, moment: MomentOf, shown: Format) -> str:
         here = Place(place.file, (place.line or 1) + text.count("\n", 0, match.start()))
         return shown(match[1].strip(), (match[2] or "").strip(), here)
 
+    if text.count("[") > _MAX_BRACKETS:
+        raise InputError("too many '[' in one text", place, value=text.count("["), allowed=f"up to {_MAX_BRACKETS}")
     filled = _MICROSECONDS.sub("\N{NO-BREAK SPACE}µs", _VALUE.sub(value, text))
     tokens = _parser().parse(filled)
     line = 0

@@ -105,6 +105,12 @@ def test_bounds_are_for_the_deterministic_part() -> None:
     comparison = compare("transpose", machine, {"P": 2}, effects=["hops", "noise"], phases=["planes"], seed=5)
     assert comparison.deterministic.effects == ("hops",)
     assert comparison.within_bounds
+    shown = comparison.json_fields()
+    assert shown["within_bounds"]
+    assert shown["bounded_simulation"] == {
+        "effects": ("hops",),
+        "makespan_s": comparison.rungs[0].simulation.makespan_s + comparison.rungs[1].change_s,
+    }
 
 
 def test_bounds_can_be_left() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from simcodesign.core.processes.process_pool import ProcessExecutor
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import Network
@@ -26,9 +25,9 @@ from simcodesign.locality.traces.formats import open_trace
 
 
 def compile_all(jobs: int) -> None:
-    """Compile what is not compiled yet, in so many processes."""
+    """Compile what is not compiled yet, in ``jobs`` processes, which Ctrl-C ends."""
     tasks: list[Callable[[], None]] = [_engine, _schedules, _locality, _files]
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as executor:
+    with ProcessExecutor(min(jobs, len(tasks))) as executor:
         for done in [executor.submit(task) for task in tasks]:
             done.result()
 

@@ -57,7 +57,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     items = entry.mapping(MACHINE_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
     follows = _nodes_by_ranks(items, folder)
-    nodes = MAX_HOSTS if follows else items["nodes"].whole(low=1)
+    nodes = MAX_HOSTS if follows else items["nodes"].whole(1, MAX_HOSTS)
     per_node = items["processors_per_node"].whole(low=1) if "processors_per_node" in items else 1
     custom = custom_from(items, entry.place)
     counts: dict[str, FloatOrArray] = {"processors_per_node": float(per_node)}

@@ -107,8 +107,10 @@ class Entry:
     def whole(self, low: int = 0, high: int = MAX_WHOLE) -> int:
         """A whole number within the limits."""
         value = self.number()
-        if not low <= value <= high or value != int(value):
+        if value != int(value):
             raise self.error("must be a whole number", f"{low} to {high}")
+        if not low <= value <= high:
+            raise self.error("out of range", f"{low} to {high}")
         return int(value)
 
     def flag(self) -> bool:

@@ -16,7 +16,7 @@ from simcodesign.lessons.yaml.questions import read_questions
 from simcodesign.lessons.yaml.runs import chosen_stops, read_run, read_slider, read_stops
 
 FILE = "lesson.yaml"
-TEXT_BYTES = 1024 * 1024
+TEXT_BYTES = 128 * 1024
 LANGUAGES = ("en", "de")
 #: Texts and truths are computed for each combination of stops that a student's code may draw.
 MOST_COMBINATIONS = 100

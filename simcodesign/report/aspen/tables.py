@@ -185,7 +185,7 @@ def _title(timing: Timing) -> str:
 def _summary(answer: Answer) -> Iterable[tuple[str, str]]:
     timing = answer.timing
     yield "run time", _quantity(answer.seconds, "time") + (", map and par added up" if timing.compatible else "")
-    if timing.overlap_s:
+    if timing.overlap_s and np.isfinite(answer.seconds):
         original, ours = float(timing.compatible_seconds), float(timing.overlapped_seconds)
         more = f"{100 * (original - ours) / ours:.3g} % more" if ours > 0 else "more"
         if timing.compatible:
@@ -282,10 +282,14 @@ def _share(part: float, whole: float) -> str:
 
 
 def _count(value: float) -> str:
+    if not np.isfinite(value):
+        return "not finite"
     return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _quantity(value: float, dimension: str) -> str:
+    if not np.isfinite(value):
+        return "not finite"
     return format_quantity(value, dimension)
 
 

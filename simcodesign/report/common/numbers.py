@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from simcodesign.core.units import DIMENSIONS, decimal_quantity, format_quantity
 
+#: Numbers of this size and above are written with an exponent: more digits than a double has mean nothing.
+MAX_WRITTEN_OUT = 1e15
 #: Stands where there is no number, because nothing here is what it would be of; 0 is a number.
 DOES_NOT_APPLY = "-"
 #: Shares of a gap beyond which steps cancel rather than make it up.
@@ -15,6 +17,11 @@ MOST_SHARE = 10.0
 SMALL = 0.01
 #: Units that take prefixes, and their dimension.
 DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if unit} | {"flop/s": "rate"}
+
+
+def grouped(value: float) -> str:
+    """Return a whole number with commas, or with an exponent from ``MAX_WRITTEN_OUT`` on."""
+    return f"{value:z,.0f}" if abs(value) < MAX_WRITTEN_OUT else f"{value:.4g}"
 
 
 def shared_unit(values: Iterable[float], unit: str) -> tuple[float, str]:
@@ -86,6 +93,8 @@ class Seconds:
         value = value_s / self.factor
         if abs(value_s) <= self.dust:
             return "0"
+        if abs(value) >= MAX_WRITTEN_OUT:
+            return f"{value:{sign}.4g}"
         too_small = abs(value) < 10 ** (1 - self.decimals)
         return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign}z,.{self.decimals}f}"
 

@@ -21,6 +21,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.variants import variant_label
+from simcodesign.report.common.numbers import grouped
 
 SUFFIXES = (".png", ".svg", ".pdf")
 #: Colours that differ under any kind of colour vision (Okabe and Ito 2008).
@@ -67,6 +68,8 @@ def load_matplotlib() -> Any:
         import matplotlib.ticker
     except ImportError as error:
         raise InputError("Matplotlib is not installed", allowed="pip install 'simcodesign[plot]'") from error
+    except ValueError as error:  # an unknown MPLBACKEND, or a style file that it cannot read
+        raise InputError(f"Matplotlib cannot be loaded: {error}", allowed="MPLBACKEND=agg, or not set") from None
     return matplotlib
 
 
@@ -172,7 +175,7 @@ def one_number(value: FloatOrArray, what: str) -> float:
 def seconds_text(seconds: float) -> str:
     """Three significant digits and a prefix: ``318 us``; whole seconds from 1000 s on."""
     rounded = float(f"{seconds:.3g}")
-    return f"{seconds:,.0f} s" if abs(rounded) >= 1000 else format_quantity(rounded, "time")
+    return f"{grouped(seconds)} s" if abs(rounded) >= 1000 else format_quantity(rounded, "time")
 
 
 def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:

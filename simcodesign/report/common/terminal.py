@@ -33,13 +33,22 @@ class Printable:
 
 def print_all(renderables: Iterable[RenderableType]) -> None:
     """To standard output; square brackets and colons are text, never markup. Raises BrokenPipeError."""
-    # Rich would take the width of the terminal that standard error or input is, even when output goes to a file.
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    console = Console(markup=False, highlight=False, emoji=False, width=width)
+    console = Console(markup=False, highlight=False, emoji=False, width=_width())
     with console.capture() as capture:  # Rich itself would end with status 1 on a broken pipe
         for renderable in renderables:
             console.print(Printable(renderable))
     write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _width() -> int | None:
+    """Return the columns of standard output; None for those of the terminal that it is.
+
+    Rich would use the width of the terminal that standard error or input is, even when output goes to a file.
+    """
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    return None if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def write(text: str) -> None:

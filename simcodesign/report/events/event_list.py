@@ -13,6 +13,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KINDS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
+from simcodesign.report.common.numbers import MAX_WRITTEN_OUT
 from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
 
@@ -149,7 +150,7 @@ def event_lines(events: EventList) -> Iterator[str]:
     unit, scale, digits = ("us", 1e6, 3) if events.makespan_s < 1 else ("s", 1.0, 6)
 
     def shown(time_s: float) -> str:
-        return f"{time_s * scale:,.{digits}f}"
+        return f"{time_s * scale:,.{digits}f}" if time_s < MAX_WRITTEN_OUT else f"{time_s:.4g}"
 
     rows = [(shown(one.time_s), *_cells(one, shown)) for one in events.events]
     heads = (f"time ({unit})", *HEADS)

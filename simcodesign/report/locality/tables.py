@@ -19,6 +19,7 @@ from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile
 from simcodesign.locality.traces.record import Recording
+from simcodesign.report.common.numbers import grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.tables import HIT_WORDS
 
@@ -317,7 +318,7 @@ def group_tables(findings: Findings) -> Iterator[RenderableType]:
 
 def count(number: float) -> str:
     """A whole number with its commas; none where there is none."""
-    return f"{number:,.0f}" if math.isfinite(number) else "-"
+    return grouped(number) if math.isfinite(number) else "-"
 
 
 def share(part: float) -> str:

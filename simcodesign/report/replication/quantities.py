@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simcodesign.report.common.numbers import Seconds, shared_unit
+from simcodesign.report.common.numbers import MAX_WRITTEN_OUT, Seconds, grouped, shared_unit
 from simcodesign.studies.replication.observations import BLOCKED, MAKESPAN, RESPONSE, Key
 from simcodesign.studies.replication.output_analysis import Interval
 
@@ -56,7 +56,9 @@ class QuantityFormat:
         factor, unit = self.scaled(value)
         number = value * factor
         if not unit and not self.fixed and number.is_integer():
-            return f"{number:,.0f}"
+            return grouped(number)
+        if abs(number) >= MAX_WRITTEN_OUT:
+            return f"{number:.4g}{unit}"
         return f"{number:,.{_decimals(number, _DIGITS)}f}{unit}" if number else f"0{unit}"
 
     def wide(self, interval: Interval) -> str:
@@ -65,6 +67,8 @@ class QuantityFormat:
             return self(interval.mean)
         factor, unit = self.scaled(max(abs(interval.mean), interval.half_width))
         mean, half = interval.mean * factor, interval.half_width * factor
+        if abs(mean) >= MAX_WRITTEN_OUT:
+            return f"{mean:.4g} ± {half:.1g}{unit}"
         places = min(_decimals(half, 2), _decimals(mean, _DIGITS) if abs(mean) > half else 99)
         narrow = half < 0.5 * 10.0**-places
         return f"{mean:,.{places}f} ± {half:.1g}{unit}" if narrow else f"{mean:,.{places}f} ± {half:,.{places}f}{unit}"

@@ -15,7 +15,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity
-from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.common.numbers import Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
 #: Sequences of operations that are named.
@@ -374,7 +374,7 @@ def _spread(ranks: RankTimes) -> RenderableType:
 
 
 def _count(value: float) -> str:
-    return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+    return grouped(value) if value.is_integer() else f"{value:,.4g}"
 
 
 def time_text(value_s: object) -> str:
