@@ -34,10 +34,10 @@ FIGURES = {
     "Table": "{kind: table, run: near, over: size}",
 }
 #: What a figure cannot be drawn without, as docs/grading.md states it; a Gantt chart marks the formula if it is there.
-NEEDS = {
-    **dict.fromkeys(FIGURES, {"formula", "simulation", "traces"}),
-    "Curve": {"formula"},
-    **dict.fromkeys(("Network", "Ranks", "Rounds", "Stations", "Clock"), {"traces"}),
+NEEDS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(FIGURES, frozenset({"formula", "simulation", "traces"})),
+    "Curve": frozenset({"formula"}),
+    **dict.fromkeys(("Network", "Ranks", "Rounds", "Stations", "Clock"), frozenset({"traces"})),
 }
 #: Questions by what they withhold. A simulation is withheld with its traces.
 ASKED = {"formula": "formula", "simulation": "simulated", "traces": "early"}
