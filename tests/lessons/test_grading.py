@@ -138,7 +138,9 @@ def test_points_for_anything_are_between_none_and_all(value: Any) -> None:
         assert math.isfinite(found.points)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, "five", "=5", True, None, [5], {"5": 5}, 1e308])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, 10**400, "five", "=5", True, None, [5], {"5": 5}, 1e308]
+)
 def test_what_is_no_finite_number_has_no_points(value: object) -> None:
     assert mark(NUMBER, value).points == 0
 
