@@ -96,7 +96,7 @@ export class Question extends Figure {
   /** Right within the tolerance; else the nearest of the known mistakes, or whether it is too small or too large. */
   settle(value, typed, found) {
     const shown = this.withUnit(inFull(value)), note = found.length > 1 && value === found[0] ? ` ${text("thousands")}` : "";
-    if (this.lesson.exam) return this.keepSilently(value, `${text("keptAs", shown)}${note}`, typed);
+    if (this.lesson.exam) return this.keepSilently(value, text("keptAs", shown, note), typed);
     const { answer, tolerance, right, wrong, mistakes } = this.question, isRight = this.isNear(value);
     const mistake = mistakes.find((one) => Math.abs(value - one.answer) <= Math.max(tolerance, 0.02) * Math.abs(one.answer));
     const html = isRight ? right : mistake ? mistake.html : `${text(value < answer ? "low" : "high")} ${wrong}`;
