@@ -126,7 +126,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["1", "2", "a"]), inner, max_size=3),
     max_leaves=6,
 )
-NUMBER = {"name": "n", "points": 1.0, "tolerance": 0.02, "answer": 5.0}
+NUMBER = {"name": "n", "html": "", "points": 1.0, "tolerance": 0.02, "answer": 5.0, "unit": ""}
 CHOICE = {"name": "k", "points": 1.0, "choices": [{"id": "ab", "right": True}, {"id": "cd", "right": False}]}
 
 
@@ -138,7 +138,9 @@ def test_points_for_anything_are_between_none_and_all(value: Any) -> None:
         assert math.isfinite(found.points)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, "5", "=5", True, None, [5], {"5": 5}, 1e308])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, 10**400, "five", "=5", True, None, [5], {"5": 5}, 1e308]
+)
 def test_what_is_no_finite_number_has_no_points(value: object) -> None:
     assert mark(NUMBER, value).points == 0
 

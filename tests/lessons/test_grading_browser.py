@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from simcodesign.lessons.grading.changes import changes_of, read_changes
-from simcodesign.lessons.grading.marking import axis_of, missed_share
+from simcodesign.lessons.grading.marking import TWO_WAYS, axis_of, missed_share
 from simcodesign.lessons.grading.marks import CHECK, OK, grade
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import checked_code, place_of
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from tests.lessons import test_browser
-from tests.lessons.small import seeded_lesson
+from tests.lessons.small import seeded_lesson, small_lesson
 from tests.lessons.test_browser import AXE, DESKTOP, browser  # noqa: F401
+from tests.lessons.typed_numbers import BESIDE, CASES
 
 pytestmark = test_browser.pytestmark
 CODES = [*(f"s{number:03}" for number in range(1, 101)), "anna", "S-17.b", "0" * 40, "9" * 40, "x" + "9" * 39]
@@ -34,7 +35,25 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         seeded_lesson(folder / "small", TWO)
         build_lesson(folder / "small", folder / "page.html", 1)
         build_lesson(folder / "small", folder / "exam.html", 1, exam=True)
+        for language, number in (("en", "4,032"), ("de", "4.032")):
+            typed_lesson(folder / language, language, number)
+            build_lesson(folder / language, folder / f"{language}.html", 1)
+            build_lesson(folder / language, folder / f"{language}-exam.html", 1, exam=True)
         yield folder
+
+
+def typed_lesson(folder: Path, language: str, number: str) -> None:
+    """A lesson with a count of thousands beside another one, a factor of 1.375, and a time of 2.279 ms."""
+    questions = f"""\
+      - {{name: count, text: "How many of the {number}?", answer: "2279", tolerance: 0 %, mistakes: [{{answer: "1753", text: Those have.}}]}}
+      - {{name: factor, text: "By what factor?", answer: "11/8", tolerance: 1 %}}
+      - {{name: time, text: "How long?", answer: "0.002279", unit: ms, tolerance: 1 %}}
+"""
+    small_lesson(folder, ("title: A small lesson\n", f"title: Typed\nlanguage: {language}\n"))
+    file = folder / "lesson.yaml"
+    file.write_text(
+        file.read_text(encoding="utf-8").partition("      - {name: number")[0] + questions, encoding="utf-8"
+    )
 
 
 @pytest.fixture
@@ -43,7 +62,7 @@ def opened(browser: Any, built: Path) -> Iterator[Any]:  # noqa: F811
     errors: list[str] = []
     contexts = []
 
-    def visit(file: Path, code: str, **options: Any) -> Any:
+    def visit(file: Path, code: str, needs_code: bool = True, **options: Any) -> Any:
         context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce", **options)
         contexts.append(context)
         page = context.new_page()
@@ -52,8 +71,9 @@ def opened(browser: Any, built: Path) -> Iterator[Any]:  # noqa: F811
         allowed = (file.as_uri(), "blob:")
         page.on("request", lambda one: None if one.url.startswith(allowed) else errors.append(one.url))
         page.goto(file.as_uri())
-        page.locator(".code-form input").fill(code)
-        page.locator(".code-form button").click()
+        if needs_code:
+            page.locator(".code-form input").fill(code)
+            page.locator(".code-form button").click()
         page.wait_for_selector("body.is-ready")
         return page
 
@@ -100,6 +120,84 @@ def test_codes_draw_the_same_in_python_and_in_the_page(opened: Any, built: Path)
     asked = page.locator('lesson-question[data-question="3"] .asked').inner_text()
     nodes, size = (header["sliders"][name]["stops"][k]["text"] for name, k in expected.items())
     assert asked == f"By what factor, on {nodes} nodes and {size}?"
+
+
+def test_typed_numbers_mean_the_same_in_python_and_in_the_page(opened: Any, built: Path) -> None:
+    """The table of test_typed.py. JSON has no tuples, and its whole numbers may be integers."""
+    page = opened(built / "page.html", "s001")
+    found = page.evaluate(
+        "(cases) => cases.map(([language, text, unit]) => { const one = document.querySelector('lesson-question');"
+        " return one.readingsIn(text, language, unit); })",
+        [case[:3] for case in CASES],
+    )
+    for (language, text, _, expected), values in zip(CASES, found, strict=True):
+        assert values == pytest.approx(expected, rel=1e-14), (language, text)
+    beside = page.evaluate(
+        "(cases) => cases.map(([language, html]) => document.querySelector('lesson-question').writesThousands(html, language))",
+        [case[:2] for case in BESIDE],
+    )
+    assert beside == [expected for *_, expected in BESIDE]
+
+
+#: Question, what is typed by language, the choice that follows if the page asks, what it says, whether that is right.
+TYPED = [
+    ("count", {"en": "2,279", "de": "2.279"}, None, {"en": "2,279", "de": "2.279"}, True),
+    ("count", {"en": "2279", "de": "2279"}, None, {"en": "2,279", "de": "2.279"}, True),
+    ("count", {"en": "1,753", "de": "1.753"}, None, {"en": "1,753", "de": "1.753"}, False),
+    ("factor", {"en": "11/8", "de": "11/8"}, None, {"en": "1.375", "de": "1,375"}, True),
+    ("factor", {"en": "5.5*0.25", "de": "5,5·0,25"}, None, {"en": "1.375", "de": "1,375"}, True),
+    ("factor", {"en": "1.375", "de": "1,375"}, None, {"en": "1.375", "de": "1,375"}, True),
+    ("factor", {"en": "1,375", "de": "1.375"}, {"en": "1.375", "de": "1,375"}, {"en": "1.375", "de": "1,375"}, True),
+    ("factor", {"en": "1,5", "de": "1.5"}, None, {"en": "1.5", "de": "1,5"}, False),
+    ("factor", {"en": "8,875", "de": "8.875"}, {"en": "8875", "de": "8875"}, {"en": "8,875", "de": "8.875"}, False),
+    ("time", {"en": "2279 us", "de": "2279 us"}, None, None, False),
+    ("time", {"en": "2279/1000 ms", "de": "2279/1000 ms"}, None, {"en": "2.279\xa0ms", "de": "2,279\xa0ms"}, True),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("kind", ["", "-exam"])
+def test_typed_answers_are_understood_asked_for_and_graded(
+    kind: str, language: str, opened: Any, built: Path, tmp_path: Path
+) -> None:
+    """In practice the page asks only if neither meaning is right; in an exam it cannot know."""
+    page = opened(built / f"{language}{kind}.html", "s001", needs_code=bool(kind))
+    names = [one["name"] for one in header_of(built / f"{language}.html")["steps"][0]["questions"]]
+    for name, typed, choice, shown, is_right in TYPED:
+        asked = page.locator(f'lesson-question[data-question="{names.index(name)}"]')
+        asked.locator("input").fill(typed[language])
+        asked.locator("button[type=submit]").click()
+        feedback = asked.locator(".feedback")
+        if choice is not None and (kind or not is_right):
+            assert "is-asked" in feedback.get_attribute("class")
+            feedback.locator(f"button:text-is('{choice[language]}')").click()
+        assert feedback.locator("button").count() == 0
+        state = feedback.get_attribute("class")
+        if shown is None:
+            assert "is-wrong" in state
+            continue
+        assert ("is-kept" in state) if kind else (("is-right" in state) is is_right), typed
+        assert f": {shown[language]}." in feedback.text_content()
+        value = page.evaluate("(name) => document.querySelector('lesson-export').state.answers[name].value", name)
+        assert value == pytest.approx(float(shown["en"].replace(",", "").removesuffix("\xa0ms")), rel=1e-12)
+
+
+def test_an_answer_with_two_meanings_reaches_the_teacher(opened: Any, built: Path, tmp_path: Path) -> None:
+    page = opened(built / "de-exam.html", "s001")
+    asked = page.locator('lesson-question[data-question="1"]')
+    asked.locator("input").fill("1.375")
+    asked.locator("button[type=submit]").click()
+    file = saved(page, page.locator(".bar lesson-export button"), tmp_path, "answers.json")
+    assert json.loads(file.read_text(encoding="utf-8"))["language"] == "de"
+    (row,) = grade([file], built / "de").rows
+    assert (row.state, row.total) == (CHECK, 0.0)
+    assert row.remarks[0] == f"factor: {TWO_WAYS}, as 1375 or as 1.375"
+    asked.locator(".feedback button").last.click()
+    file = saved(page, page.locator(".bar lesson-export button"), tmp_path, "answers.json")
+    (row,) = grade([file], built / "de").rows
+    assert (row.state, row.total) == (OK, 1.0)
+    last = json.loads(file.read_text(encoding="utf-8"))["answers"]["factor"]
+    assert (last["value"], last["typed"], len(last["tries"])) == (1.375, "1.375", 2)
 
 
 def test_what_is_no_code_is_asked_for_again(browser: Any, built: Path) -> None:  # noqa: F811

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from simcodesign.describe.yaml.files import shipped_path
-from simcodesign.lessons.description import Run
+from simcodesign.lessons.description import ChoiceQuestion, ReadValue, Run
 from simcodesign.lessons.folders import lesson_folder
 from simcodesign.lessons.lattice import formula_times, ladder_at
 from simcodesign.lessons.scenarios import start_of
 from simcodesign.lessons.yaml.lesson import read_lesson
+from tests.lessons.test_shipped_numbers import formula_values_of
 
 
 def run_of(lesson: str, name: str) -> Run:
@@ -92,6 +93,41 @@ def test_the_ping_pong_on_graphene_is_published() -> None:
     assert formula_times(run) == pytest.approx(short_s + (sizes - 10) * per_byte_s, rel=1e-4)
 
 
+def test_nothing_explains_what_is_missing_at_one_size_of_graphene() -> None:
+    """Of the published medians: what a threshold in size adds, it adds to the next size as well; the simulation is the formula."""
+    rows = published("smpi-ping-pong", cluster="graphene").set_index("bytes")
+    short_us, long_us = rows.loc[10].median_us, rows.loc[989921].median_us
+    per_byte_us = (long_us - short_us) / (989921 - 10)
+    excess = {size: rows.loc[size].median_us - short_us - (size - 10) * per_byte_us for size in (91287, 116878)}
+    measured_us, row = rows.loc[91287].median_us, rows.loc[91287]
+    run = run_of("ping-pong", "graphene")
+    here = stop_of(run, "bytes", 91287)
+    added_us = 1e6 * (ladder_at(run, {"bytes": here})[-1, 0] - formula_times(run)[here])
+    lesson = read_lesson(lesson_folder("ping-pong"))
+    (question,) = (one for step in lesson.steps for one in step.questions if one.name == "missing")
+    assert isinstance(question, ChoiceQuestion)
+    known = formula_values_of(lesson).of
+    expected = [excess[116878], row.upper_us - row.lower_us, excess[91287] - excess[116878]]
+    found = [known(choice.value, question.place) for choice in question.choices[1:]]
+    assert found == pytest.approx(np.array(expected) / measured_us, rel=1e-4)
+    assert abs(added_us) < 0.01
+    assert max(found) == found[-1] == pytest.approx(0.384, abs=0.001)
+
+
+def test_a_broadcast_in_pieces_pays_for_its_bytes_twice() -> None:
+    """6 startups of the scatter and 63 of the ring, and 63/64 of the bytes in each; hops and shared links cost less than 1 %."""
+    run = run_of("broadcast", "scattered")
+    (slider,) = run.sliders
+    sizes = np.array([stop.value for stop in slider.stops])
+    expected_s = (6 + 63) * 2.4e-6 + 2 * 63 / 64 * sizes / 6.345e9
+    assert formula_times(run) == pytest.approx(expected_s, rel=1e-9)
+    large = {"size": stop_of(run, "size", 2**26)}
+    simulated_s = ladder_at(run, large)[-1, 0]
+    assert expected_s[large["size"]] <= simulated_s < 1.01 * expected_s[large["size"]]
+    tree_s = 12 * (2.4e-6 + 2**26 / 6.345e9)  # nearest child first takes twice the six rounds of the formula
+    assert 1 - simulated_s / tree_s == pytest.approx(0.83, abs=0.005)
+
+
 def test_a_sweep_is_surface_and_volume() -> None:
     """Four edges of 256 points of 64 bytes, and 65,536 points of 60 flops; between neighbours a hop for each message more."""
     run = run_of("halo", "near")
@@ -116,6 +152,40 @@ def test_queues_are_those_of_the_books() -> None:
     assert formula_times(run_of("queue", "mean_value")) == pytest.approx(cycles_s, rel=1e-9)
     expected = [max(60e-3, clients * 10e-3) for clients in range(1, 13)]
     assert formula_times(run_of("queue", "closed")) == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_fast_disk_answers_sooner_and_lets_requests_wait_longer() -> None:
+    """M/M/2 and M/M/1 of half the service, at 90 requests per second: with 0.45 erlangs a disk, the wait is S a^2/(1 - a^2)
+    and S/2 a/(1 - a)."""
+    known = formula_values_of(read_lesson(lesson_folder("queue"))).named
+    where = run_of("queue", "two").place
+    two_wait_s, fast_wait_s = known("two_9", where) - 10e-3, known("fast_9", where) - 5e-3
+    assert (two_wait_s, fast_wait_s) == pytest.approx((10e-3 * 0.45**2 / (1 - 0.45**2), 5e-3 * 0.45 / 0.55), rel=1e-9)
+    assert (round(two_wait_s * 1e3, 2), round(fast_wait_s * 1e3, 2)) == (2.54, 4.09)
+    assert known("fast_9", where) < known("two_9", where)
+
+
+def test_two_disks_are_quicker_where_lengths_vary_much() -> None:
+    """98 of 100 reads take 5 ms and two 255 ms. Requests one by one: each goes to the disk that is free first."""
+    random = np.random.default_rng(4)
+    count = 60_000
+    arrivals_ms = np.cumsum(random.exponential(1000 / 90, count))
+    reads_ms = np.where(random.random(count) < 0.02, 255.0, 5.0)
+    free, fast_free, two_ms, fast_ms = [0.0, 0.0], 0.0, 0.0, 0.0
+    for now, read in zip(arrivals_ms.tolist(), reads_ms.tolist(), strict=True):
+        first = free.index(min(free))
+        free[first] = max(now, free[first]) + read
+        fast_free = max(now, fast_free) + read / 2
+        two_ms, fast_ms = two_ms + free[first] - now, fast_ms + fast_free - now
+    assert two_ms / fast_ms == pytest.approx(0.75, abs=0.05)  # "about a quarter less"
+    lesson = read_lesson(lesson_folder("queue"))
+    square_ms2 = (0.98 * 5**2 + 0.02 * 255**2) / 4
+    expected_ms = 5 + 0.09 * square_ms2 / (2 * (1 - 0.45))
+    uneven = lesson.values["uneven_fast_9"]
+    assert not isinstance(uneven, ReadValue)
+    inputs = {"read_time": 10e-3, "uneven_mean_square": 4e-6 * square_ms2}
+    assert float(uneven.evaluate(inputs)) * 1e3 == pytest.approx(expected_ms, rel=1e-9)
+    assert fast_ms / count == pytest.approx(expected_ms, rel=0.1)
 
 
 def test_clients_without_noise_keep_to_the_asymptotes() -> None:

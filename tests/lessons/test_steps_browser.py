@@ -56,7 +56,9 @@ def visit(browser: Any, files: dict[str, Path]) -> Iterator[Visit]:
 
 def test_a_switch_counts_in_its_own_step_and_is_seen(visit: Visit) -> None:
     rungs = visit.see("#step-1 lesson-ladder").locator("button.rung")
-    rungs.first.click()  # order and waiting alone
+    assert rungs.first.inner_text().startswith("Messages, order, waiting")
+    assert "messages that the formula leaves out" in (rungs.first.get_attribute("title") or "")
+    rungs.first.click()
     assert visit.see("#step-1 lesson-gantt .is-switched-off").inner_text() == "Switched off: Hops, Links, Noise"
     assert [" off" in row for row in rungs.all_inner_texts()] == [False, True, True, True]
     pressed = visit.see("#step-2 lesson-ladder").locator('[aria-pressed="true"]')

@@ -18,9 +18,11 @@ export class Lesson {
     return this.sliders[name];
   }
 
-  /** The forecast of a run at stops, in s. */
+  /** The forecast of a run at stops, in s; null where an exam withholds it. */
   forecast(run, stops) {
-    const { shape, data } = this.arrays[`${run.key}/formula`];
+    const array = this.arrays[`${run.key}/formula`];
+    if (!array) return null;
+    const { shape, data } = array;
     let place = 0;
     run.sliders.forEach((name, axis) => (place = place * shape[axis] + stops[name]));
     return data[place];

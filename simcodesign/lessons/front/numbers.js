@@ -26,6 +26,13 @@ export function digits(value, count = 3) {
   return local(Math.abs(value) >= 1e4 ? Number(shown).toLocaleString("en") : shown);
 }
 
+/** A number as it was understood, with all of its digits. */
+export function inFull(value, isGrouped = true) {
+  const exact = Number(value.toPrecision(12)), size = Math.abs(exact);
+  if (size !== 0 && (size < 1e-6 || size >= 1e15)) return local(String(exact));
+  return local(exact.toLocaleString("en", { maximumFractionDigits: 20, useGrouping: isGrouped }));
+}
+
 /** A round number of an axis. */
 export const tickText = (value) => local(Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 }));
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Any
 
-from simcodesign.lessons.grading.marking import Mark, number
+from simcodesign.lessons.grading.marking import Mark, number, numbers
 
 #: Spreadsheets take a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
@@ -34,8 +34,11 @@ class Judged:
     remark: str
 
 
-def judged(question: Mapping[str, Any], given: object, found: Mark, stops: Sequence[Mapping[str, Any]]) -> Judged:
-    """How an answer to a question is shown, ``None`` being none; ``stops``: of a curve's slider."""
+def judged(
+    question: Mapping[str, Any], given: object, found: Mark, stops: Sequence[Mapping[str, Any]], language: str
+) -> Judged:
+    """How an answer to a question is shown, ``None`` being none; ``stops``: of a curve's slider; ``language``: in whose
+    notation a text is read as a number."""
     if "choices" in question:
         texts = {one["id"]: plain(one["html"]) for one in question["choices"]}
         answer = texts.get(given) if isinstance(given, str) else None
@@ -46,8 +49,8 @@ def judged(question: Mapping[str, Any], given: object, found: Mark, stops: Seque
         answer = None if None in drawn or not drawn else _curve(names, [value or 0.0 for value in drawn])
         truth, unit = _curve(names, question["truth"]), "s"
     else:
-        value = number(given)
-        answer = None if value is None else f"{value:.6g}"
+        values = numbers(question, given, language)
+        answer = f"{values[0]:.6g}" if len(values) == 1 else None
         truth, unit = f"{question['answer']:.6g}", question["unit"]
     shown = answer if answer is not None else "" if given is None else str(given)[:_MOST_CHARACTERS]
     tolerance = question.get("tolerance")

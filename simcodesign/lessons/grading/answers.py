@@ -15,6 +15,7 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place, shorten
 from simcodesign.core.files.input_files import read_text
 from simcodesign.lessons.grading.seeding import checked_code
+from simcodesign.lessons.grading.typed import MARKS
 
 MOST_BYTES = 1024 * 1024
 
@@ -22,7 +23,8 @@ MOST_BYTES = 1024 * 1024
 @dataclass(frozen=True)
 class Answers:
     """``given``: of each question what was answered, of any type; ``parameters``: stops by slider, as the file says, or
-    None for what is no mapping; ``is_exam``: by an exam file."""
+    None for what is no mapping; ``is_exam``: by an exam file; ``language``: that of the page, in whose notation texts
+    are read as numbers, or ""."""
 
     file: str
     lesson: str
@@ -31,6 +33,7 @@ class Answers:
     is_exam: bool
     parameters: Mapping[str, object] | None
     given: Mapping[str, object]
+    language: str = ""
 
 
 def read_answers(path: Path) -> Answers:
@@ -48,7 +51,7 @@ def read_answers(path: Path) -> Answers:
         raise InputError(f"answers in another format, simcodesign: {version}", place, allowed="simcodesign: 1")
     if not isinstance(found, dict) or found.get("simcodesign") != 1 or not isinstance(found.get("answers"), dict):
         raise InputError("not a file of answers", place, allowed="answers.json as the page of a lesson exports it")
-    parameters = found.get("parameters")
+    parameters, language = found.get("parameters"), found.get("language")
     return Answers(
         file=path.name,
         lesson=_text(found, "lesson", place),
@@ -59,6 +62,7 @@ def read_answers(path: Path) -> Answers:
         given={
             name: one["value"] for name, one in found["answers"].items() if isinstance(one, dict) and "value" in one
         },
+        language=language if isinstance(language, str) and language in MARKS else "",
     )
 
 

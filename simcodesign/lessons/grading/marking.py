@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simcodesign.lessons.grading.typed import readings, writes_thousands
+
+#: How the remark on an answer begins that a person has to read.
+TWO_WAYS = "can be read in two ways"
 #: A curve within twice its tolerance has half of the points.
 HALF = 2.0
 #: Of numbers that are 0 or have no tolerance: what typing and rounding may do.
@@ -23,15 +27,19 @@ class Mark:
     off: float | None = None
 
 
-def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = ()) -> Mark:
-    """The points for what was ``given``, of any type; ``axis``: the values of the stops of a curve's slider."""
+def mark(question: Mapping[str, Any], given: object, axis: Sequence[float] = (), language: str = "en") -> Mark:
+    """The points for what was ``given``, of any type; ``axis``: the values of the stops of a curve's slider;
+    ``language``: in whose notation a text is read as a number."""
     if "choices" in question:
         return _choice(question, given)
     if "truth" in question:
         return _curve(question, given, axis)
-    value = number(given)
-    if value is None:
+    found = numbers(question, given, language)
+    if not found:
         return Mark(0.0, "not a number")
+    if len(found) > 1:
+        return Mark(0.0, f"{TWO_WAYS}, as {' or as '.join(f'{one:.12g}' for one in found)}")
+    (value,) = found
     answer = question["answer"]
     off = (value - answer) / abs(answer) if answer else None
     return Mark(question["points"] if is_near(value, answer, question["tolerance"]) else 0.0, off=off)
@@ -46,6 +54,15 @@ def number(given: object) -> float | None:
     except OverflowError:
         return None
     return value if math.isfinite(value) else None
+
+
+def numbers(question: Mapping[str, Any], given: object, language: str) -> tuple[float, ...]:
+    """What a number, or a text with one, can mean as an answer to a question: no number, one or two."""
+    if not isinstance(given, str):
+        value = number(given)
+        return () if value is None else (value,)
+    found = readings(given, language, question["unit"])
+    return found[:1] if writes_thousands(question["html"], language) else found
 
 
 def is_near(value: float, answer: float, tolerance: float) -> bool:

@@ -18,7 +18,7 @@ from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.grading.answer_table import Judged, answers_csv, cell, judged
 from simcodesign.lessons.grading.answers import Answers, read_answers
 from simcodesign.lessons.grading.changes import Changes, changed
-from simcodesign.lessons.grading.marking import Mark, mark
+from simcodesign.lessons.grading.marking import TWO_WAYS, Mark, mark
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import place_of
 from simcodesign.lessons.yaml.lesson import read_lesson
@@ -161,7 +161,8 @@ class Grader:
         suspicions = self._suspicions(answers, number)
         if has_exams and not answers.is_exam:
             suspicions.append("by a practice page, which has the truths")
-        own = tuple(self._judged(of_case(one, number), answers.given) for one in self.questions)
+        language = answers.language or self.header["language"]
+        own = tuple(self._judged(of_case(one, number), answers.given, language) for one in self.questions)
         remarks = [f"{one.question}: {one.remark}" for one in own if one.remark]
         missing = [one.question for one in own if one.question not in answers.given]
         if missing:
@@ -169,17 +170,17 @@ class Grader:
         return Row(
             answers.file,
             answers.code,
-            CHECK if suspicions else OK,
+            CHECK if suspicions or any(one.remark.startswith(TWO_WAYS) for one in own) else OK,
             own,
             (*suspicions, *remarks),
             {name: self.header["sliders"][name]["stops"][stop]["text"] for name, stop in self._drawn(number).items()},
         )
 
-    def _judged(self, question: Mapping[str, Any], given: Mapping[str, object]) -> Judged:
+    def _judged(self, question: Mapping[str, Any], given: Mapping[str, object], language: str) -> Judged:
         stops = self.header["sliders"][question["over"]]["stops"] if "over" in question else []
         value, axis = given.get(question["name"]), [stop["value"] for stop in stops]
-        found = mark(question, value, axis) if question["name"] in given else Mark(0.0)
-        return judged(question, value, found, stops)
+        found = mark(question, value, axis, language) if question["name"] in given else Mark(0.0)
+        return judged(question, value, found, stops, language)
 
     def _drawn(self, number: int) -> dict[str, int]:
         """The stops of a combination."""

@@ -166,7 +166,7 @@ export class Gantt extends Figure {
     const forecast = this.lesson.forecast(this.run, this.trace.at);
     pen.strokeStyle = this.colour("for");
     pen.lineWidth = 1.2;
-    if (forecast <= this.x.domain()[1]) {
+    if (forecast !== null && forecast <= this.x.domain()[1]) {
       at(forecast, [2, 3]);
       pen.fillStyle = this.colour("for-t");
       pen.textAlign = this.x(forecast) > 0.7 * this.width ? "right" : "left";

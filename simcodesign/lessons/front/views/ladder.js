@@ -22,6 +22,7 @@ export class Ladder extends Figure {
     one.innerHTML = `<span class="name">${escaped(title)}${isRung ? ` <small>${text("off")}</small>` : ""}</span><span class="track"><i></i></span><b></b>`;
     if (!isRung) return one;
     one.type = "button";
+    if (place === 1) one.title = text("waiting_adds");
     if (place > 1 && document.documentElement.lang === "en") one.title = this.run.effects[place - 2].adds;
     one.addEventListener("click", () => this.store.set({ rungs: this.state.rungs.with(this.dataset.step, place - 1) }));
     return one;

@@ -1,12 +1,16 @@
 // Questions with feedback: numbers with a tolerance and known mistakes, and choices. In an exam answers are kept only.
 import { Figure } from "../figure.js";
-import { escaped } from "../numbers.js";
+import { escaped, inFull } from "../numbers.js";
 import { text } from "../texts.js";
+import { readings, writesThousands } from "../typed.js";
 
 const short = (value) => String(+value.toPrecision(4));
 
 export class Question extends Figure {
   static uses = [];
+  // For tests, which cannot import a module of a page.
+  readingsIn = readings;
+  writesThousands = writesThousands;
 
   build() {
     this.question = this.lesson.steps[this.dataset.step].questions[this.dataset.question];
@@ -41,7 +45,7 @@ export class Question extends Figure {
 
   field(id) {
     const unit = this.question.unit ? `<span class="unit">${escaped(this.question.unit)}</span>` : "";
-    return `<div class="field"><input type="text" inputmode="decimal" autocomplete="off" aria-label="${text("answer")}${this.question.unit ? `, ${escaped(this.question.unit)}` : ""}" aria-describedby="${id}-text">${unit}<button type="submit" class="primary">${text(this.lesson.exam ? "keep" : "check")}</button></div>`;
+    return `<div class="field"><input type="text" inputmode="text" autocomplete="off" aria-label="${text("answer")}${this.question.unit ? `, ${escaped(this.question.unit)}` : ""}" aria-describedby="${id}-text">${unit}<button type="submit" class="primary">${text(this.lesson.exam ? "keep" : "check")}</button></div>`;
   }
 
   choose(number) {
@@ -56,23 +60,48 @@ export class Question extends Figure {
     if (!this.question.choices) this.judge(this.querySelector("input").value);
   }
 
-  /** What was typed without the unit of the answer, which stands beside the field. */
-  withoutUnit(typed) {
-    const { unit } = this.question, known = [unit, unit.replace("µs", "us")].find((one) => one && typed.endsWith(one));
-    return known ? typed.slice(0, -known.length).trim() : typed;
+  /** What was typed counts where it can only mean one number; otherwise the student is asked. */
+  judge(typed) {
+    const found = readings(typed, this.lesson.language, this.question.unit);
+    if (!found.length) return this.feedback(false, text("number"));
+    const value = this.meant(found);
+    if (value !== undefined) return this.settle(value, typed, found);
+    if (this.lesson.exam) this.keep(typed); // until there is an answer; whoever grades it sees it
+    this.ask(typed, found);
+  }
+
+  /** Of two readings: the right one in practice; otherwise that of thousands, if the question itself writes them so. */
+  meant(found) {
+    if (found.length === 1) return found[0];
+    const right = this.lesson.exam ? undefined : found.find((value) => this.isNear(value));
+    return right ?? (writesThousands(this.question.html, this.lesson.language) ? found[0] : undefined);
+  }
+
+  ask(typed, found) {
+    const shown = this.querySelector(".feedback");
+    shown.className = "feedback is-asked";
+    shown.innerHTML = `${escaped(text("twoWays", typed.trim()))} ${found.map((value, k) => `<button type="button" class="chip" data-reading="${k}">${this.withUnit(inFull(value, false))}</button>`).join(" ")}`;
+    for (const one of shown.querySelectorAll("button")) one.addEventListener("click", () => this.settle(found[Number(one.dataset.reading)], typed, found));
+  }
+
+  withUnit(digits) {
+    return this.question.unit ? `${digits}\u00a0${escaped(this.question.unit)}` : digits;
+  }
+
+  isNear(value) {
+    const { answer, tolerance } = this.question;
+    return Math.abs(value - answer) <= Math.max(tolerance, 1e-9) * Math.abs(answer) + 1e-12;
   }
 
   /** Right within the tolerance; else the nearest of the known mistakes, or whether it is too small or too large. */
-  judge(given) {
-    const number = this.withoutUnit(given.trim()), value = Number(number.replace(",", "."));
-    if (number === "" || !Number.isFinite(value)) return this.feedback(false, text("number"));
-    if (this.lesson.exam) return this.keepSilently(value);
-    const { answer, tolerance, right, wrong, mistakes } = this.question;
-    const near = (other) => Math.abs(value - other) <= Math.max(tolerance, 1e-9) * Math.abs(other) + 1e-12;
-    const isRight = near(answer);
+  settle(value, typed, found) {
+    const shown = this.withUnit(inFull(value)), note = found.length > 1 && value === found[0] ? ` ${text("thousands")}` : "";
+    if (this.lesson.exam) return this.keepSilently(value, text("keptAs", shown, note), typed);
+    const { answer, tolerance, right, wrong, mistakes } = this.question, isRight = this.isNear(value);
     const mistake = mistakes.find((one) => Math.abs(value - one.answer) <= Math.max(tolerance, 0.02) * Math.abs(one.answer));
-    this.feedback(isRight, isRight ? right : mistake ? mistake.html : `${text(value < answer ? "low" : "high")} ${wrong}`);
-    this.keep(value, isRight);
+    const html = isRight ? right : mistake ? mistake.html : `${text(value < answer ? "low" : "high")} ${wrong}`;
+    this.feedback(isRight, `<span class="faint">${text("understood", shown)}${note}</span> ${html}`);
+    this.keep(value, isRight, typed);
   }
 
   feedback(isRight, html) {
@@ -81,17 +110,17 @@ export class Question extends Figure {
     shown.innerHTML = `<b>${isRight ? "✓ " + text("right") : this.lesson.exam ? "" : text("notYet")}</b> ${html}`;
   }
 
-  keepSilently(value) {
-    this.keep(value);
+  keepSilently(value, words = text("kept"), typed = undefined) {
+    this.keep(value, undefined, typed);
     const shown = this.querySelector(".feedback");
     shown.className = "feedback is-kept";
-    shown.textContent = text("kept");
+    shown.innerHTML = words;
   }
 
-  /** The last answer counts; earlier ones and when each was given are kept beside it. */
-  keep(value, isRight) {
-    const { answers } = this.store.state, earlier = answers[this.question.name];
-    const one = { value, tries: [...(earlier?.tries ?? []), { value, at: new Date().toISOString() }] };
+  /** The last answer counts; earlier ones, what was typed and when are kept beside it. */
+  keep(value, isRight, typed) {
+    const { answers } = this.store.state, earlier = answers[this.question.name], last = typed === undefined ? { value } : { value, typed };
+    const one = { ...last, tries: [...(earlier?.tries ?? []), { ...last, at: new Date().toISOString() }] };
     if (isRight !== undefined) one.right = isRight || Boolean(earlier?.right);
     this.store.set({ answers: { ...answers, [this.question.name]: one } });
   }

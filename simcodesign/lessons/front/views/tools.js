@@ -51,7 +51,7 @@ export class Export extends Figure {
   save() {
     const { lesson } = this, { code, started, predictions, answers } = this.state;
     const file = {
-      simcodesign: 1, lesson: lesson.name, content: lesson.content, exam: lesson.exam, code, parameters: lesson.parameters ?? {},
+      simcodesign: 1, lesson: lesson.name, language: lesson.language, content: lesson.content, exam: lesson.exam, code, parameters: lesson.parameters ?? {},
       answers, predictions, started, exported: new Date().toISOString(),
     };
     this.store.set({ exported: answers });
