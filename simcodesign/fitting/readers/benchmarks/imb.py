@@ -83,7 +83,7 @@ def read_imb(path: Path) -> BenchmarkTable:
             part.titles = text.split()
         elif part.titles and NUMBER.fullmatch(text.split()[0]):
             if failed := FAILED.fullmatch(text):
-                notes.append(f"line {line}: {part.name} of {failed[1]} bytes was not measured ({failed[2]})")
+                notes.append(f"line {line}: {part.name} of {failed[1]} bytes was not measured ({failed[2]}).")
             else:
                 rows += _rows(part, text, Place(str(path), line))
     return BenchmarkTable(str(path), "imb", tuple(rows), tuple(notes))

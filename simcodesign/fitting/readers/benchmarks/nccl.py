@@ -46,8 +46,9 @@ ELEMENT_BYTES = {
     **dict.fromkeys(("int32", "uint32", "int", "float"), 4),
     **dict.fromkeys(("int64", "uint64", "double"), 8),
 }
-CPU_TIME = "times of {} are how long the calls took (-C 1), not the operations: left out"
-UNNAMED = "which operation it is cannot be told: 'collective' may be {}; its bytes are the size that was printed"
+UNKNOWN = "collective"
+CPU_TIME = "times of {} are how long the calls took (-C 1), not the operations: left out."
+UNNAMED = "no line names the operation, and 'collective' may be {}."
 Columns = Mapping[str, str]
 """Cells of a row by the titles of one of its times."""
 
@@ -155,6 +156,8 @@ def _rows(run: _Run, notes: dict[str, None]) -> Iterator[BenchmarkRow]:
     for sizes, times, place in run.results:
         parameters = run.parameters(sizes)
         size = row_bytes("nccl", operation, sizes.size, parameters.get("P") or sizes.blocks)
+        if operation == UNKNOWN:  # of all that it may be, ours is a block
+            size = sizes.size / (sizes.blocks or 1.0)
         parameters |= {} if size is None else {"bytes": size}
         name = f"multi_{operation}" if "groups" in parameters else operation
         for where, part in zip((OUT_OF_PLACE, IN_PLACE), times, strict=False):
@@ -190,14 +193,14 @@ def _recognised(sizes: _Sizes, notes: dict[str, None]) -> str:
     """The operation by its operator, its root and the blocks of its buffer; ``collective`` where they do not tell."""
     reduces, rooted, blocks = sizes.redop != "none", sizes.root >= 0, sizes.blocks
     if blocks is None:
-        notes[UNNAMED.format("any")] = None
-        return "collective"
+        notes[UNNAMED.format("any; its bytes are the size that was printed")] = None
+        return UNKNOWN
     if reduces:
         return "reduce" if rooted else "reduce_scatter" if blocks > 1 else "allreduce"
     if blocks <= 1:
         return "broadcast" if rooted else "sendrecv"
     notes[UNNAMED.format("gather or scatter" if rooted else "allgather or all_to_all")] = None
-    return "collective"
+    return UNKNOWN
 
 
 def _of_json(text: str, path: Path) -> BenchmarkTable:

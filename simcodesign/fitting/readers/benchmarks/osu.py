@@ -93,7 +93,7 @@ def read_osu(path: Path) -> BenchmarkTable:
         elif test.operation and NUMBER.fullmatch(text.split()[0]):
             cells = _cells(test, text, Place(str(path), line))
             if cells is None:
-                notes.append(f"line {line}: the validation of {test.operation} failed; the row is left out")
+                notes.append(f"line {line}: the validation of {test.operation} failed; the row is left out.")
             else:
                 rows += _rows(test, cells, line)
     return BenchmarkTable(str(path), "osu", tuple(rows), tuple(notes))

@@ -16,14 +16,16 @@ from simcodesign.core.files.text_files import NUMBER
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
 from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
-SECTION = re.compile(r"Begin of (Star|Single)STREAM section")
-BEGINS = re.compile(rf"STREAM version|Function\s+(?:Best )?Rate \(?[MG]B/s|{SECTION.pattern}")
+BEGINS = re.compile(r"STREAM version|Function\s+(?:Best )?Rate \(?[MG]B/s|Begin of (?:Star|Single)STREAM section")
+SECTION = re.compile(r"Begin of (\w+) section")
 KERNEL = re.compile(r"(Copy|Scale|Add|Triad):\s+(.*)")
 OF_RANKS = re.compile(r"(Minimum|Average|Maximum|Single STREAM) (Copy|Scale|Add|Triad) GB/s\s+([0-9.eE+-]+)")
 SIZE = re.compile(r"Array size\s*=\s*(\d+)")
 THREADS = re.compile(r"Number of Threads counted\s*=\s*(\d+)")
 REPEATED = re.compile(r"Each (?:kernel|test) (?:will be executed|is run)\s+(\d+)\s+times")
-NOTE = "StarSTREAM is of one rank while all are at work: it is not the bandwidth of a node, memory.bandwidth is kept"
+#: Parts of HPC Challenge that readers here take, or that hold nothing else.
+TAKEN = ("HPL", "StarSTREAM", "SingleSTREAM", "Summary")
+NOTE = "StarSTREAM is of one rank while all are at work: it is not the bandwidth of a node, memory.bandwidth is kept."
 
 
 def read_stream(path: Path) -> BenchmarkTable:
@@ -32,11 +34,14 @@ def read_stream(path: Path) -> BenchmarkTable:
     parameters: dict[str, float] = {}
     repetitions, unit, section = 1, 1e6, ""
     ranks: dict[str, float] = {}
+    others: list[str] = []
     for line, text in numbered_lines(path, "stream"):
         place = Place(str(path), line)
-        if text.startswith(("Begin of ", "STREAM version")):
-            found = SECTION.match(text)
-            section = found[1].lower() if found else ""
+        if found := SECTION.match(text):
+            section = found[1].removesuffix("STREAM").lower()
+            others += [found[1]] if found[1] not in TAKEN else []
+        elif text.startswith("STREAM version"):
+            section = ""
         elif text.startswith("Function "):
             unit = 1e9 if "GB/s" in text else 1e6
         elif found := SIZE.search(text):
@@ -52,8 +57,9 @@ def read_stream(path: Path) -> BenchmarkTable:
                 ranks = {}
         elif not section and (found := KERNEL.fullmatch(text)):
             rows.append(_row(found[1].lower(), found[2], parameters, (repetitions, unit), place))
-    notes = (NOTE,) if any(row.operation.startswith("star_stream") for row in rows) else ()
-    return BenchmarkTable(str(path), "stream", tuple(rows), notes)
+    notes = [NOTE] if any(row.operation.startswith("star_stream") for row in rows) else []
+    notes += [f"parts of HPC Challenge that are not read: {', '.join(others)}."] if others else []
+    return BenchmarkTable(str(path), "stream", tuple(rows), tuple(notes))
 
 
 def _of_ranks(

@@ -130,7 +130,7 @@ def _all_parts(reader: BenchmarkReader, path: Path) -> BenchmarkTable:
         return reader.rows_of(path)
     parts = [one.rows_of(path) for one in map(READERS.get, names) if isinstance(one, BenchmarkReader)]
     notes = [note for part in parts for note in part.notes]
-    notes += [f"the output of {part.format} holds no measurement" for part in parts if not part.rows]
+    notes += [f"the output of {part.format} holds no measurement." for part in parts if not part.rows]
     rows = sorted((row for part in parts for row in part.rows), key=lambda row: row.line)
     formats = " and ".join(part.format for part in parts if part.rows)
     return BenchmarkTable(str(path), formats or reader.name, tuple(rows), tuple(notes))
