@@ -12,6 +12,7 @@ doc/PERFORMANCE.md, src/common.cu and src/util.cu of NVIDIA/nccl-tests 2.0 to 2.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,7 +143,7 @@ def _split(titles: Sequence[str], text: str, place: Place) -> tuple[_Sizes, list
         what = "a row of other length than its titles"
         raise InputError(what, place, value=text, allowed=" ".join(titles))
     of_times = dict(enumerate(cells[right:], firsts[0]))
-    times = [
+    times: list[Columns] = [
         {kept[number]: of_times[number] for number in range(begin, end)}
         for begin, end in zip(firsts, [*firsts[1:], len(kept)], strict=True)
     ]
@@ -231,8 +232,8 @@ def _json_run(whole: Mapping[str, Any]) -> _Run:
     found = config.get("devices")
     devices = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     ranks = sorted(int(one["rank"]) for one in devices if isinstance(one.get("rank"), int))
-    each = [config.get(name) for name in ("nthreads", "ngpus")]
-    of_process = each[0] * each[1] if all(isinstance(one, int) and 0 < one < 1024 for one in each) else 1
+    each = [one for one in map(config.get, ("nthreads", "ngpus")) if isinstance(one, int) and 0 < one < 1024]
+    of_process = math.prod(each)
     times = of_process if len(ranks) < 2 or ranks[1] - ranks[0] >= of_process else 1
     groups = [(str(one.get("group", 0)), str(one.get("hostname", ""))) for one in devices for _ in range(times)]
     return _Run(operation_of(named[1]) if named else "", groups)
