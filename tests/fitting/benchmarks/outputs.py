@@ -342,6 +342,15 @@ OSU_OPTIONS = """# OSU MPI Allgather Latency Test v7.4
 # OSU MPI Multi Latency Test v7.4
 # Size          Latency (us)
 2                       3.00
+# OSU MPI-CUDA Latency Test v7.5
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+1                       2.40
+# OSU MPI Multi-process Latency Test v5.7
+# Number of forked processes in sender: 2
+# Number of forked processes in receiver: 3
+# Size          Latency (us)
+4                      48.00
 """
 
 IMB_WINDOWS = """#    Intel(R) MPI Benchmarks 2019 Update 5, MPI-1 part

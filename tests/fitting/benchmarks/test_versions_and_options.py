@@ -56,7 +56,11 @@ def test_osu_options_and_threads(tmp_path: Path) -> None:
         ("ping_pong", "time", US(1.75e-6), 32, 2, None, None),  # no thread of the test before
         ("persistent_broadcast", "time", US(2e-6), 4, None, None, None),
         ("multi_pair_ping_pong", "time", US(3e-6), 2, None, None, None),
+        ("ping_pong", "time", US(2.4e-6), 1, 2, None, None),
+        ("multi_process_ping_pong", "time", US(48e-6), 4, None, None, None),
     ]
+    assert [row.labels for row in rows] == [*[{}] * 7, {"device": "CUDA"}, {}]
+    assert (rows[8].parameters["sender_processes"], rows[8].parameters["processes"]) == (2, 3)
     assert (rows[0].low, rows[0].high, rows[0].repetitions) == (US(4e-6), US(6e-6), 1000)
 
 
@@ -281,3 +285,30 @@ def test_an_output_without_a_measurement_is_noted_beside_others(tmp_path: Path) 
     table = read(tmp_path, outputs.MDTEST.partition("SUMMARY")[0] + outputs.STREAM)
     assert table.format == "stream"
     assert table.notes == ("the output of mdtest holds no measurement.",)
+
+
+def test_files_of_others_are_read(cases: Path) -> None:
+    """Values read off the files by hand: what they print, and between which ranks."""
+    folder = cases / "files-of-others"
+    (first, second) = read_benchmark(folder / "imb2019-multi-pingpong.txt").rows
+    assert facts((first, second), "bytes", "P", "groups") == [
+        ("multi_pair_ping_pong", "time", US(59.15e-6), 1024, 2, 2),
+        ("multi_pair_ping_pong", "time", US(66.40e-6), 2048, 2, 2),
+    ]
+    gathers = read_benchmark(folder / "imb2019-multi-allgather.txt").rows
+    assert facts(gathers, "bytes", "P", "groups")[0] == ("multi_allgather", "time", US(33.8e-6), 512, 2, 60)
+    assert facts(gathers, "bytes", "P", "groups")[-1] == ("allgather", "time", US(177.07e-6), 512, 120, None)
+    groups = [(row.parameters["P"], row.parameters.get("groups")) for row in gathers]
+    assert groups == [(2, 60), (4, 30), (8, 15), (16, 7), (32, 3), (64, None), (120, None)]
+    times = [row for row in read_benchmark(folder / "omb571-iallgather.txt").rows if row.quantity == "time"]
+    assert facts((*times,), "bytes") == [
+        ("non_blocking_allgather", "time", US(52.61e-6), 4),
+        ("non_blocking_allgather", "time", US(51.11e-6), 8),
+    ]
+    barrier = read_benchmark(folder / "omb571-ibarrier.txt").rows
+    assert {row.quantity: row.value for row in barrier} == {
+        "time": US(63.15e-6),
+        "overall_time": US(89.72e-6),
+        "compute_time": US(68.02e-6),
+        "overlap": US(0.6564),
+    }

@@ -23,7 +23,7 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, Benchmark
 from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
 TITLE = re.compile(
-    r"#?\s*OSU (?:MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?:-[A-Z]+)*[ _]?"
+    r"#?\s*OSU (?:MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
     r"(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
 )
 #: Numbers that comments above the titles state -> parameters.
@@ -73,6 +73,7 @@ class _Test:
     operation: str = ""
     columns: Sequence[str] = ("",)
     parameters: dict[str, float] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 def read_osu(path: Path) -> BenchmarkTable:
@@ -83,8 +84,8 @@ def read_osu(path: Path) -> BenchmarkTable:
     above: dict[str, float] = {}
     for line, text in numbered_lines(path, "osu"):
         if title := TITLE.match(text):
-            test = _Test(operation_of(title["test"].removesuffix(" Test")), (), above)
-            above = {}
+            labels = {"device": title["device"].strip("-")} if title["device"] else {}
+            test, above = _Test(operation_of(title["test"].removesuffix(" Test")), (), above, labels), {}
         elif stated := _stated(text):
             (above if test.columns else test.parameters).update(stated)
         elif titles := _titles(text):
@@ -138,6 +139,7 @@ def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[Benchm
             cells[column] * unit,
             line,
             parameters=parameters,
+            labels=test.labels,
             low=cells["low"] * unit if with_spread else None,
             high=cells["high"] * unit if with_spread else None,
             repetitions=int(cells.get("repetitions", 1)),
