@@ -133,6 +133,14 @@ def test_imb_modes_are_series_of_their_own(tmp_path: Path) -> None:
     assert {"unidir_put (aggregate)", "unidir_put (non-aggregate)"} <= regions
 
 
+def test_imb_columns_of_no_quantity_are_noted(tmp_path: Path) -> None:
+    table = read(
+        tmp_path, f"{outputs.IMB}# Benchmarking Other\n# #processes = 2\n #bytes #repetitions Joule\n 8 10 3.5\n"
+    )
+    assert table.rows == read(tmp_path, outputs.IMB).rows
+    assert table.notes == ("line 39: no column of Other is a time or a bandwidth (#bytes #repetitions Joule).",)
+
+
 def test_nccl_versions_without_devices_count_ranks_by_their_blocks(tmp_path: Path) -> None:
     table = read(tmp_path, outputs.NCCL_ALLGATHER)
     assert facts(table.rows, "bytes", "P") == [
@@ -222,7 +230,7 @@ def prefixed(text: str, prefix: str) -> str:
 
 
 @pytest.mark.parametrize("launcher", PREFIXES)
-@pytest.mark.parametrize("name", [name for name, (form, _) in outputs.ALL.items() if form != "smpi"])
+@pytest.mark.parametrize("name", outputs.ALL)
 def test_ranks_before_lines_change_nothing(tmp_path: Path, name: str, launcher: str) -> None:
     text = outputs.ALL[name][1]
     plain, tagged = tmp_path / name, tmp_path / f"tagged_{name}"

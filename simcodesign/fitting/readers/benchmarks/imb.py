@@ -41,6 +41,8 @@ TIMES = {
     "t_ovrl[usec]": "overall_time",
     "t_CPU[usec]": "compute_time",
 }
+#: Columns that count where a row has no time -> quantities, and the unit of the column.
+RATES = {"Mbytes/sec": ("bandwidth", 1e6), "Msg/sec": ("operation_rate", 1.0)}
 
 
 @dataclass
@@ -81,6 +83,10 @@ def read_imb(path: Path) -> BenchmarkTable:
             pass
         elif text.startswith(("#bytes", "#repetitions", "Group ")):
             part.titles = text.split()
+            if not {*part.titles} & {*TIMES, *RATES}:
+                notes.append(
+                    f"line {line}: no column of {part.name} is a time or a bandwidth ({' '.join(part.titles)})."
+                )
         elif part.titles and NUMBER.fullmatch(text.split()[0]):
             if failed := FAILED.fullmatch(text):
                 notes.append(f"line {line}: {part.name} of {failed[1]} bytes was not measured ({failed[2]}).")
@@ -154,10 +160,9 @@ def _values(cells: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     yield from times.items()
     if "overlap[%]" in cells:
         yield "overlap", cells["overlap[%]"] / 100
-    if not times and cells.get("Mbytes/sec"):
-        yield "bandwidth", cells["Mbytes/sec"] * 1e6
-    if not times and cells.get("Msg/sec"):
-        yield "operation_rate", cells["Msg/sec"]
+    for name, (quantity, unit) in RATES.items():
+        if not times and cells.get(name):
+            yield quantity, cells[name] * unit
 
 
 add_benchmark("imb", read_imb, begins=BEGINS)

@@ -13,6 +13,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
@@ -33,6 +34,7 @@ _STREAM = re.compile(
 _RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 
 
+@lru_cache(maxsize=8)  # every reader asks for the same one
 def unpacked_start(start: FileStart) -> FileStart:
     """The start of a file, unpacked and without ranks; the suffix ``.gz`` says nothing, so that it is dropped."""
     content, suffix = start.content, start.suffix
