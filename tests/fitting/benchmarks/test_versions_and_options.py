@@ -253,6 +253,14 @@ def test_outputs_of_ranks_that_interleave_are_read_one_after_another(tmp_path: P
     ]
 
 
+@pytest.mark.parametrize("launcher", PREFIXES)
+def test_a_long_script_above_ranks_is_no_rank(tmp_path: Path, launcher: str) -> None:
+    script = "".join(f"Loading module {number}\n" for number in range(50))
+    rows = read(tmp_path, script + prefixed(outputs.OSU_LATENCY, PREFIXES[launcher](0))).rows
+    assert facts(rows, "bytes")[-1] == ("ping_pong", "time", US(2.25e-6), 4096)
+    assert [row.line for row in rows] == [54, 55, 56, 57]
+
+
 def test_few_lines_with_ranks_are_what_they_are(tmp_path: Path) -> None:
     debug = "[0] MPI startup(): Multi-threaded optimized library\n"
     plain = read(tmp_path, outputs.IMB)

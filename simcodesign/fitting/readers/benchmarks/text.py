@@ -30,7 +30,7 @@ _START_CHARACTERS = 1 << 14
 _STREAM = re.compile(
     r"(?:\w{3} \w{3} +\d+ [\d:.]+ \d{4} ?)?((?:\[[^\]\s]+\])*)<std(?:out|err|diag|in)>: ?"
 )  # mpirun --tag-output, --timestamp-output
-#: Prefixes that count only if half of the lines or more have them: benchmarks print such lines, too.
+#: Prefixes that benchmarks and MPI libraries also print: see ``_rank_prefix``.
 _RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 
 
@@ -125,8 +125,11 @@ def _by_rank(lines: Sequence[str]) -> list[Line]:
 
 
 def _rank_prefix(lines: Sequence[str]) -> re.Pattern[str] | None:
-    """What the most lines begin with, if it is half of them or more."""
+    """What begins lines and is a rank: a benchmark begins behind it, or half of the lines or more have it."""
     some = [line for line in lines if line.strip()]
-    counts = {prefix: sum(bool(prefix.match(line)) for line in some) for prefix in _RANKS}
-    best = max(counts, key=lambda prefix: counts[prefix])
-    return best if some and 2 * counts[best] >= len(some) else None
+    for prefix in _RANKS:
+        behind = [line[found.end() :].strip() for line in some if (found := prefix.match(line))]
+        is_half = bool(some) and 2 * len(behind) >= len(some)
+        if is_half or any(pattern.match(text) for text in behind for pattern in BEGINS.values()):
+            return prefix
+    return None
