@@ -155,6 +155,12 @@ def test_nccl_versions_without_devices_count_ranks_by_their_blocks(tmp_path: Pat
     assert old.notes == ("no line names the operation, and 'collective' may be allgather or all_to_all.",)
 
 
+def test_nccl_blocks_of_unknown_ranks_and_types_have_no_bytes(tmp_path: Path) -> None:
+    table = read(tmp_path, outputs.NCCL_ALLGATHER.replace("float", "newtype"))
+    assert [dict(row.parameters) for row in table.rows] == [{}, {}]
+    assert table.notes == ("nothing tells the ranks of allgather: its rows have no bytes.",)
+
+
 @pytest.mark.parametrize(
     ("redop", "root", "count", "operation"),
     [

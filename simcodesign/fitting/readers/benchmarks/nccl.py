@@ -49,6 +49,7 @@ ELEMENT_BYTES = {
 }
 UNKNOWN = "collective"
 CPU_TIME = "times of {} are how long the calls took (-C 1), not the operations: left out."
+NO_BYTES = "nothing tells the ranks of {}: its rows have no bytes."
 UNNAMED = "no line names the operation, and 'collective' may be {}."
 Columns = Mapping[str, str]
 """Cells of a row by the titles of one of its times."""
@@ -159,6 +160,8 @@ def _rows(run: _Run, notes: dict[str, None]) -> Iterator[BenchmarkRow]:
         size = row_bytes("nccl", operation, sizes.size, parameters.get("P") or sizes.blocks)
         if operation == UNKNOWN:  # of all that it may be, ours is a block
             size = sizes.size / (sizes.blocks or 1.0)
+        if size is None:
+            notes[NO_BYTES.format(operation)] = None
         parameters |= {} if size is None else {"bytes": size}
         name = f"multi_{operation}" if "groups" in parameters else operation
         for where, part in zip((OUT_OF_PLACE, IN_PLACE), times, strict=False):
