@@ -22,7 +22,12 @@ from simcodesign.calibration.benchmarks.point_to_point import (
 from simcodesign.calibration.benchmarks.reductions import reduction_rate
 from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, samples, united
 from simcodesign.calibration.benchmarks.saturation import PATH as INTERFACE
-from simcodesign.calibration.benchmarks.saturation import duplex, interface_bandwidth, saturated_pairs
+from simcodesign.calibration.benchmarks.saturation import (
+    duplex,
+    interface_bandwidth,
+    saturated_pairs,
+    windows_of_any_nodes,
+)
 from simcodesign.calibration.benchmarks.storage import storage_constants
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_constant
@@ -147,7 +152,7 @@ def _others(
     notes += more
     rate, note = processor_rate(tables, level)
     kind, ratio = duplex(tables)
-    notes += [one for one in (note, ratio, saturated_pairs(tables)) if one]
+    notes += [one for one in (note, ratio, saturated_pairs(tables), windows_of_any_nodes(tables)) if one]
     return constants + ([rate] if rate is not None else []), kind
 
 

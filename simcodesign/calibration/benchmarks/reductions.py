@@ -8,6 +8,7 @@ was off: what is left is then allreduce (or reduce) minus broadcast.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,17 +31,18 @@ def reduction_rate(
     tables: Sequence[BenchmarkTable], machine: Machine, level: float
 ) -> tuple[MachineConstant | None, tuple[str, ...]]:
     """Seconds for which the operator is at work on a byte, with what was assumed; None where no table tells."""
-    broadcasts = {_point(one): one for one in _usable(tables, "broadcast", machine)}
+    of_broadcasts = _by_algorithm(tables, "broadcast", _algorithm(tables, "broadcast")[0])
+    broadcasts = {_point(one): one for one in _usable(of_broadcasts, "broadcast", machine)}
     slopes: list[float] = []
     known: list[float] = []
     used: list[Sample] = []
     notes: list[str] = []
     references: list[Sample] = []
     for operation in OPERATIONS:
-        taken = _usable(tables, operation, machine)
+        algorithm, note = _algorithm(tables, operation)
+        taken = _usable(_by_algorithm(tables, operation, algorithm), operation, machine)
         if not taken:
             continue
-        algorithm, note = _algorithm(tables, operation)
         messages, operator = _forecast(operation, algorithm, machine, taken)
         of_broadcast = _forecast("broadcast", ALGORITHMS["broadcast"][0], machine, taken)[0]
         for one, rest, slope, reference in zip(taken, messages, operator, of_broadcast, strict=True):
@@ -77,14 +79,31 @@ def _point(one: Sample) -> tuple[float, float]:
     return one.parameters["bytes"], one.parameters["P"]
 
 
+def _named(tables: Sequence[BenchmarkTable], operation: str) -> set[str]:
+    """The algorithms of the rows of an operation, empty for rows that name none."""
+    return {row.labels.get("algorithm", "") for table in tables for row in table.rows if row.operation == operation}
+
+
 def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, str]:
     """The algorithm that the tables name, if it is one of ours; else the default, and what is to be said of it."""
-    named = {row.labels.get("algorithm", "") for table in tables for row in table.rows if row.operation == operation}
-    ours = sorted(named & {*ALGORITHMS[operation]})
-    if len(named) == 1 and ours:
+    named = _named(tables, operation)
+    ours = [name for name in ALGORITHMS[operation] if name in named]
+    if len(named) > 1 and ours:
+        return ours[0], f"{operation} is that by {ours[0]}: the table has {len(named)} algorithms."
+    if ours:
         return ours[0], f"{operation} is taken to be by {ours[0]}, as the table says."
     default = ALGORITHMS[operation][0]
     return default, f"{operation} is taken to be by {default}: the table names no algorithm of ours."
+
+
+def _by_algorithm(tables: Sequence[BenchmarkTable], operation: str, algorithm: str) -> list[BenchmarkTable]:
+    """The tables with the rows of this algorithm alone, if they name it among others: others are other samples."""
+    if algorithm not in _named(tables, operation):
+        return [*tables]
+    return [
+        replace(table, rows=tuple(row for row in table.rows if row.labels.get("algorithm") == algorithm))
+        for table in tables
+    ]
 
 
 def _forecast(

@@ -11,6 +11,8 @@ from scipy.stats import binom
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
+#: Parameters that part rows into samples wherever they are stated: no sample pools different ones.
+PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window")
 Lines = Mapping[str, tuple[int, ...]]
 """Lines of files, by the file."""
 
@@ -53,16 +55,24 @@ class MachineConstant:
 def samples(
     tables: Sequence[BenchmarkTable], operation: str, quantity: str = "time", by: Sequence[str] = ("bytes",)
 ) -> list[Sample]:
-    """The rows of an operation that have all parameters ``by``, gathered by them, in increasing order."""
+    """Return the rows of an operation that have all parameters ``by``, gathered by these, in increasing order.
+
+    Rows that differ in what parts them (``PARTING``) are samples of their own, whose ``parameters`` say it.
+    """
+    names = tuple(dict.fromkeys((*by, *PARTING)))
     found: dict[tuple[float, ...], list[tuple[str, BenchmarkRow]]] = {}
     for table in tables:
         for row in table.rows:
             if row.operation == operation and row.quantity == quantity and all(name in row.parameters for name in by):
-                point = tuple(row.parameters[name] for name in by)
+                point = tuple(row.parameters.get(name, 0.0) for name in names)
                 found.setdefault(point, []).append((table.file, row))
     return [
-        Sample(dict(zip(by, point, strict=True)), tuple(row.value for _, row in rows), lines_of(rows))
-        for point, rows in sorted(found.items())
+        Sample(
+            {name: rows[0][1].parameters[name] for name in names if name in rows[0][1].parameters},
+            tuple(row.value for _, row in rows),
+            lines_of(rows),
+        )
+        for _, rows in sorted(found.items(), key=lambda item: item[0])
         if all(row.value > 0 for _, row in rows)
     ]
 

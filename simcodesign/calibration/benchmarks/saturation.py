@@ -2,13 +2,15 @@
 
 Windows (``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``) have many messages on their way at once, so that a size's time is its
 share of the interface: its time per byte in the last segment of sizes is the interface's. ``osu_mbw_mr`` has its pairs
-between two nodes. In SMPI's runs every pair of ranks has two nodes for itself: a pair's bandwidth is that of an
+between two nodes; those of Intel's Uniband and Biband may be on any nodes, so that of these one pair counts, or all if
+``nodes`` says two. In SMPI's runs every pair of ranks has two nodes for itself: a pair's bandwidth is that of an
 interface, and what all pairs together reach is the network's between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 
 PATH = "network.interfaces.per_byte"
+#: The operation in which several pairs have windows of messages.
+WINDOWS = "multi_pair_window"
 #: Twice the traffic that takes more than this many times as long is on a half-duplex interface; 1 is full, 2 is half.
 HALF = 1.5
 #: A bandwidth of all pairs together that falls behind in proportion by this share is saturated.
@@ -26,19 +30,59 @@ FALLEN_BEHIND = 0.1
 
 
 def interface_bandwidth(tables: Sequence[BenchmarkTable], level: float) -> MachineConstant | None:
-    """The time per byte of an interface of a node: of several pairs on one node, else of a pair."""
-    many = samples(tables, "multi_pair_window", "bandwidth", by=("pairs", "bytes"))
-    if many:
-        most = max(one.parameters["pairs"] for one in many)
-        many = [one for one in many if one.parameters["pairs"] == most]
+    """Return the time per byte of an interface of a node: of the most pairs of two nodes, else of one pair."""
+    many = _most(_of_two_nodes(tables), "pairs", "window")
+    alone = [one for one in samples(tables, WINDOWS, "bandwidth") if one.parameters.get("pairs") == 1]
+    single = _least([*samples(tables, "window", "bandwidth"), *alone], "P")
     for taken, what in (
         (many, "windows of several pairs of one pair of nodes"),
-        (samples(tables, "window", "bandwidth"), "windows of one pair"),
+        (single, "windows of one pair"),
     ):
-        if len(taken) >= LEAST_SIZES:
+        if len({one.parameters["bytes"] for one in taken}) >= LEAST_SIZES:
             return _of_windows(taken, what, level)
     pairs = samples(tables, "pairs_send", by=("bytes", "pairs"))
     return _of_pairs(pairs, level) if pairs else None
+
+
+def _of_two_nodes(tables: Sequence[BenchmarkTable]) -> list[Sample]:
+    """Windows of several pairs that are known to be between two nodes."""
+    known = []
+    for table in tables:
+        rows = tuple(row for row in table.rows if row.parameters.get("nodes", _nodes(table)) == 2)
+        known.append(replace(table, rows=rows))
+    return [one for one in samples(known, WINDOWS, "bandwidth", by=("pairs", "bytes")) if one.parameters["pairs"] > 1]
+
+
+def _nodes(table: BenchmarkTable) -> float:
+    """On how many nodes the pairs of a benchmark are if no row says it, 0 for any."""
+    return 0.0 if "imb" in table.format.split(" and ") else 2.0
+
+
+def _most(taken: Sequence[Sample], *names: str) -> list[Sample]:
+    """The samples of the largest value of each parameter, one parameter after another."""
+    kept = [*taken]
+    for name in names:
+        most = max((one.parameters.get(name, 0.0) for one in kept), default=0.0)
+        kept = [one for one in kept if one.parameters.get(name, 0.0) == most]
+    return kept
+
+
+def _least(taken: Sequence[Sample], name: str) -> list[Sample]:
+    """The samples of the smallest value of a parameter."""
+    least = min((one.parameters.get(name, 0.0) for one in taken), default=0.0)
+    return [one for one in taken if one.parameters.get(name, 0.0) == least]
+
+
+def windows_of_any_nodes(tables: Sequence[BenchmarkTable]) -> str:
+    """Say what windows of several pairs reach that tell no interface; empty where there are none."""
+    every = samples(tables, WINDOWS, "bandwidth", by=("pairs", "bytes"))
+    if _of_two_nodes(tables) or not (many := [one for one in every if one.parameters["pairs"] > 1]):
+        return ""
+    best = max(many, key=lambda one: one.median)
+    return (
+        f"Windows of {best.parameters['pairs']:g} pairs reach {best.median / 1e9:.4g} GB/s together. No file says on "
+        "how many nodes they are, so that they tell no interface: for example, --given nodes=2 says it."
+    )
 
 
 def _of_windows(taken: Sequence[Sample], what: str, level: float) -> MachineConstant:
@@ -65,22 +109,26 @@ def _of_pairs(taken: Sequence[Sample], level: float) -> MachineConstant:
 
 
 def duplex(tables: Sequence[BenchmarkTable]) -> tuple[str | None, str]:
-    """``full`` or ``half``, by how much longer messages both ways take than one way; and the ratio in words."""
+    """Return ``full`` or ``half``, by how much longer messages both ways take than one way; and the ratio in words."""
     for one_way, both_ways, quantity in (
         ("window", "window_both_ways", "bandwidth"),
         ("pairs_send", "pairs_sendrecv", "time"),
     ):
         first, second = (
-            {one.parameters["bytes"]: one.median for one in samples(tables, operation, quantity)}
+            {_pairs_and_size(one): one.median for one in samples(tables, operation, quantity)}
             for operation in (one_way, both_ways)
         )
-        common = sorted(first.keys() & second.keys())
+        common = sorted(first.keys() & second.keys(), key=lambda point: (point[0], -point[1]))
         if common:
-            size = common[-1]
-            ratio = 2 * first[size] / second[size] if quantity == "bandwidth" else second[size] / first[size]
+            point, size = common[0], common[0][1]
+            ratio = 2 * first[point] / second[point] if quantity == "bandwidth" else second[point] / first[point]
             kind = "half" if ratio > HALF else "full"
             return kind, f"Both ways at once take {ratio:.3g} times as long as one way ({size:g} bytes): {kind} duplex."
     return None, ""
+
+
+def _pairs_and_size(one: Sample) -> tuple[float, float]:
+    return one.parameters.get("pairs", 1.0), one.parameters["bytes"]
 
 
 def saturated_pairs(tables: Sequence[BenchmarkTable]) -> str:

@@ -36,9 +36,13 @@ class ReadMeasurements(Protocol):
 
 @dataclass(frozen=True)
 class MeasurementReader(Reader[ReadMeasurements]):
-    """The reader of one format of measurements, from a file or from a folder."""
+    """The reader of one format of measurements, from a file or from a folder.
+
+    ``read_all``: reads a file whose format was not named, with what other formats have in it; None for ``read``.
+    """
 
     reads_folder: bool = False
+    read_all: ReadMeasurements | None = None
 
 
 READERS: ReaderRegistry[MeasurementReader] = ReaderRegistry("measurements", __name__, "simcodesign.measurement_readers")
@@ -70,7 +74,8 @@ def read_measurements(path: str | Path, format: str | None = None, *, partial: b
         raise InputError("a file, where a folder of runs is needed", Place(str(path)), allowed=allowed)
     if not start.is_folder and not start.text:
         raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {READERS.names}")
-    return reader.read(path) if partial is None else reader.read(path, partial)
+    read = reader.read if named else reader.read_all or reader.read
+    return read(path) if partial is None else read(path, partial)
 
 
 def recognised(start: FileStart, path: Path) -> MeasurementReader:

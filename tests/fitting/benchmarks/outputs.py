@@ -297,13 +297,258 @@ SMPI_LOAD = """0,MPI_Send,4000000,10.000000,5.000000e+00
 3,MPI_Send,4000000,38.100000,8.000000e+00
 """
 
+OSU_NON_BLOCKING = """
+# OSU MPI Non-blocking Allreduce Latency Test v7.4
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+# Datatype: MPI_CHAR.
+# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)        Validation
+1                      30.00             18.00             20.00             40.00              Pass
+1024                   60.00             35.00             50.00             50.00              Fail
+# OSU MPI Non-blocking Barrier Latency Test v5.6.2
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+       Overall(us)       Compute(us)    Coll. Init(us)      MPI_Test(us)      MPI_Wait(us)    Pure Comm.(us)\
+     Min Comm.(us)     Max Comm.(us)        Overlap(%)
+             90.00             68.00              6.00              0.00             16.00             64.00\
+             60.00             66.00             65.50
+"""
+
+OSU_OPTIONS = """# OSU MPI Allgather Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations        Validation  P50 Tail Lat(us)
+8                       5.00              4.00              6.00        1000              Pass              4.80
+# OSU MPI Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size          Latency (us)        Validation     Transmit Size
+16                      1.50              Pass                16
+# Number of Sender threads: 2
+# Number of Receiver threads: 4
+# OSU MPI Multi-threaded Latency Test v5.9
+# Size          Latency (us)
+8                       9.00
+# OSU MPI Multi-threaded Latency Test v7.4
+# Number of Sender threads: 1
+# Number of Receiver threads: 3
+# Datatype: MPI_CHAR.
+# Size          Latency (us)
+8                       7.00
+# OSU MPI Latency Test v7.4
+# Size          Latency (us)
+32                      1.75
+# OSU MPI Bcast Persistent Latency Test v7.4
+# Size       Avg Latency(us)
+4                       2.00
+# OSU MPI Multi Latency Test v7.4
+# Size          Latency (us)
+2                       3.00
+# OSU MPI-CUDA Latency Test v7.5
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+1                       2.40
+# OSU MPI Multi-process Latency Test v5.7
+# Number of forked processes in sender: 2
+# Number of forked processes in receiver: 3
+# Size          Latency (us)
+4                      48.00
+"""
+
+IMB_WINDOWS = """#    Intel(R) MPI Benchmarks 2019 Update 5, MPI-1 part
+# Benchmarking Uniband
+# #processes = 2
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+            0         1000         0.00      4000000
+         1000         1000      1000.00      1000000
+      1000000           40      9900.00         9900
+# Benchmarking Uniband
+# #processes = 9
+# ( 1 additional process waiting in MPI_Barrier)
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+      1000000           40     12000.00        12000
+# Benchmarking Biband
+# #processes = 2
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+      1000000           40     18000.00        18000
+"""
+
+IMB_MULTI = """#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
+# Benchmarking Allgather
+# #processes = 120
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+          512         1000       100.00       200.00       150.00
+# Benchmarking Multi-Allgather
+# ( 60 groups of 2 processes each running simultaneous )
+# Group  0:     0    1
+#
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+          512         1000        30.00        40.00        35.00
+# Benchmarking Multi-PingPong
+# ( 2 groups of 2 processes each running simultaneous )
+        Group       #bytes #repetitions      t[usec]   Mbytes/sec
+
+            0         1024         1000        10.00       102.40
+            1         1024         1000        11.00        93.09
+
+            0   1073741824 out-of-mem.; needed X=   4.000 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)
+
+# Benchmarking Alltoall
+# ( #processes = 4 ; rank order (rowwise):
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]      defects
+            4         1000         4.00         6.00         5.00         0.00
+   1073741824 int-overflow.; The production rank*size caused int overflow for given sample
+    536870912 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"
+         4096         1000         8.00        10.00         9.00         0.00
+# Benchmarking Reduce_scatter_block
+# #processes = 4
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+          256         1000         3.00         5.00         4.00
+"""
+
+IMB_OTHERS = """#    Intel(R) MPI Benchmarks 2021.3, MPI-2 part
+# Benchmarking Unidir_Put
+# #processes = 2
+#
+#    MODE: AGGREGATE
+#
+       #bytes #repetitions      t[usec]   Mbytes/sec
+         1024         1000         0.50      2048.00
+# Benchmarking Unidir_Put
+# #processes = 2
+#
+#    MODE: NON-AGGREGATE
+#
+       #bytes #repetitions      t[usec]   Mbytes/sec
+         1024          100         3.00       341.33
+#    Intel(R) MPI Benchmarks 2021.3, NBC part
+# Benchmarking Ialltoall
+# #processes = 4
+       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
+         1024         1000        60.00        40.00        38.00        45.00
+# Benchmarking Ibcast_pure
+# #processes = 4
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1024         1000         7.00         9.00         8.00
+# Benchmarking Ibarrier
+# #processes = 4
+ #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
+         1000        30.00        20.00        19.00        50.00
+#    Intel(R) MPI Benchmarks 2021.3, MT part
+# Benchmarking PingPongMT
+# #processes = 2 (threads: 4)
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+         4096         1000         5.00         7.00         6.00       585.14
+#    Intel(R) MPI Benchmarks 2021.3, MPI-IO part
+# Benchmarking P_Write_indv
+# #processes = 4
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+         1024           10        90.00       110.00       100.00        37.24
+# All processes entering MPI_Finalize
+1 line of a job's script
+"""
+
+NCCL_TIMES = """#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+"""
+
+NCCL_ALLGATHER = f"""+ mpirun -np 4 ./build/all_gather_perf -b 4096 -e 4096
+# nThread 1 nGpus 4 minBytes 4096 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1
+{NCCL_TIMES}        4096           256     float    none      -1    20.00    0.20    0.15    N/A    19.50    0.21    0.16    N/A
+"""
+
+#: Rows of old versions leave out a blank redop and root.
+NCCL_OLD = """# nThread 1 nGpus 4 minBytes 4096 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 20 validation: 1
+#
+#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
+#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           0             0   float            10.00    0.00    0.00  0e+00     9.00    0.00    0.00  0e+00
+        4096           256   float            20.00    0.20    0.15  0e+00    19.50    0.21    0.16    N/A
+"""
+
+NCCL_EACH = """# nccl-tests version 2.18.3 nccl-headers=23003 nccl-library=23003
+# Collective test starting: broadcast_perf
+# nThread 1 nGpus 1 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1
+# Using devices
+#  Rank  0 Group  0 Pid   1001 on     node-a device  0 [0000:0f:00] NVIDIA A100-SXM4-40GB
+#  Rank  1 Group  0 Pid   1002 on     node-a device  1 [0000:15:00] NVIDIA A100-SXM4-40GB
+#              out-of-place (+ per-iteration)                                in-place (+ per-iteration)
+#       size         count      type   redop    root     time   algbw   busbw  #wrong    i_min    i_max    i_p99    i_cv%\
+     time   algbw   busbw  #wrong    i_min    i_max    i_p99    i_cv%            timestamp
+        1024           256     float    none       0    20.00    0.05    0.05       0    18.00    25.00    24.00     3.10\
+    19.00    0.05    0.05       0    17.00    24.00    23.00     3.00  2025-11-26 12:00:00
+# Collective test concluded: broadcast_perf
+#
+# Collective test starting: sendrecv_perf
+# nThread 1 nGpus 1 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1
+# Using devices
+#  Rank  0 Group  0 Pid   1001 on     node-a device  0 [0000:0f:00] NVIDIA A100-SXM4-40GB
+#  Rank  1 Group  0 Pid   1002 on     node-a device  1 [0000:15:00] NVIDIA A100-SXM4-40GB
+#  Rank  2 Group  1 Pid   1003 on     node-b device  0 [0000:0f:00] NVIDIA A100-SXM4-40GB
+#  Rank  3 Group  1 Pid   1004 on     node-b device  1 [0000:15:00] NVIDIA A100-SXM4-40GB
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        1024           256     float     sum      -1    30.00    0.05    0.05      0    29.00    0.05    0.05    N/A
+"""
+
+NCCL_JSON = """{"version":2,"start_time":"2025-11-26 12:00:00","args":["./build/alltoall_perf","-g","4","-J","out.json"],\
+"env":["HOME=/home/me"],"nccl_version":23003,"config":{"nthreads":1,"ngpus":4,"minimum_bytes":4096,\
+"devices":[{"rank":0,"group":0,"pid":7,"hostname":"node-a","device":0,"device_hex":"0000:0f:00","device_info":"X"},\
+{"rank":4,"group":0,"pid":7,"hostname":"node-b","device":0,"device_hex":"0000:0f:00","device_info":"X"}]},"results":[
+{"size":8192,"count":256,"type":"float","redop":"none","root":"    -1","out_of_place":{"time":20.5,"alg_bw":0.4,\
+"bus_bw":0.3,"nwrong":0.0},"out_of_place_per_iter":{"min_us":19.0,"max_us":23.0,"times_us":[19.0,23.0]},\
+"in_place":{"time":21.5,"alg_bw":0.4,"bus_bw":0.3,"nwrong":null},"actual_iterations":20,"experiment_name":"x"},
+{"size":16384,"count":512,"type":"float","redop":"none","root":"    -1","out_of_place":null,\
+"in_place":{"time":31.5,"alg_bw":0.4,"bus_bw":0.3,"nwrong":null},"actual_iterations":20,"experiment_name":"x"}],\
+"out_of_bounds":{"count":0,"okay":"true"},"errors":[],"end_time":"2025-11-26 12:01:00"}
+"""
+
+HPCC = """########################################################################
+This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012
+########################################################################
+Begin of PTRANS section.
+WALL 14142 14142 112 112   4   4     0.62 PASSED    2.588  0.00
+End of PTRANS section.
+Begin of StarSTREAM section.
+Array size = 16666347, Offset = 0
+Each test is run 10 times.
+Function      Rate (GB/s)   Avg time     Min time     Max time
+Triad:          3.0000       0.1400       0.1300       0.1400
+Node(s) with error 0
+Minimum Triad GB/s 2.500000
+Average Triad GB/s 3.500000
+Maximum Triad GB/s 4.500000
+End of StarSTREAM section.
+Begin of SingleSTREAM section.
+Node(s) with error 0
+Node selected 5
+Single STREAM Triad GB/s 9.000000
+End of SingleSTREAM section.
+Begin of HPL section.
+================================================================================
+HPLinpack 2.0  --  High-Performance Linpack benchmark  --   September 10, 2008
+================================================================================
+T/V                N    NB     P     Q               Time                 Gflops
+WR03R3R4       28284   112     4     4             125.00              1.207e+02
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0036127 ...... PASSED
+End of HPL section.
+Begin of Summary section.
+CommWorldProcs=16
+"""
+
 #: Name of a file -> its format and what stands in it.
 ALL = {
     "osu_latency.txt": ("osu", OSU_LATENCY),
     "osu_full.txt": ("osu", OSU_FULL),
     "osu_bandwidths.out": ("osu", OSU_BANDWIDTHS),
+    "osu_non_blocking.txt": ("osu", OSU_NON_BLOCKING),
+    "osu_options.txt": ("osu", OSU_OPTIONS),
     "imb.txt": ("imb", IMB),
+    "imb_windows.txt": ("imb", IMB_WINDOWS),
+    "imb_multi.txt": ("imb", IMB_MULTI),
+    "imb_others.txt": ("imb", IMB_OTHERS),
     "nccl.log": ("nccl", NCCL),
+    "nccl_allgather.log": ("nccl", NCCL_ALLGATHER),
+    "nccl_old.log": ("nccl", NCCL_OLD),
+    "nccl_each.log": ("nccl", NCCL_EACH),
+    "nccl.json": ("nccl", NCCL_JSON),
     "HPL.out": ("hpl", HPL),
     "hpcg.txt": ("hpcg", HPCG_TEXT),
     "hpcg.yaml": ("hpcg", HPCG_YAML),

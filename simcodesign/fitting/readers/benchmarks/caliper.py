@@ -18,7 +18,8 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import DELIMITERS, MISSING, NUMBER, CsvRows, check_width, number
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, text_of
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.text import text_of
 
 REGIONS = ("region", "path", "name", "node", "function")
 RANKS = ("ranks", "mpi.world.size", "jobsize", "P")

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, text_of
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.text import text_of
 
 #: Ends of keys -> parameters.
 PARAMETERS = {
@@ -57,7 +57,7 @@ def read_hpcg(path: Path) -> BenchmarkTable:
 def _entries(path: Path) -> Iterator[tuple[int, str, str]]:
     """Lines of both forms as a full key and its value."""
     above: list[tuple[int, str]] = []
-    for line, text in enumerate(text_of(path).splitlines(), 1):
+    for line, text in enumerate(text_of(path, "hpcg").split("\n"), 1):
         if "=" in text and "::" in text.partition("=")[0]:
             key, _, value = text.partition("=")
             yield line, key.strip(), value.strip()
@@ -69,9 +69,4 @@ def _entries(path: Path) -> Iterator[tuple[int, str, str]]:
             above.append((depth, key.strip()))
 
 
-def sniff(start: FileStart) -> Match:
-    """The name of the benchmark at the beginning."""
-    return Match.CERTAIN if re.match(r"HPCG[- ]Benchmark", start.text) else Match.NONE
-
-
-add_benchmark("hpcg", read_hpcg, sniff)
+add_benchmark("hpcg", read_hpcg, begins=re.compile(r"HPCG[- ]Benchmark"))

@@ -11,14 +11,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.fitting.readers.benchmarks.table import (
-    BenchmarkRow,
-    BenchmarkTable,
-    add_benchmark,
-    numbered_lines,
-    numbers,
-)
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
 RUN = re.compile(r"W[RC]\w+(?:\s+[0-9]+){4}\s+[0-9.eE+-]+\s+[0-9.eE+-]+")
 RESIDUAL = re.compile(r"\|\|Ax-b\|\|.*(PASSED|FAILED)")
@@ -28,7 +22,7 @@ def read_hpl(path: Path) -> BenchmarkTable:
     """A time and a rate for each run; runs whose residual failed are left out, and said in the notes."""
     rows: list[BenchmarkRow] = []
     failed: set[int] = set()
-    for line, text in numbered_lines(path):
+    for line, text in numbered_lines(path, "hpl"):
         if RUN.fullmatch(text):
             rows += _rows(text, path, line)
         elif (residual := RESIDUAL.search(text)) and residual[1] == "FAILED" and rows:
@@ -46,10 +40,4 @@ def _rows(text: str, path: Path, line: int) -> list[BenchmarkRow]:
     return [time, replace(time, quantity="flop_rate", value=gflops * 1e9)]
 
 
-def sniff(start: FileStart) -> Match:
-    """The title of the program, or a run."""
-    known = "HPLinpack" in start.text or any(RUN.fullmatch(line) for line in start.lines)
-    return Match.CERTAIN if known else Match.NONE
-
-
-add_benchmark("hpl", read_hpl, sniff)
+add_benchmark("hpl", read_hpl, begins=re.compile(rf"HPLinpack|(?:{RUN.pattern})$"))

@@ -17,13 +17,8 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import (
-    BenchmarkRow,
-    BenchmarkTable,
-    add_benchmark,
-    numbered_lines,
-    text_of,
-)
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.text import numbered_lines, text_of
 
 MIB, KIB = float(2**20), 1024.0
 OPERATIONS = ("write", "read")
@@ -33,7 +28,7 @@ NODES = re.compile(r"nodes\s*[:=]\s*(\d+)")
 
 def read_ior(path: Path) -> BenchmarkTable:
     """A row for each repetition of writing and reading. Raises InputError for rows and JSON that cannot be read."""
-    text = text_of(path)
+    text = text_of(path, "ior")
     rows = _of_json(text, path) if text.lstrip().startswith("{") else _of_text(path)
     return BenchmarkTable(str(path), "ior", tuple(rows))
 
@@ -43,7 +38,7 @@ def _of_text(path: Path) -> list[BenchmarkRow]:
     summary: list[BenchmarkRow] = []
     titles: list[str] = []
     at: dict[str, float] = {}
-    for line, text in numbered_lines(path):
+    for line, text in numbered_lines(path, "ior"):
         separator = "," if text.startswith(("access,", "write,", "read,")) else None
         cells = [cell.strip() for cell in text.split(separator)]
         if cells[0] in ("access", "Operation"):
@@ -139,13 +134,10 @@ def _json_tasks(test: Mapping[str, Any]) -> dict[str, float]:
 
 
 def sniff(start: FileStart) -> Match:
-    """The name of the program, the titles of its results, or those of its JSON."""
-    if re.match(r"IOR-|access,bw\(MiB/s\)", start.text):
-        return Match.CERTAIN
-    if start.text.startswith("{") and '"Version"' in start.text and '"tests"' in start.text:
-        return Match.CERTAIN
-    known = any(line.startswith("access") and "bw(MiB/s)" in line for line in start.lines)
-    return Match.CERTAIN if known or "MPI Coordinated Test of Parallel I/O" in start.text else Match.NONE
+    """What its JSON has."""
+    known = start.text.startswith("{") and '"Version"' in start.text and '"tests"' in start.text
+    return Match.CERTAIN if known else Match.NONE
 
 
-add_benchmark("ior", read_ior, sniff)
+BEGINS = re.compile(r"IOR-|access,?\s*bw\(MiB/s\)|.*MPI Coordinated Test of Parallel I/O")
+add_benchmark("ior", read_ior, sniff, begins=BEGINS)

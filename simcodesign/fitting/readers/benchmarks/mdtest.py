@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.fitting.readers.benchmarks.table import (
-    BenchmarkRow,
-    BenchmarkTable,
-    add_benchmark,
-    numbered_lines,
-    numbers,
-)
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
 TASKS = re.compile(r"mdtest\S* was launched with (\d+) total task\(s\) on (\d+) node")
 FILES = re.compile(r"(\d+) tasks, (\d+) (?:files|directories|files/directories)")
@@ -31,7 +25,7 @@ def read_mdtest(path: Path) -> BenchmarkTable:
     rows: list[BenchmarkRow] = []
     at: dict[str, float] = {}
     is_rate, repetitions = False, 1
-    for line, text in numbered_lines(path):
+    for line, text in numbered_lines(path, "mdtest"):
         if found := TASKS.search(text):
             at = {"P": float(found[1]), "nodes": float(found[2])}
         elif found := FILES.match(text):
@@ -64,10 +58,4 @@ def _row(
     )
 
 
-def sniff(start: FileStart) -> Match:
-    """The line of the launch, or the title of the summary with one of its operations."""
-    known = TASKS.search(start.text) or (SUMMARY.search(start.text) and "File creation" in start.text)
-    return Match.CERTAIN if known else Match.NONE
-
-
-add_benchmark("mdtest", read_mdtest, sniff)
+add_benchmark("mdtest", read_mdtest, begins=re.compile(rf"{TASKS.pattern}|{SUMMARY.pattern}"))

@@ -1,126 +1,163 @@
 """OSU micro-benchmarks: ``osu_latency``, ``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``, collectives, with ``-f`` all
-columns.
+columns, with ``-c`` a validation.
 
 Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size  Avg Latency(us)  Min Latency(us)
-Max Latency(us)  Iterations``) and rows of numbers; a file may hold several tests. MB/s are 10^6 bytes a second. The
-number of processes is not printed. Source: README of OMB 5 to 7, and its printed output.
+Max Latency(us)  Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
+``Overall(us)  Compute(us) ... Pure Comm.(us)  Min Comm.(us)  Max Comm.(us)  Overlap(%)``: the time is that of
+communication alone. A row whose validation failed is left out. MB/s are 10^6 bytes a second; of ``osu_mbw_mr`` they are
+of all pairs. The number of processes is not printed. Source: README of OMB 5 to 7, c/util/osu_util.c and
+osu_util_mpi.c of OMB 7.4, and its printed output.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import NUMBER
-from simcodesign.fitting.readers.benchmarks.table import (
-    BenchmarkRow,
-    BenchmarkTable,
-    add_benchmark,
-    numbered_lines,
-    numbers,
-)
+from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
+from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
 TITLE = re.compile(
-    r"#?\s*OSU (?:MPI|OpenSHMEM|UPC\+*|NCCL|xCCL)(?:-[A-Z]+)*[ _]?(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
+    r"#?\s*OSU (?:MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
+    r"(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
 )
-#: Names of tests -> operations; others keep their own name in small letters.
-OPERATIONS = {
-    "latency": "ping_pong",
-    "multi-threaded latency": "ping_pong",
-    "multi latency": "multi_pair_ping_pong",
-    "bandwidth": "window",
-    "bi-directional bandwidth": "window_both_ways",
-    "multiple bandwidth / message rate": "multi_pair_window",
-    "broadcast latency": "broadcast",
-    "all-to-all personalized exchange latency": "all_to_all",
-    "reduce_scatter latency": "reduce_scatter",
+#: Numbers that comments above the titles state -> parameters.
+_STATED = {
+    "pairs": re.compile(r"\[\s*pairs:\s*(\d+)\s*\]"),
+    "window": re.compile(r"\[\s*window size:\s*(\d+)\s*\]"),
+    "sender_threads": re.compile(r"# Number of Sender threads:\s*(\d+)"),
+    "threads": re.compile(r"# Number of Receiver threads:\s*(\d+)"),
+    "sender_processes": re.compile(r"# Number of forked processes in sender:\s*(\d+)"),
+    "processes": re.compile(r"# Number of forked processes in receiver:\s*(\d+)"),
 }
-_PAIRS = re.compile(r"\[\s*pairs:\s*(\d+)\s*\]\s*\[\s*window size:\s*(\d+)\s*\]")
 _COLUMNS = {
     "size": "size",
-    "latency": "value",
-    "avg latency": "value",
+    "latency": "time",
+    "avg latency": "time",
     "min latency": "low",
     "max latency": "high",
     "iterations": "repetitions",
     "bandwidth": "bandwidth",
     "mb/s": "bandwidth",
     "messages/s": "messages",
+    "overall": "overall",
+    "compute": "compute",
+    "pure comm.": "time",
+    "min comm.": "low",
+    "max comm.": "high",
+    "overlap": "overlap",
+    "validation": "validation",
 }
+#: Columns -> quantities, and the unit of the column.
+_QUANTITIES = {
+    "time": ("time", 1e-6),
+    "overall": ("overall_time", 1e-6),
+    "compute": ("compute_time", 1e-6),
+    "overlap": ("overlap", 1e-2),
+    "bandwidth": ("bandwidth", 1e6),
+    "messages": ("operation_rate", 1.0),
+}
+#: Operations between two ranks.
+_OF_TWO = ("ping_pong", "window", "window_both_ways", "multi_threaded_ping_pong")
+
+
+@dataclass
+class _Test:
+    """One test's part of the output, as far as it is read."""
+
+    operation: str = ""
+    columns: Sequence[str] = ("",)
+    parameters: dict[str, float] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 def read_osu(path: Path) -> BenchmarkTable:
-    """All tests of a file. Raises InputError for rows before any test, and for columns without a time or bandwidth."""
+    """Read all tests of a file. Raises InputError for rows before any test, and for columns without a time or rate."""
     rows: list[BenchmarkRow] = []
-    operation, columns = "", [""]
-    more: dict[str, float] = {}
-    for line, text in numbered_lines(path):
+    notes: list[str] = []
+    test = _Test()
+    above: dict[str, float] = {}
+    for line, text in numbered_lines(path, "osu"):
         if title := TITLE.match(text):
-            operation, columns, more = _operation(title["test"]), [], {}
-        elif pairs := _PAIRS.search(text):
-            more = {"pairs": float(pairs[1]), "window": float(pairs[2])}
+            labels = {"device": title["device"].strip("-")} if title["device"] else {}
+            test, above = _Test(operation_of(title["test"].removesuffix(" Test")), (), above, labels), {}
+        elif stated := _stated(text):
+            (above if test.columns else test.parameters).update(stated)
         elif titles := _titles(text):
-            columns = titles
-        elif NUMBER.fullmatch(text.split()[0]) and operation:
-            rows += _rows(operation, columns, text, more, Place(str(path), line))
-    return BenchmarkTable(str(path), "osu", tuple(rows))
+            test.columns = titles
+            test.parameters, above = {**test.parameters, **above}, {}
+        elif test.operation and NUMBER.fullmatch(text.split()[0]):
+            cells = _cells(test, text, Place(str(path), line))
+            if cells is None:
+                notes.append(f"line {line}: the validation of {test.operation} failed; the row is left out.")
+            else:
+                rows += _rows(test, cells, line)
+    return BenchmarkTable(str(path), "osu", tuple(rows), tuple(notes))
 
 
-def _operation(test: str) -> str:
-    name = test.strip().lower().removesuffix(" test")
-    return OPERATIONS.get(name, re.sub(r"[^a-z0-9]+", "_", name.removesuffix(" latency")).strip("_"))
+def _stated(text: str) -> dict[str, float]:
+    """The parameters that a comment states."""
+    found = ((name, pattern.search(text)) for name, pattern in _STATED.items())
+    return {name: float(match[1]) for name, match in found if match}
 
 
 def _titles(text: str) -> list[str]:
     """The meaning of each column, empty for those that are not used; no columns for any other line."""
     titles = [re.sub(r"\s*\(.*?\)", "", part).strip().lower() for part in re.split(r"\s{2,}|\t", text.lstrip("# "))]
     meanings = [_COLUMNS.get(title, "") for title in titles]
-    return meanings if {"value", "bandwidth"} & {*meanings} else []
+    return meanings if {"time", "bandwidth"} & {*meanings} else []
 
 
-def _rows(
-    operation: str, columns: Sequence[str], text: str, more: dict[str, float], place: Place
-) -> list[BenchmarkRow]:
-    cells = numbers(text.split(), Path(place.file), place.line or 0)
-    if len(cells) < len(columns) or not columns:
-        raise InputError("a row of other length than its titles", place, value=text, allowed=", ".join(columns))
-    named = {name: value for name, value in zip(columns, cells, strict=False) if name}
-    parameters = more | ({"bytes": named["size"]} if "size" in named else {})
-    if operation in ("ping_pong", "window", "window_both_ways"):
-        parameters = {"P": 2.0, **parameters}
-    line = place.line or 0
-    made = []
-    if "value" in named:
-        made.append(_time(operation, named, parameters, line))
-    if named.get("bandwidth"):
-        made.append(BenchmarkRow(operation, "bandwidth", named["bandwidth"] * 1e6, line, parameters=parameters))
-    if named.get("messages"):
-        made.append(BenchmarkRow(operation, "operation_rate", named["messages"], line, parameters=parameters))
-    return made
+def _cells(test: _Test, text: str, place: Place) -> dict[str, float] | None:
+    """The numbers of a row by the meaning of their columns; None if its validation failed."""
+    words = text.split()
+    if len(words) < len(test.columns) or not test.columns:
+        allowed = ", ".join(test.columns)
+        raise InputError("a row of other length than its titles", place, value=text, allowed=allowed)
+    used = {name: word for name, word in zip(test.columns, words, strict=False) if name}
+    if used.pop("validation", "Pass").lower().startswith("fail"):
+        return None
+    return dict(zip(used, numbers([*used.values()], Path(place.file), place.line or 0), strict=True))
 
 
-def _time(operation: str, named: dict[str, float], parameters: dict[str, float], line: int) -> BenchmarkRow:
-    """Microseconds, the mean over iterations and ranks; the least and the most of any rank where they are printed."""
-    has_spread = "low" in named and "high" in named
-    return BenchmarkRow(
-        operation,
-        "time",
-        named["value"] * 1e-6,
-        line,
-        parameters=parameters,
-        low=named["low"] * 1e-6 if has_spread else None,
-        high=named["high"] * 1e-6 if has_spread else None,
-        repetitions=int(named.get("repetitions", 1)),
-        interval="least to most of the ranks" if has_spread else "",
-    )
+def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[BenchmarkRow]:
+    """A row for each quantity, the time from the least to the most of any rank if they are printed."""
+    parameters = _parameters(test, cells)
+    has_spread = "low" in cells and "high" in cells
+    for column, (quantity, unit) in _QUANTITIES.items():
+        if column not in cells or (column in ("bandwidth", "messages") and not cells[column]):
+            continue
+        with_spread = has_spread and column == "time"
+        yield BenchmarkRow(
+            test.operation,
+            quantity,
+            cells[column] * unit,
+            line,
+            parameters=parameters,
+            labels=test.labels,
+            low=cells["low"] * unit if with_spread else None,
+            high=cells["high"] * unit if with_spread else None,
+            repetitions=int(cells.get("repetitions", 1)),
+            interval="least to most of the ranks" if with_spread else "",
+        )
 
 
-def sniff(start: FileStart) -> Match:
-    """The title of a test in a line."""
-    return Match.CERTAIN if any(TITLE.match(line) for line in start.lines) else Match.NONE
+def _parameters(test: _Test, cells: Mapping[str, float]) -> dict[str, float]:
+    """What the row was measured at: two ranks, or two for each pair, where the test says so."""
+    parameters = dict(test.parameters)
+    if test.operation in _OF_TWO:
+        parameters["P"] = 2.0
+    elif "pairs" in parameters:
+        parameters["P"] = 2 * parameters["pairs"]
+    if "size" in cells:
+        size = row_bytes("osu", test.operation, cells["size"], parameters.get("P"))
+        parameters |= {"bytes": size} if size is not None else {}
+    return parameters
 
 
-add_benchmark("osu", read_osu, sniff)
+add_benchmark("osu", read_osu, begins=TITLE)

@@ -2,7 +2,8 @@
 
 Columns ``collective_type, algo_name, nnodes (2x2x2), tasks_per_node, buffer_size, n_iter, min, percentile_10, ...,
 median, ..., max``; times are of the slowest rank over ``n_iter`` iterations. ``buffer_size`` is that of the whole
-buffer (of all P blocks in ALLTOALL). The value is the median. Source: HLC-Lab/pico, README and its results.
+buffer: of all P blocks, for example in ALLGATHER and ALLTOALL (``row_bytes`` makes ours of it). The value is the
+median. Source: HLC-Lab/pico, README, bench/bench_utils.c and its results.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.core.files.text_files import CsvRows, check_width, number
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, text_of
+from simcodesign.fitting.readers.benchmarks.operations import operation_of, row_bytes
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark
+from simcodesign.fitting.readers.benchmarks.text import text_of
 
 NEEDED = ("collective_type", "algo_name", "nnodes", "buffer_size", "n_iter", "median")
-OPERATIONS = {"BCAST": "broadcast", "ALLTOALL": "all_to_all"}
 LOW, HIGH = "percentile_10", "percentile_90"
 
 
@@ -44,15 +46,16 @@ def _row(cells: Mapping[str, str], file: str, line: int) -> BenchmarkRow:
 
     nodes = math.prod(value("nnodes", part) for part in cells["nnodes"].split("x"))
     ranks = nodes * (value("tasks_per_node") if cells.get("tasks_per_node") else 1.0)
-    kind = cells["collective_type"]
+    operation = operation_of(cells["collective_type"])
+    size = row_bytes("pico", operation, value("buffer_size"), ranks)
     labels = {"algorithm": cells["algo_name"], "shape": cells["nnodes"]}
     has_spread = LOW in cells and HIGH in cells
     return BenchmarkRow(
-        OPERATIONS.get(kind, kind.lower()),
+        operation,
         "time",
         value("median") * 1e-9,
         line,
-        parameters={"bytes": value("buffer_size"), "P": ranks, "nodes": nodes},
+        parameters={"bytes": size or 0.0, "P": ranks, "nodes": nodes},
         labels={name: text for name, text in labels.items() if text},
         low=value(LOW) * 1e-9 if has_spread else None,
         high=value(HIGH) * 1e-9 if has_spread else None,

@@ -8,27 +8,34 @@ same file as series for ``fit``: a region for each operation, a metric for each 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.formula_cells import escaped
-from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes
 from simcodesign.core.files.readers import FileStart, Match, no_match
 from simcodesign.core.files.text_files import number
 from simcodesign.core.units import MOST
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
+from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, unpacked_start
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
 
-#: What is measured, and its unit; ``time`` is of one operation (a ping-pong's is one way).
-QUANTITIES = {"time": "s", "bandwidth": "B/s", "flop_rate": "FLOP/s", "operation_rate": "1/s"}
-_GZIP = b"\x1f\x8b"
-_START_CHARACTERS = 1 << 14
+#: What is measured, and its unit; ``time`` is of one operation (a ping-pong's is one way). Of a non-blocking operation,
+#: ``time`` is that of communication alone, ``overall_time`` with a computation of ``compute_time`` beside it, and
+#: ``overlap`` the fraction of its time that the computation hides.
+QUANTITIES = {
+    "time": "s",
+    "overall_time": "s",
+    "compute_time": "s",
+    "overlap": "1",
+    "bandwidth": "B/s",
+    "flop_rate": "FLOP/s",
+    "operation_rate": "1/s",
+}
 #: Columns of the tidy table, beside the parameters and labels.
 TIDY = ("phase", "component", "value", "low", "high", "count", "interval", "source")
 
@@ -92,20 +99,47 @@ def add_benchmark(
     rows_of: ReadTable,
     sniff: Callable[[FileStart], Match] = no_match,
     suffixes: tuple[str, ...] = (),
+    begins: re.Pattern[str] | None = None,
 ) -> None:
-    """Register the reader of one benchmark's format in the registry of measurements."""
+    """Register the reader of one benchmark's format in the registry of measurements.
+
+    ``begins``: what a line matches at which its output begins; such a line also shows the format, as ``sniff`` does.
+    """
+    if begins is not None:
+        BEGINS[name] = begins
 
     def read(path: Path, partial: bool = True) -> Measurements:
         return measurements_of(rows_of(path), partial)
 
-    READERS.add_reader(
-        BenchmarkReader(name, read, suffixes, lambda start: sniff(unpacked_start(start)), rows_of=rows_of)
-    )
+    def read_all(path: Path, partial: bool = True) -> Measurements:
+        return measurements_of(_all_parts(reader, path), partial)
+
+    def match(start: FileStart) -> Match:
+        unpacked = unpacked_start(start)
+        is_shown = begins is not None and any(begins.match(line) for line in unpacked.lines)
+        return Match.CERTAIN if is_shown else sniff(unpacked)
+
+    reader = BenchmarkReader(name, read, suffixes, match, read_all=read_all, rows_of=rows_of)
+    READERS.add_reader(reader)
+
+
+def _all_parts(reader: BenchmarkReader, path: Path) -> BenchmarkTable:
+    """The rows of all benchmarks in a file that ``reader`` recognises."""
+    names = benchmarks_in(path) if reader.name in BEGINS else []
+    if names in ([], [reader.name]):
+        return reader.rows_of(path)
+    parts = [one.rows_of(path) for one in map(READERS.get, names) if isinstance(one, BenchmarkReader)]
+    notes = [note for part in parts for note in part.notes]
+    notes += [f"the output of {part.format} holds no measurement." for part in parts if not part.rows]
+    rows = sorted((row for part in parts for row in part.rows), key=lambda row: row.line)
+    formats = " and ".join(part.format for part in parts if part.rows)
+    return BenchmarkTable(str(path), formats or reader.name, tuple(rows), tuple(notes))
 
 
 def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTable:
-    """The rows of the file at ``path``, which a benchmark has written; ``format`` names a reader, None to find it out.
+    """Return the rows of the file at ``path``, which benchmarks have written.
 
+    ``format`` names a reader, which reads its own part; None to find out, and to read the parts of all benchmarks.
     Raises InputError naming file and line; and for a format that has no rows of this kind.
 
     >>> import simcodesign as sc
@@ -121,48 +155,13 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
         formats = ", ".join(name for name, one in READERS.items() if isinstance(one, BenchmarkReader))
         what = "not what a benchmark prints"
         raise InputError(what, Place(str(path)), value=reader.name, allowed=f"one of {formats}; --format names it")
-    table = reader.rows_of(path)
+    table = _all_parts(reader, path) if format is None else reader.rows_of(path)
     if not table.rows:
         raise InputError("the file holds no measurement", Place(str(path)), allowed=f"output of {reader.name}")
     for row in table.rows:
         if not abs(row.value) <= MOST:
             raise InputError("a measurement out of range", Place(str(path), row.line), value=row.value)
     return table
-
-
-def unpacked_start(start: FileStart) -> FileStart:
-    """The start of a file, unpacked if it is gzip's; its suffix then is the one before ``.gz``, which is not known."""
-    if not start.content.startswith(_GZIP):
-        return start
-    try:
-        content = zlib.decompressobj(31).decompress(start.content, _START_CHARACTERS)
-    except zlib.error:
-        return start
-    return FileStart(start.suffix, content)
-
-
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text, packed by gzip or not, that hold anything, from 1, without blanks around."""
-    for line, text in enumerate(io.StringIO(text_of(path)), 1):
-        if stripped := text.strip():
-            yield line, stripped
-
-
-def text_of(path: Path) -> str:
-    """All of a text in UTF-8, packed by gzip or not. Raises InputError for what is neither."""
-    with open_bytes(path) as file:
-        packed = file.read(len(_GZIP)) == _GZIP
-        file.seek(0)
-        try:
-            content = gzip.GzipFile(fileobj=file).read(DATA_BYTES + 1) if packed else file.read()
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"damaged gzip: {error}", Place(str(path))) from None
-    check_size(len(content), DATA_BYTES, Place(str(path)), "what the file unpacks to")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError("the file is not text in UTF-8", Place(str(path), line)) from None
 
 
 def numbers(cells: Sequence[str], path: Path, line: int) -> list[float]:
@@ -174,12 +173,14 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
     """The rows as series: a region for each operation with its labels, a metric for each quantity.
 
     Parameters are those that differ between rows (at most four, with the most values first; where none does, the
-    first); a row without one of them, or where one is 0, is in no series. Raises InputError where none is left.
+    first of those that the most rows have); a row without one of them, or where one is 0, is in no series. Raises
+    InputError where none is left.
     """
     names = list(dict.fromkeys(name for row in table.rows for name in row.parameters))
     values = {name: {row.parameters[name] for row in table.rows if name in row.parameters} for name in names}
     varying = sorted((name for name in names if len(values[name]) > 1), key=lambda name: -len(values[name]))
-    chosen = sorted(varying[:MAX_PARAMETERS] or names[:1], key=names.index)
+    common = sorted(names, key=lambda name: -sum(name in row.parameters for row in table.rows))
+    chosen = sorted(varying[:MAX_PARAMETERS] or common[:1], key=names.index)
     place = Place(table.file)
     if not chosen:
         raise InputError("measurements without any parameter", place, allowed="sizes, ranks, ...")
