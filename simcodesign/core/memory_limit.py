@@ -5,14 +5,72 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import CapacityError, Place
+from simcodesign.core.units import told_apart
+
+#: Where Linux shows control groups and the processes that are in them.
+ROOT = Path("/")
 
 
 def memory_bytes() -> float:
-    """The memory that a simulation may take: 70 % of the physical memory; infinite where that is unknown."""
-    return 0.7 * _physical_bytes()
+    """Return the memory that a simulation may take: 70 % of the smallest limit; infinite where none is known."""
+    return 0.7 * smallest_limit()[0]
+
+
+def smallest_limit(root: Path = ROOT) -> tuple[float, str]:
+    """Return the smallest of physical memory, the limits of control groups and RLIMIT_AS, in bytes, and its name."""
+    limits = [
+        (_physical_bytes(), "physical memory"),
+        (min(_cgroup_limits(root), default=math.inf), "control group"),
+        (_address_space_bytes(), "RLIMIT_AS (ulimit -v)"),
+    ]
+    return min(limits, key=lambda limit: limit[0])
+
+
+def _address_space_bytes() -> float:
+    try:
+        resource: Any = import_module("resource")
+    except ImportError:  # not on Windows
+        return math.inf
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+
+
+def _cgroup_limits(root: Path) -> Iterator[float]:
+    """Yield the memory limits of the control groups of this process and of the groups around them.
+
+    Version 2 has one hierarchy, ``0::/path``; version 1 has one for memory, ``7:memory:/path``. Within a container the
+    path may be that of the host, so the root of the hierarchy always counts.
+    Source: the Linux kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, and cgroups(7).
+    """
+    base = root / "sys/fs/cgroup"
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            mounts, file = (base, base / "unified"), "memory.max"
+        elif "memory" in controllers.split(","):
+            mounts, file = (base / "memory",), "memory.limit_in_bytes"
+        else:
+            continue
+        own = Path(path.strip().lstrip("/"))
+        for mount in mounts:
+            for group in (own, *own.parents):
+                text = _read(mount / group / file).strip()
+                if text.isdigit():  # "max" where there is no limit
+                    yield float(text)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _physical_bytes() -> float:
@@ -40,7 +98,6 @@ def check_memory(what: str, needed_bytes: float, place: Place, allowed: str | No
     """Raises CapacityError if ``what`` (with its verb: "a table takes") needs more than ``memory_bytes``."""
     limit_bytes = memory_bytes()
     if needed_bytes > limit_bytes:
-        needs = (
-            f"{what}, about {needed_bytes / 1e9:.3g} GB of memory; this machine has {limit_bytes / 1e9:.3g} GB to spare"
-        )
-        raise CapacityError(needs, place, allowed=allowed)
+        needs, has = told_apart(needed_bytes, limit_bytes, "size", 3)
+        what = f"{what}, about {needs} of memory; a simulation may take {has}, 70 % of the {smallest_limit()[1]}"
+        raise CapacityError(what, place, allowed=allowed)

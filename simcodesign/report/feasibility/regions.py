@@ -16,6 +16,7 @@ from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import quantity, shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.studies.feasibility.boundary import Spot
 from simcodesign.studies.feasibility.cost_axes import CostAxis
 from simcodesign.studies.feasibility.regions import SIMULATION_ACCURACY, STRAIGHT, FeasibilityQuestion, Region
 
@@ -39,6 +40,7 @@ def region_tables(
     if simulated:
         yield _boundaries(regions, names)
         yield from (paragraph(text) for text in _straightness(simulated, names))
+        yield from (paragraph(text) for text in _gap_words(simulated, names))
     linear = next((region for region in regions if region.slopes), None)
     if linear and linear.slopes:
         terms = [_term(slope, cost) for slope, cost in zip(linear.slopes, linear.costs, strict=True)]
@@ -236,6 +238,22 @@ def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator
             which = " for " * bool(names) + ", ".join(_given(region, names))
             x, y = (_amount(cost, value) for cost, value in zip(region.costs, region.bend, strict=True))
             yield f"It bends{which} at {region.costs[0].name} = {x}, {region.costs[1].name} = {y}"
+
+
+def _gap_words(simulated: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
+    """Where the region has gaps: on the way to a point of its boundary the rate is not reached."""
+    for region in simulated:
+        which = " for " * bool(names) + ", ".join(_given(region, names))
+        for gap in region.gaps:
+            here, there = (_spot_words(region.costs, spot) for spot in gap)
+            yield (
+                f"Not one piece{which}: between {here} and {there} the rate is not reached, beyond it is. The table "
+                "has the outermost points; gaps of less than half a percent may be missed"
+            )
+
+
+def _spot_words(costs: Sequence[CostAxis], spot: Spot) -> str:
+    return ", ".join(f"{cost.name} = {_amount(cost, value)}" for cost, value in zip(costs, spot, strict=True))
 
 
 def _term(slope: float, cost: CostAxis) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
+from simcodesign.studies.feasibility.boundary import Corner, all_zeros, along
 from simcodesign.studies.feasibility.regions import (
     FeasibilityQuestion,
     forecast_region,
@@ -215,3 +216,40 @@ def test_a_cost_that_does_not_matter_has_no_boundary() -> None:
     inputs = question(ring(), machine(), ("ts", "power"), 1e9)
     with pytest.raises(InputError, match="does not grow"):
         forecast_region(inputs)
+
+
+@pytest.mark.parametrize(
+    ("height", "waves", "pieces"),
+    [(0.0, 20.0, 1), (0.02, 20.0, 1), (0.05, 60.0, None), (0.08, 90.0, None), (0.05, 200.0, None)],
+)
+def test_all_pieces_of_a_ray_are_found(height: float, waves: float, pieces: int | None) -> None:
+    """A time that rises with a wave on it, against 200,001 numbers that are looked at one by one."""
+
+    def excess(far: float) -> float:
+        return far - 1.0 + height * math.sin(waves * far)
+
+    numbers = np.linspace(0.0, 3.0, 200_001)
+    above = numbers - 1.0 + height * np.sin(waves * numbers) > 0
+    expected = (numbers[:-1] + numbers[1:])[above[:-1] != above[1:]] / 2
+    zeros = all_zeros(excess, along(excess, 1e-9, math.inf, 1e-12), math.inf, 1e-12)
+    assert zeros == pytest.approx(expected.tolist(), abs=2e-5)
+    assert pieces is None or len(zeros) == pieces
+
+
+def test_the_boundary_is_the_outermost_and_gaps_are_kept() -> None:
+    """Along the first cost 0.05 sin(60 x) is on the time: it is above the limit between zeros, and below it again."""
+
+    def excess(x: float, y: float) -> float:
+        return x + y - 1.0 + 0.05 * math.sin(60.0 * x)
+
+    corner = Corner(excess, (math.inf, math.inf), 1e-12, steady=False)
+    far, up = corner.intercepts()
+    numbers = np.linspace(0.0, 3.0, 200_001)
+    below = numbers[numbers - 1.0 + 0.05 * np.sin(60.0 * numbers) <= 0]
+    assert far == pytest.approx(below[-1], abs=2e-5)
+    assert up == pytest.approx(1.0)
+    jumps = np.flatnonzero(np.diff(below) > 2e-5)
+    gaps = [(float(below[at]), float(below[at + 1])) for at in jumps]
+    assert len(gaps) >= 1
+    assert [(begin[0], end[0]) for begin, end in corner.gaps] == [pytest.approx(gap, abs=3e-5) for gap in gaps]
+    assert Corner(excess, (math.inf, math.inf), 1e-12).gaps == []
