@@ -6,7 +6,6 @@ import ctypes
 import math
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,8 @@ def smallest_limit(root: Path = ROOT) -> tuple[float, str]:
 
 def _address_space_bytes() -> float:
     try:
-        resource: Any = import_module("resource")
-    except ImportError:  # not on Windows
+        import resource  # POSIX only
+    except ImportError:
         return math.inf
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return math.inf if soft == resource.RLIM_INFINITY else float(soft)
