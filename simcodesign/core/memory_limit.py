@@ -51,6 +51,7 @@ def _cgroup_limits(root: Path) -> Iterator[float]:
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
+        mounts: tuple[Path, ...]
         if number == "0" and not controllers:
             mounts, file = (base, base / "unified"), "memory.max"
         elif "memory" in controllers.split(","):

@@ -7,9 +7,11 @@ Peaks of the resident set above that of a process that has run a small case, mea
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
+from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.plan import NONE, Plan
 
@@ -57,5 +59,16 @@ def _travelling(plan: Plan) -> tuple[int, int, int]:
     packets = plan.routes.packets
     count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends]
     messages = int(count.sum())
-    holds_sender = plan.flight_s is None and plan.loggops is None and packets is None
-    return messages, int((hops * count).sum()), min(messages, plan.ranks) if holds_sender else messages
+    return messages, int((hops * count).sum()), _at_once(plan, sends, count)
+
+
+def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:
+    """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives."""
+    if not len(sends):
+        return 0
+    rank, received = plan.rank[sends], np.cumsum(plan.kind == RECEIVE)[sends]
+    begins = np.append(True, (np.diff(rank) != 0) | (np.diff(received) != 0))
+    sent = np.add.reduceat(count, np.flatnonzero(begins))
+    most = np.zeros(plan.ranks, np.int64)
+    np.maximum.at(most, rank[begins], sent)
+    return int(most.sum())

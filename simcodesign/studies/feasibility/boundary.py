@@ -47,8 +47,8 @@ class Counted:
 class Corner:
     """Where a search starts: at the least costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets.
 
-    ``steady``: whether the excess never falls along a ray. Otherwise the outermost zero is looked for on each ray, and
-    ``gaps`` collects the stretches of rays before it on which the excess is positive, from one point to another.
+    ``steady``: whether the excess never falls with a cost. Otherwise a point of the boundary is the largest second cost
+    at its first one, and ``gaps`` collects the stretches below it where the excess is positive, from point to point.
     """
 
     excess: Excess
@@ -67,22 +67,26 @@ class Corner:
     def on_ray(self, x: float, y: float) -> Spot:
         """The point of the boundary on the ray through this one."""
         farthest = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
-        far = self._largest((x, y), min(1.0, farthest), farthest)
-        return far * x, far * y
+        far = along(lambda far: self.excess(far * x, far * y), min(1.0, farthest), farthest, self.accuracy)
+        return far * x, self._outermost((far * x, 0.0), (0.0, 1.0), far * y, self.most[1])
 
     def _largest(self, ray: Spot, guess: float, most: float) -> float:
-        """The largest multiple of a point, up to ``most``, whose excess is not positive."""
+        """The largest offset along an axis, up to ``most``, whose excess is not positive."""
         x, y = ray
+        first = along(lambda far: self.excess(far * x, far * y), guess, most, self.accuracy)
+        return self._outermost((0.0, 0.0), ray, first, most)
 
-        def excess(far: float) -> float:
-            return self.excess(far * x, far * y)
-
-        first = along(excess, guess, most, self.accuracy)
+    def _outermost(self, start: Spot, way: Spot, first: float, most: float) -> float:
+        """The largest multiple of ``way`` from ``start`` on whose excess is not positive, near the ``first``."""
         if self.steady or first == 0 or math.isinf(first):
             return first
-        zeros = all_zeros(excess, first, most, self.accuracy)
+
+        def spot(far: float) -> Spot:
+            return start[0] + far * way[0], start[1] + far * way[1]
+
+        zeros = all_zeros(lambda far: self.excess(*spot(far)), first, most, self.accuracy)
         pairs = zip(zeros[:-1:2], zeros[1::2], strict=True)
-        self.gaps.extend(((begin * x, begin * y), (end * x, end * y)) for begin, end in pairs)
+        self.gaps.extend((spot(begin), spot(end)) for begin, end in pairs)
         return zeros[-1]
 
 

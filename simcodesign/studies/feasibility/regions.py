@@ -49,8 +49,8 @@ class Region:
     nothing is feasible and the boundary is empty. ``slopes`` of a forecast: seconds per unit of each cost, None unless
     the time is linear in both. ``off``: how far the boundary may be from straight lines between its points where there
     were too few to know better, in parts of the intercepts. ``gaps``: stretches
-    of the rays to points of the boundary, from one point to another, where the rate is not reached, since queueing may
-    make a time fall with a cost. ``runs``: forecasts or simulations that it took.
+    before points of the boundary, from one point to another, where the rate is not reached, since queueing may make a
+    time fall with a cost. ``runs``: forecasts or simulations that it took.
     """
 
     reading: str

@@ -20,7 +20,7 @@ from simcodesign.studies.feasibility.regions import (
     simulated_region,
     threshold,
 )
-from tests.builders import read_workload
+from tests.builders import read_machine, read_workload, workload
 
 RING = """
 simcodesign: 1
@@ -253,3 +253,54 @@ def test_the_boundary_is_the_outermost_and_gaps_are_kept() -> None:
     assert len(gaps) >= 1
     assert [(begin[0], end[0]) for begin, end in corner.gaps] == [pytest.approx(gap, abs=3e-5) for gap in gaps]
     assert Corner(excess, (math.inf, math.inf), 1e-12).gaps == []
+
+
+MESH = """
+simcodesign: 1
+name: mesh-64
+nodes: 64
+processor: {rate: 1 GFLOP/s}
+network:
+  topology: {kind: mesh, shape: [8, 8]}
+  startup: 1 us
+  bandwidth: 10 GB/s
+  sends: one_by_one
+  hop_latency: 100 ns
+"""
+HALO = """
+- phase: step
+  useful_flops: P*1e6
+  do:
+    - compute: {flops: 1e6}
+    - exchange: {pattern: halo3d, bytes: 100e3}
+    - allreduce: {bytes: 8}
+    - allreduce: {bytes: 8}
+"""
+
+
+@pytest.mark.thorough
+def test_queueing_leaves_a_region_that_is_not_one_piece() -> None:
+    """On a mesh the time falls with t_w where messages come to miss each other: a limit within a fall has several
+    crossings at one t_s. Against simulations at 120 values of t_w."""
+    effects = ("hops", "links", "interfaces")
+    base = question(workload(HALO.lstrip()), read_machine(MESH.lstrip()), ("ts", "tw"), 20e9)
+
+    def time_s(tw: float) -> float:
+        return base.simulated_s(60e-6, tw, effects, "compiled")
+
+    values = np.linspace(0.5e-9, 2e-9, 120)
+    times = np.array([time_s(tw) for tw in values])
+    falls = np.flatnonzero(np.diff(times) < 0)
+    assert len(falls) >= 1
+    at = int(falls[np.argmin(np.diff(times)[falls])])
+    limit_s = (times[at] + times[at + 1]) / 2
+    below = values[times <= limit_s]
+    corner = Corner(lambda x, y: time_s(y) - limit_s, (1.0, math.inf), 1e-9, steady=False)
+    _, most = corner.intercepts()
+    step = values[1] - values[0]
+    assert below[-1] <= most <= below[-1] + step
+    assert time_s(most) == pytest.approx(limit_s, rel=1e-6)
+    assert corner.gaps
+    (_, begin), (_, end) = corner.gaps[0]
+    assert values[at] - step <= end <= values[at + 1]
+    assert time_s((begin + end) / 2) > limit_s
