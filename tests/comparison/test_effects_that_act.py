@@ -142,3 +142,11 @@ def test_a_program_in_python_has_the_effects_of_what_it_does(tmp_path: Path, mon
     )
     simulated, acting = tried(monkeypatch, str(file), sc.load_machine("torus-cluster"), {"P": 8})
     assert simulated == acting == ["disks", "noise"]  # noise of anything, as a program may compute
+
+
+def test_execute_blocks_are_work_of_processors() -> None:
+    """They use resources that the machine defines, by ``uses``, which is no list of parts."""
+    blocks = load_workload("fft3d")
+    assert blocks.uses_resources
+    assert blocks.may_use("processor")
+    assert not blocks.may_use("disk")

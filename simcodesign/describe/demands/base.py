@@ -52,7 +52,7 @@ class Demand:
     works_on: ClassVar[str] = ""
     #: The parts of the machine that it may use besides, by ``NETWORK`` and the names of ``works_on``. None for the one
     #: that it works on; for any part, if it works on none, as in kinds of demands of other packages.
-    uses: ClassVar[frozenset[str] | None] = None
+    uses_parts: ClassVar[frozenset[str] | None] = None
 
     def amounts(self) -> Iterator[Expression]:
         """Every expression on which the cost of this demand depends."""
@@ -83,9 +83,9 @@ class Demand:
 
     @property
     def parts(self) -> frozenset[str] | None:
-        """Return the parts of the machine that it may use: those that its class ``uses``, or the one that it
+        """Return the parts of the machine that it may use: those in ``uses_parts`` of its class, or the one that it
         ``works_on``. None: any part."""
-        return self.uses if self.uses is not None or not self.works_on else frozenset({self.works_on})
+        return self.uses_parts if self.uses_parts is not None or not self.works_on else frozenset({self.works_on})
 
     @property
     def label(self) -> str:

@@ -125,7 +125,7 @@ class Collective(Demand):
     is_auto: bool = False
     alike_on_all_ranks = True
     can_be_started = True
-    uses = MESSAGES
+    uses_parts = MESSAGES
 
     @property
     def key(self) -> tuple[str, str]:

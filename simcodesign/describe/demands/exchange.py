@@ -33,7 +33,7 @@ class Exchange(Demand):
     group: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
-    uses = MESSAGES
+    uses_parts = MESSAGES
 
     @property
     def label(self) -> str:

@@ -18,7 +18,7 @@ class Send(Demand):
     tag: int = 0
     group: str | None = None
     can_be_started = True
-    uses = MESSAGES
+    uses_parts = MESSAGES
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
@@ -39,7 +39,7 @@ class Receive(Demand):
     tag: int = 0
     group: str | None = None
     can_be_started = True
-    uses = MESSAGES
+    uses_parts = MESSAGES
 
     def amounts(self) -> Iterator[Expression]:
         yield from (() if self.bytes is None else (self.bytes,))

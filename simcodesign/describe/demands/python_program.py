@@ -34,7 +34,7 @@ class PythonProgram(Demand):
     whole: tuple[str, ...]
     path: str = field(compare=False)
     functions: Any = field(default=None, compare=False, repr=False)  # (program, formula)
-    uses = frozenset({NETWORK, "processor", "memory", "disk"})
+    uses_parts = frozenset({NETWORK, "processor", "memory", "disk"})
 
     @property
     def function(self) -> Program:

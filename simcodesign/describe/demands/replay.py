@@ -13,4 +13,4 @@ class Replay(Demand):
     """A schedule from elsewhere, which a simulation replays; it has no closed form."""
 
     schedule: Schedule = field(repr=False)
-    uses = frozenset({NETWORK, "processor"})
+    uses_parts = frozenset({NETWORK, "processor"})
