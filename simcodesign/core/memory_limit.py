@@ -14,6 +14,8 @@ from simcodesign.core.units import told_apart
 
 #: Where Linux shows control groups and the processes that are in them.
 ROOT = Path("/")
+#: Version 1 has the largest whole number of pages below 2**63 where there is no limit.
+NO_LIMIT = 2.0**62
 
 
 def memory_bytes() -> float:
@@ -62,7 +64,7 @@ def _cgroup_limits(root: Path) -> Iterator[float]:
         for mount in mounts:
             for group in (own, *own.parents):
                 text = _read(mount / group / file).strip()
-                if text.isdigit():  # "max" where there is no limit
+                if text.isdigit() and float(text) < NO_LIMIT:  # "max" where there is none
                     yield float(text)
 
 
