@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import CapacityError, Place
-from simcodesign.core.units import told_apart
 
 #: Where Linux shows control groups and the processes that are in them.
 ROOT = Path("/")
@@ -100,6 +99,7 @@ def check_memory(what: str, needed_bytes: float, place: Place, allowed: str | No
     """Raises CapacityError if ``what`` (with its verb: "a table takes") needs more than ``memory_bytes``."""
     limit_bytes = memory_bytes()
     if needed_bytes > limit_bytes:
-        needs, has = told_apart(needed_bytes, limit_bytes, "size", 3)
-        what = f"{what}, about {needs} of memory; a simulation may take {has}, 70 % of the {smallest_limit()[1]}"
+        pairs = ((f"{needed_bytes / 1e9:.{n}g}", f"{limit_bytes / 1e9:.{n}g}") for n in range(3, 18))
+        needs, has = next(pair for pair in pairs if pair[0] != pair[1])
+        what = f"{what}, about {needs} GB of memory; a simulation may take {has} GB, 70 % of the {smallest_limit()[1]}"
         raise CapacityError(what, place, allowed=allowed)

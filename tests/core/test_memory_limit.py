@@ -82,6 +82,6 @@ def test_the_error_names_the_limit_and_tells_two_numbers_apart(monkeypatch: pyte
     """70 % of 1 GB are 700 MB, and 700,100,000 bytes are more."""
     monkeypatch.setattr(memory_limit, "smallest_limit", lambda: (1e9, "control group"))
     check_memory("a table takes", 0.7e9, Place())
-    message = r"a table takes, about 700.1 MB of memory; a simulation may take 700 MB, 70 % of the control group"
+    message = r"a table takes, about 0.7001 GB of memory; a simulation may take 0.7 GB, 70 % of the control group"
     with pytest.raises(CapacityError, match=message):
         check_memory("a table takes", 700_100_000, Place())
