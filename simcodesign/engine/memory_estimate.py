@@ -57,7 +57,7 @@ def _travelling(plan: Plan) -> tuple[int, int, int]:
     sends = np.flatnonzero(plan.routes.route != NONE)
     hops = (plan.routes.start[1:] - plan.routes.start[:-1])[plan.routes.route[sends]]
     packets = plan.routes.packets
-    count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends]
+    count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends].astype(np.int64)
     messages = int(count.sum())
     return messages, int((hops * count).sum()), _at_once(plan, sends, count)
 
