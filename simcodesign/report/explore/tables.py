@@ -144,7 +144,7 @@ def _sides_apart(problem: Problem, point: EvaluatedPoint) -> dict[str, str]:
         names = plain_name(constraint.left.text), plain_name(constraint.right.text)
         known = [name for name in dimensions if plain_name(name) in names and dimensions[name]]
         if len(known) == 2 and len({dimensions[name] for name in known}) == 1:
-            pair = told_apart(*(point.metrics[name] for name in known), dimensions[known[0]])
+            pair = told_apart(point.metrics[known[0]], point.metrics[known[1]], dimensions[known[0]])
             texts |= dict(zip(known, pair, strict=True))
     return texts
 
