@@ -43,12 +43,12 @@ def simulations_with(
 ) -> list[Result]:
     """Results of no effect, of the first of the effects, of the first two, ..., of all of them.
 
-    An effect that has nothing to act on is not simulated: the Result before it stands for it, unless it is the last
-    one, and that is to be simulated anew in any case (``last_anew``).
+    An effect that has nothing to act on is not simulated: the Result before it is used, unless it is the last one,
+    and that is to be simulated in any case (``last_anew``).
     """
     results = [simulate(())]
     for count, name in enumerate(effects, start=1):
-        if effect_named(name).acts_on(scenario.workload, scenario.machine) or (last_anew and count == len(effects)):
+        if _applies(name, results[-1], scenario) or (last_anew and count == len(effects)):
             results.append(simulate(effects[:count]))
         else:
             results.append(replace(results[-1], effects=effects[:count]))
@@ -70,7 +70,7 @@ def rungs_of(
 
 
 def _applies(effect: str, simulation: Result, scenario: Scenario) -> bool:
-    """Whether there is anything for the effect to act on."""
+    """Return whether there is anything for the effect to act on: in the descriptions, and in a simulation of them."""
     if effect == WAITING:
         return True
     known = effect_named(effect)

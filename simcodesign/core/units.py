@@ -10,7 +10,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -189,6 +189,28 @@ def decimal_quantity(value_si: float, dimension: str, digits: int = 4) -> str:
     exponent = rounded.adjusted() // 3 * 3
     exponent = min(max(exponent, min(by_exponent)), max(by_exponent))
     return f"{float(rounded.scaleb(-exponent)):.{max(digits, 10)}g} {by_exponent[exponent]}{base}"
+
+
+def rounded_toward(value: float, digits: int, up: bool, accuracy: float = 0.0) -> float:
+    """Round to this many significant digits, up or down: a bound to the side on which it still holds.
+
+    ``accuracy``: the relative error of the value, within which the nearest number is taken.
+    """
+    nearest_number = float(f"{value:.{digits - 1}e}")
+    if not math.isfinite(value) or abs(nearest_number - value) <= accuracy * abs(value):
+        return nearest_number
+    number = Decimal(repr(float(value)))
+    unit = Decimal(1).scaleb(number.adjusted() - digits + 1)
+    return float(number.quantize(unit, ROUND_CEILING if up else ROUND_FLOOR))
+
+
+def told_apart(one: float, other: float, dimension: str, digits: int = 4) -> tuple[str, str]:
+    """Format two quantities with as many digits as it takes for their texts to differ, if they differ."""
+    texts = format_quantity(one, dimension, digits), format_quantity(other, dimension, digits)
+    while one != other and texts[0] == texts[1] and digits < 17:
+        digits += 1
+        texts = format_quantity(one, dimension, digits), format_quantity(other, dimension, digits)
+    return texts
 
 
 def shortest_quantity(value_si: float, dimension: str, digits: int = 4) -> str:

@@ -34,66 +34,100 @@ def _has_messages(result: Any) -> bool:
     return bool(result.messages > 0)
 
 
-def _reads_or_writes(result: Any) -> bool:
-    return bool(result.disk_bytes > 0 or result.components["disk"] > 0)
+def _accesses_memory(result: Any) -> bool:
+    return any(count > 0 for count in result.served.values())
 
 
-def _has_disks(workload: Any, machine: Any) -> bool:
-    return machine.disk is not None
+def _accesses_disks(result: Any) -> bool:
+    """Return whether any rank is busy with disks: the critical path may have none of that."""
+    place = list(result.components).index("disk")
+    return bool((result.ranks.busy_s[..., place] > 0).any())
+
+
+def _sends(workload: Any, machine: Any) -> bool:
+    """Return whether messages may leave their nodes."""
+    return machine.nodes > 1 and bool(workload.may_use("network"))
+
+
+def _sends_by_routes(workload: Any, machine: Any) -> bool:
+    return bool(machine.network.routes_matter) and bool(workload.may_use("network"))
+
+
+def _shares_disks(workload: Any, machine: Any) -> bool:
+    if machine.disk is None or not workload.may_use("disk"):
+        return False
+    alone = machine.placement.has_one_each and machine.disk.shared_by == 1
+    return not alone or not workload.uses_one_at_a_time("disk")
 
 
 def _goes_through_caches(workload: Any, machine: Any) -> bool:
-    return machine.memory is not None and bool(workload.accesses_memory)
+    return machine.memory is not None and bool(workload.may_use("memory"))
 
 
 def _shares_controllers(workload: Any, machine: Any) -> bool:
-    several = not machine.placement.has_one_each
-    return bool(several) and _goes_through_caches(workload, machine)
+    return not machine.placement.has_one_each and _goes_through_caches(workload, machine)
 
 
-def _uses_accelerators(workload: Any, machine: Any) -> bool:
-    return machine.accelerator is not None and bool(workload.uses_accelerators)
+def _shares_accelerators(workload: Any, machine: Any) -> bool:
+    used = [part for part in ("accelerator", "link") if workload.may_use(part)]
+    if machine.accelerator is None or not used:
+        return False
+    alone = machine.accelerator.ranks_on_busiest(machine.placement) == 1
+    return not alone or not all(workload.uses_one_at_a_time(part) for part in used)
 
 
 def _uses_storage(workload: Any, machine: Any) -> bool:
-    return machine.storage is not None and bool(workload.uses_storage)
+    return machine.storage is not None and bool(workload.may_use("storage"))
 
 
 def _allocates_at_random(workload: Any, machine: Any) -> bool:
-    """Files that begin on any of the servers of the storage."""
+    """Return whether files begin on any of the servers of the storage."""
     return _uses_storage(workload, machine) and machine.storage.allocation == "random"
 
 
-def _uses_resources(workload: Any, machine: Any) -> bool:
-    return bool(workload.uses_resources)
+def _has_conflicts(workload: Any, machine: Any) -> bool:
+    return bool(machine.custom.conflicts) and bool(workload.uses_resources)
 
 
 def _meets_others(workload: Any, machine: Any) -> bool:
-    return machine.background is not None and machine.background.load > 0
+    background = machine.background is not None and machine.background.load > 0
+    return background and _sends(workload, machine)
+
+
+def _uses_processors(workload: Any, machine: Any) -> bool:
+    """Return whether processors have work; combining what messages bring is work, if it takes any time."""
+    reduces = machine.network.reduces or workload.sets_reduction
+    return bool(workload.may_use("processor")) or (reduces and bool(workload.may_use("network")))
 
 
 def _computes(workload: Any, machine: Any) -> bool:
-    """Whether ranks may do anything but send and receive; combining what they receive is a computation."""
-    return not workload.only_communicates or machine.network.reduces
+    return _uses_processors(workload, machine) or bool(workload.may_use("accelerator"))
 
 
 def _is_uneven(workload: Any, machine: Any) -> bool:
-    """Uneven shares of computation, processors of several speeds, slow nodes."""
-    slow = bool(machine.noise_model.slow_nodes) or machine.processor.speeds_differ
-    return _computes(workload, machine) and (bool(workload.imbalance_model) or slow)
+    """Return whether shares of computation are uneven, processors have several speeds, or nodes are slow."""
+    shares = bool(workload.imbalance_model) or bool(machine.noise_model.slow_nodes)
+    speeds = machine.processor.speeds_differ and _uses_processors(workload, machine)
+    return bool(speeds) or (shares and _computes(workload, machine))
 
 
 def _is_randomly_uneven(workload: Any, machine: Any) -> bool:
-    """Random shares of computation, or slow nodes chosen at random; nodes that are named are slow whatever the seed."""
+    """Return whether shares of computation or slow nodes are random; nodes that are named are slow for every seed."""
     slow = machine.noise_model.slow_nodes
     return _computes(workload, machine) and (bool(workload.imbalance_model) or (slow is not None and slow.is_random))
 
 
 def _is_noisy(workload: Any, machine: Any) -> bool:
-    """Noise of the machine, demands that vary. Noise of anything but messages takes a demand of something else."""
+    """Return whether demands vary, or the machine has noise of something that the workload does."""
+    has_work = {
+        "compute": _computes(workload, machine),
+        "disk": workload.may_use("disk") or workload.may_use("storage"),
+        "memory": workload.may_use("memory"),
+        "network": workload.may_use("network"),
+    }
     noise = machine.noise_model
-    beyond_messages = noise.varies and _computes(workload, machine)
-    return bool("network" in noise.parts or beyond_messages or workload.varies)
+    bursts = bool(noise.bursts) and _uses_processors(workload, machine)
+    return bool(workload.varies) or bursts or any(has_work[part] for part in noise.parts)
 
 
 def _fails(workload: Any, machine: Any) -> bool:
@@ -106,8 +140,9 @@ class Effect:
 
     ``words``: what it is, as the cause of a difference. ``adds``: what it adds to a simulation, in a sentence.
     ``implies``: effects that it brings with it.
-    ``acts_on``: whether the description leaves it anything to do; where it does not, nothing is simulated anew.
+    ``acts_on``: whether it may change a simulation of this workload on this machine, by their descriptions alone.
     ``present_in``: whether a simulation (a ``Result``) has anything that it acts on, such as messages between ranks.
+    An effect that either one rules out is not simulated.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
     with it. ``repeats``: an iteration of a loop may take the same time as the one before it.
@@ -136,6 +171,7 @@ SHIPPED = (
         "the routes of the messages (hops)",
         "latency, and bandwidth where links differ, by each message's own route, instead of the distance law (`none`, "
         "`one`, `log2`, `sqrt`, `mean`) of the machine",
+        acts_on=_sends_by_routes,
         present_in=_has_messages,
     ),
     Effect(
@@ -144,6 +180,7 @@ SHIPPED = (
         "messages queue for the links of their route, hop by hop, or share them as `network.sharing` says (includes "
         "`hops`)",
         implies=("hops",),
+        acts_on=_sends,
         present_in=_has_messages,
         lower_bound="most loaded link",
     ),
@@ -152,6 +189,7 @@ SHIPPED = (
         "the sharing of network interfaces (interfaces)",
         "what a node sends queues for injection at its network interfaces, what it receives for ejection (full duplex, "
         "or both for the same with `duplex: half`); a stored message is slowed down by one slower than its last link",
+        acts_on=_sends,
         present_in=_has_messages,
         lower_bound="most loaded interface",
     ),
@@ -159,8 +197,8 @@ SHIPPED = (
         "disks",
         "queueing at shared disks (disks)",
         "accesses queue for shared disks",
-        acts_on=_has_disks,
-        present_in=_reads_or_writes,
+        acts_on=_shares_disks,
+        present_in=_accesses_disks,
         lower_bound="most loaded disk",
     ),
     Effect(
@@ -169,13 +207,14 @@ SHIPPED = (
         "processors of a node queue for its memory controllers and for what lies between its sockets, a sixteenth of "
         "a demand at a time",
         acts_on=_shares_controllers,
+        present_in=_accesses_memory,
         lower_bound="most loaded memory",
     ),
     Effect(
         "accelerators",
         "the sharing of accelerators and their links (accelerators)",
         "ranks of a node queue for its accelerators, and copies for their links, each direction by itself",
-        acts_on=_uses_accelerators,
+        acts_on=_shares_accelerators,
         lower_bound="most loaded accelerator",
     ),
     Effect(
@@ -191,7 +230,7 @@ SHIPPED = (
         "conflicts",
         "the order of uses of conflicting resources (conflicts)",
         "uses of resources that conflict begin one after another in their order, instead of the heaviest set of them",
-        acts_on=_uses_resources,
+        acts_on=_has_conflicts,
     ),
     Effect(
         "caches",
@@ -200,6 +239,7 @@ SHIPPED = (
         "one of each rank in turn where caches are shared; for a profile or formula, those of a stream that is made "
         "from it",
         acts_on=_goes_through_caches,
+        present_in=_accesses_memory,
         changes_work=True,
     ),
     Effect(

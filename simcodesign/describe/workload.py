@@ -13,14 +13,10 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
-from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess
-from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute
-from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.measured.times import MeasuredTimes
@@ -41,8 +37,8 @@ from simcodesign.describe.randomness.noise import Imbalance, share_as_distributi
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
-#: Demands that are of messages alone, but for the combining of what is received, which takes this constant.
-MESSAGES, REDUCTION = {Collective, Exchange, Receive, Send, Wait}, "network.reduction_per_byte"
+#: The constant for combining what is received, which is a computation.
+REDUCTION = "network.reduction_per_byte"
 
 
 @dataclass(frozen=True)
@@ -157,12 +153,23 @@ class Workload(ShownInNotebooks):
         """Whether some demand is of resources that the machine file defines."""
         return any(isinstance(step, Execute) for step in walk(self.program))
 
+    def may_use(self, part: str) -> bool:
+        """Return whether some demand may use a part of the machine (``Demand.parts``)."""
+        parts = (step.parts for step in walk(self.program) if not isinstance(step, Block))
+        return any(known is None or part in known for known in parts)
+
+    def uses_one_at_a_time(self, part: str) -> bool:
+        """Return whether no rank may use a part of the machine several times at once."""
+        demands = [step for step in walk(self.program) if not isinstance(step, Block)]
+        users = [one for one in demands if one.parts is None or part in one.parts]
+        started = self.has_overlap and any(one.can_be_started for one in users)
+        return all(one.works_on == part for one in users) and not started
+
     @property
-    def only_communicates(self) -> bool:
-        """Whether ranks do nothing but send and receive, and combine what they receive as long as the machine says."""
-        leaves = {type(step) for step in walk(self.program) if not isinstance(step, Block)}
-        replaced = {path for step in walk(self.program) if isinstance(step, Block) for path, _ in step.constants}
-        return leaves <= MESSAGES and REDUCTION not in replaced and self.checkpoints is None
+    def sets_reduction(self) -> bool:
+        """Return whether some block has a time of its own for combining what is received."""
+        blocks = (step for step in walk(self.program) if isinstance(step, Block))
+        return any(path == REDUCTION for block in blocks for path, _ in block.constants)
 
     @property
     def has_overlap(self) -> bool:

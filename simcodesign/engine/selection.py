@@ -13,6 +13,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.engine.event_contract import Log, OnProgress
+from simcodesign.engine.memory_estimate import run_bytes
 from simcodesign.generate.plan import NONE, Plan
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
@@ -38,9 +39,6 @@ SIMPY_UP_TO = 100_000
 #:
 #: The least alone would have them at 42,000 and 98,500, both below the limit.
 TIMES_SHARED, MESSAGES_OF_A_HOP = 5, 100
-#: Memory that the SimPy engine takes for an operation, for a strand of operations (a process) and for a message with a
-#: route (one too). Measured: 150, 1,400 and 850 bytes.
-BYTES_PER_OPERATION, BYTES_PER_STRAND, BYTES_PER_ROUTE = 200, 1_600, 1_100
 
 Run = Callable[..., Log]
 
@@ -93,19 +91,12 @@ def _warn_that_numba_is_missing() -> None:
 def run(plan: Plan, engine: str, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
     """Run the Plan on an engine. ``records_services``: who is served by which station, which SimPy's alone records.
     CapacityError when it would not fit in memory."""
-    if engine == "simpy":
-        _check_memory(plan)
+    _check_memory(plan, engine, records_services)
     run: Run = import_module((ENGINES if plan.loggops is None else LOGGOPSIM)[engine]).run
     return run(plan, on_progress, True) if records_services and engine == "simpy" else run(plan, on_progress)
 
 
-def _check_memory(plan: Plan) -> None:
-    travelling = 0
-    if plan.routes is not None:
-        has_route = plan.routes.route != NONE
-        packets = plan.routes.packets
-        travelling = int(np.count_nonzero(has_route) if packets is None else packets.count[has_route].sum())
-    strands = int((~plan.follows_previous[:-1]).sum())
-    needed = len(plan) * BYTES_PER_OPERATION + strands * BYTES_PER_STRAND + travelling * BYTES_PER_ROUTE
-    what = f"{len(plan):.3g} operations and {travelling:.3g} messages or packets take, on the SimPy engine"
-    check_memory(what, needed, Place(), allowed="the compiled engine, which takes a fraction of it")
+def _check_memory(plan: Plan, engine: str, has_timeline: bool) -> None:
+    what = f"{len(plan):.3g} operations take, on the {'SimPy' if engine == 'simpy' else engine} engine"
+    allowed = "the compiled engine, which takes a fraction of it" if engine == "simpy" else None
+    check_memory(what, run_bytes(plan, engine, has_timeline), Place(), allowed=allowed)

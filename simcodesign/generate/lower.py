@@ -9,9 +9,11 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
+from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.programs.program import placed_demands
+from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.assemble import assembled
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
@@ -28,8 +30,8 @@ from simcodesign.generate.randomness.noise import Variations
 from simcodesign.generate.randomness.random_streams import imbalance_shares
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
-#: come the stations on the routes. Measured on 14 to 96 million operations: 62 bytes, and 80 to 95 bytes.
-BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 80, 110
+#: come the stations on the routes. Measured on 1 to 96 million operations: 62 to 66 bytes, and 78 to 95 bytes.
+BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 70, 90
 #: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
 #: operations: 230 and 262 bytes.
 LOGGOPS_BYTES = 280
@@ -146,6 +148,8 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * TALLY_BYTES + tally.bytes
     if builder.powers is not None:
         needed += operations * POWER_BYTES
+    if any(isinstance(step.demand, PythonProgram) for step in builder.evaluation.program.demands()):
+        needed += operations * BYTES_PER_ENTRY
     if workload.is_open:
         needed += operations * OPEN_BYTES
     if builder.design_point.has_loggops or builder.prices.has_rendezvous:

@@ -59,11 +59,10 @@ def test_given_formulas_come_first_then_those_of_the_workload(comparison: Any) -
 def test_every_ladder_goes_from_its_formula_to_the_measured_time(comparison: Any) -> None:
     assert comparison.measured.total_s == 3e-3
     for one in comparison.formulas[:3]:
-        # The machine has neither disks nor memory, accelerators, storage, imbalance, other jobs nor failures.
+        # The machine has no time of a hop, disks, memory, accelerators, storage, imbalance, other jobs and failures.
         assert [rung.step for rung in one.rungs] == [
             LEFT_OUT,
             WAITING,
-            "hops",
             "links",
             "interfaces",
             "noise",

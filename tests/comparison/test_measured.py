@@ -40,7 +40,7 @@ def test_the_ladder_goes_on_to_what_was_measured() -> None:
     assert comparison.measured is not None
     assert comparison.measured.total_s == pytest.approx(4e-3)
     steps = comparison.measured_ladder
-    assert [step.step for step in steps] == [WAITING, "hops", "links", UNEXPLAINED]
+    assert [step.step for step in steps] == [WAITING, "links", UNEXPLAINED]  # a hop of this machine takes no time
     assert math.fsum(step.change_s for step in steps) == pytest.approx(4e-3 - float(comparison.forecast.makespan_s))
     assert math.fsum(step.share for step in steps) == pytest.approx(1)
     assert steps[-1].change_s == pytest.approx(4e-3 - float(comparison.simulation.makespan_s))

@@ -17,7 +17,7 @@ from simcodesign.core.simulation_parts import Timeline
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.engine import selection
+from simcodesign.engine import memory_estimate, selection
 from simcodesign.engine.reference import engine as simpy_engine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
@@ -88,8 +88,8 @@ def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_simpy_says_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = len(simulate(*CASE, effects="none", timeline=True).timeline.rank)
-    enough = plain * selection.BYTES_PER_OPERATION + CASE[2]["P"] * selection.BYTES_PER_STRAND
+    point = Scenario.of(*CASE).bind()
+    enough = memory_estimate.run_bytes(make_plan(point, ()), "simpy")
     monkeypatch.setattr(memory_limit, "memory_bytes", lambda: enough)
     assert simulate(*CASE, effects="none", engine="simpy").makespan_s > 0
     with pytest.raises(CapacityError, match=r"on the SimPy engine.*allowed: the compiled engine"):

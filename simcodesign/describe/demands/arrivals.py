@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.describe.demands.base import Demand, kind_in_words
+from simcodesign.describe.demands.base import NETWORK, Demand, kind_in_words
 from simcodesign.describe.randomness.distribution import Distribution
 
-DISK, NETWORK = "disk", "network"
+DISK = "disk"
 #: Where requests may go, and what they may do at a disk.
 TARGETS, KINDS = (DISK, NETWORK), ("read", "write")
 #: Phases in which the time between the arrivals, and that of the requests, is booked.
@@ -75,6 +75,10 @@ class Arrivals(Demand):
         ):
             if "rank" in same.names:
                 raise InputError("this is the same for every rank: 'rank' cannot be used", same.place or self.place)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        return frozenset({self.to})
 
     @property
     def chance(self) -> bool:

@@ -26,6 +26,9 @@ from simcodesign.describe.randomness.distribution import Distribution
 #: Evaluates an expression, and names it in errors.
 Evaluate = Callable[[Expression, str], FloatOrArray]
 ONE = parse(1)
+#: The part of a machine that messages use; the parts of a rank are named by ``Demand.works_on``.
+NETWORK = "network"
+MESSAGES = frozenset({NETWORK})
 #: Where other packages name the modules that register kinds of demands.
 ENTRY_POINTS = "simcodesign.demands"
 
@@ -47,6 +50,9 @@ class Demand:
     can_be_started: ClassVar[bool] = False
     #: The part of a rank that it keeps busy: parts that differ may work at the same time. Empty for messages.
     works_on: ClassVar[str] = ""
+    #: The parts of the machine that it may use besides, by ``NETWORK`` and the names of ``works_on``. None for the one
+    #: that it works on; for any part, if it works on none, as in kinds of demands of other packages.
+    uses_parts: ClassVar[frozenset[str] | None] = None
 
     def amounts(self) -> Iterator[Expression]:
         """Every expression on which the cost of this demand depends."""
@@ -74,6 +80,12 @@ class Demand:
             yield self.when
         yield from self.peers()
         yield from self.amounts()
+
+    @property
+    def parts(self) -> frozenset[str] | None:
+        """Return the parts of the machine that it may use: those in ``uses_parts`` of its class, or the one that it
+        ``works_on``. None: any part."""
+        return self.uses_parts if self.uses_parts is not None or not self.works_on else frozenset({self.works_on})
 
     @property
     def label(self) -> str:

@@ -22,7 +22,7 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
-from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.base import MESSAGES, Demand
 
 #: Where other packages name the modules that register algorithms.
 ENTRY_POINTS = "simcodesign.collectives"
@@ -125,6 +125,7 @@ class Collective(Demand):
     is_auto: bool = False
     alike_on_all_ranks = True
     can_be_started = True
+    uses_parts = MESSAGES
 
     @property
     def key(self) -> tuple[str, str]:

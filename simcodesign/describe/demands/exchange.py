@@ -11,7 +11,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import ONE, Demand, Evaluate, grid_error
+from simcodesign.describe.demands.base import MESSAGES, ONE, Demand, Evaluate, grid_error
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
 
@@ -33,6 +33,7 @@ class Exchange(Demand):
     group: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
+    uses_parts = MESSAGES
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.base import MESSAGES, Demand
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Send(Demand):
     tag: int = 0
     group: str | None = None
     can_be_started = True
+    uses_parts = MESSAGES
 
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
@@ -38,6 +39,7 @@ class Receive(Demand):
     tag: int = 0
     group: str | None = None
     can_be_started = True
+    uses_parts = MESSAGES
 
     def amounts(self) -> Iterator[Expression]:
         yield from (() if self.bytes is None else (self.bytes,))

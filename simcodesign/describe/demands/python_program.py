@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.demands.base import Demand
+from simcodesign.describe.demands.base import NETWORK, Demand
 from simcodesign.describe.python_programs.recording import Program, Recording, record
 
 #: Recordings that are kept: of what was simulated or forecast last.
@@ -34,6 +34,7 @@ class PythonProgram(Demand):
     whole: tuple[str, ...]
     path: str = field(compare=False)
     functions: Any = field(default=None, compare=False, repr=False)  # (program, formula)
+    uses_parts = frozenset({NETWORK, "processor", "memory", "disk"})
 
     @property
     def function(self) -> Program:

@@ -12,6 +12,7 @@ class Wait(Demand):
     """Go on when all that was started under these ``names`` is done."""
 
     names: tuple[str, ...]
+    uses_parts = frozenset[str]()
 
     @property
     def label(self) -> str:

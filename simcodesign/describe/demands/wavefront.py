@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import Demand, Evaluate, grid_error
+from simcodesign.describe.demands.base import MESSAGES, Demand, Evaluate, grid_error
 from simcodesign.describe.demands.computation import Compute
 
 #: A corner of the process grid: 0 for the lower, 1 for the upper end of x and of y.
@@ -40,6 +40,10 @@ class Wavefront(Demand):
     group: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
+
+    @property
+    def parts(self) -> frozenset[str]:
+        return MESSAGES if self.compute is None else MESSAGES | {self.compute.works_on}
 
     @property
     def label(self) -> str:

@@ -204,6 +204,14 @@ class Network:
         return self.node is not None or self.links_differ
 
     @property
+    def routes_matter(self) -> bool:
+        """Whether the time of a message may depend on its route: on its hops, or on how fast its links are."""
+        takes_time = self.startup_per == "hop" or any(
+            np.any(np.asarray(one) > 0) for one in (self.hop_latency_s, *self.link_latencies_s)
+        )
+        return takes_time or self.paths_differ or self.has_own_links
+
+    @property
     def has_own_links(self) -> bool:
         """Whether the topology says how fast some links are, so that they may slow messages down."""
         return any(group.is_own for group in self.topology.link_groups)

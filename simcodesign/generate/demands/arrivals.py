@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
-from simcodesign.describe.demands.arrivals import BETWEEN, DISK, NETWORK, REQUESTS, Arrivals
+from simcodesign.describe.demands.arrivals import BETWEEN, DISK, REQUESTS, Arrivals
+from simcodesign.describe.demands.base import NETWORK
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.columns import Column

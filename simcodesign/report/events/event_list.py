@@ -13,6 +13,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KINDS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
+from simcodesign.engine.memory_estimate import check_written
 from simcodesign.report.common.numbers import MAX_WRITTEN_OUT
 from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
@@ -64,6 +65,7 @@ def event_list(result: Result, from_s: float = 0.0, to_s: float = np.inf) -> Eve
     if to_s < from_s:
         raise InputError("the end of the window is before its beginning", value=to_s, allowed=f"{from_s:g} s or later")
     timeline, makespan_s = recorded(result), float(result.makespan_s)
+    check_written("events", int(((timeline.finish_s >= from_s) & (timeline.ready_s <= to_s)).sum()))
     events = tuple(_events(timeline, from_s, to_s))
     about = (result.workload, result.machine, tuple(result.effects), result.seed)
     return EventList(*about, makespan_s, from_s, min(to_s, makespan_s), events)

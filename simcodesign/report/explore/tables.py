@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.report.common.numbers import four_digits
+from simcodesign.core.units import told_apart
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import confirmation_tables, front_confirmation_tables
-from simcodesign.report.explore.words import point_words, reached, shown, valued, where_words
+from simcodesign.report.explore.words import bound_shown, in_print, point_words, reached, shown, valued, where_words
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, Refusal
 from simcodesign.studies.explore.pareto import Front
-from simcodesign.studies.explore.problem import Constraint, Objective, Problem
+from simcodesign.studies.explore.problem import Constraint, Objective, Problem, plain_name
 from simcodesign.studies.explore.simulated.confirmation import Confirmation, FrontConfirmation
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, Relaxation
 from simcodesign.studies.explore.solvers.solve import Solution
@@ -50,8 +50,9 @@ def solution_tables(
     yield paragraph(f"{TITLES[planner]}: {goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
     if solution.feasible:
-        yield variable_table(solution)
-        yield metric_table(solution)
+        printed, texts = in_print(solution.problem, solution.point)
+        yield variable_table(solution, texts)
+        yield metric_table(solution, printed, texts)
         if solution.problem.constraints:
             yield constraint_table(solution, sensitivities)
     if why is not None:
@@ -99,24 +100,26 @@ def _ranges(problem: Problem) -> str:
     )
 
 
-def variable_table(solution: Solution) -> Table:
-    """The variables at the best point and their limits."""
+def variable_table(solution: Solution, texts: Mapping[str, str]) -> Table:
+    """The variables at the best point, as these texts, and their limits."""
     table = new_table("Best point", "variable", "value", "from", "to", "")
     table.columns[4].justify = "left"
     for variable in solution.problem.space.variables:
         value, text = solution.point.values[variable.name], partial(valued, solution.problem, variable.name)
         ends = {variable.low: "at its lower limit", variable.high: "at its upper limit"}
         where = "" if variable.words or variable.low == variable.high else ends.get(value, "")
-        table.add_row(variable.name, text(value), text(variable.low), text(variable.high), where)
+        table.add_row(variable.name, texts[variable.name], text(variable.low), text(variable.high), where)
     return table
 
 
-def metric_table(solution: Solution) -> Table:
-    """Objectives, and every metric that is a quantity and not 0."""
+def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, str]) -> Table:
+    """Objectives and every metric that is a quantity and not 0, at the printed point, whose variables have these
+    texts."""
     table = new_table("Metrics", "metric", "value")
-    problem, point = solution.problem, solution.point
+    problem, apart = solution.problem, _sides_apart(solution.problem, point)
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
-        table.add_row(f"{objective.text} ({'max' if objective.maximise else 'min'})", reached(objective, value))
+        name, text = objective.text, apart.get(objective.text) or reached(objective, value)
+        table.add_row(f"{name} ({'max' if objective.maximise else 'min'})", texts.get(name, text))
     if len(problem.objectives) > 1:
         table.add_row("weighted sum", f"{solution.objective:.6g}")
     table.add_section()
@@ -129,8 +132,21 @@ def metric_table(solution: Solution) -> Table:
             and value
             and (dimension or len(problem.model.dimensions) < 15)
         ):
-            table.add_row(name, shown(value, dimension))
+            table.add_row(name, apart.get(name) or shown(value, dimension))
     return table
+
+
+def _sides_apart(problem: Problem, point: EvaluatedPoint) -> dict[str, str]:
+    """Metrics that a constraint compares, with digits until they differ."""
+    texts: dict[str, str] = {}
+    dimensions = problem.model.dimensions
+    for constraint in problem.constraints:
+        names = plain_name(constraint.left.text), plain_name(constraint.right.text)
+        known = [name for name in dimensions if plain_name(name) in names and dimensions[name]]
+        if len(known) == 2 and len({dimensions[name] for name in known}) == 1:
+            pair = told_apart(point.metrics[known[0]], point.metrics[known[1]], dimensions[known[0]])
+            texts |= dict(zip(known, pair, strict=True))
+    return texts
 
 
 def constraint_table(solution: Solution, sensitivities: Sequence[BoundSensitivity]) -> Table:
@@ -177,7 +193,7 @@ def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
     table = new_table("What one constraint alone would have to give", *heads)
     table.columns[3].justify = "left"
     for one, best in zip(why.relaxations, why.reached, strict=True):
-        value = "-" if best.value is None else shown(four_digits(best.value), best.constraint.dimension)
+        value = "-" if best.value is None else bound_shown(best.constraint, best.value)
         table.add_row(one.constraint.text, *_relaxation(problem, one), value)
     yield table
     yield paragraph(_conflict_words(why))
@@ -194,7 +210,7 @@ def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
         return "does not help", "-", "-"
     if one.share <= 0:
         return "0", "-", point_words(problem, one.point)
-    bound = "-" if one.bound is None else shown(one.bound, one.constraint.dimension)
+    bound = "-" if one.bound is None else bound_shown(one.constraint, one.bound)
     return f"{one.share:.3%}", bound, point_words(problem, one.point)
 
 
@@ -234,9 +250,10 @@ def front_tables(
         "Points of which none is better in all objectives", "", *(one.text for one in front.problem.objectives), *names
     )
     for place, point in enumerate(front.points, start=1):
-        pairs = zip(front.problem.objectives, point.objectives, strict=True)
-        objectives = [reached(one, value) for one, value in pairs]
-        table.add_row(str(place), *objectives, *(valued(front.problem, name, point.values[name]) for name in names))
+        printed, texts = in_print(front.problem, point)
+        pairs = zip(front.problem.objectives, printed.objectives, strict=True)
+        objectives = [texts.get(one.text) or reached(one, value) for one, value in pairs]
+        table.add_row(str(place), *objectives, *(texts[name] for name in names))
     yield table
     sure = "exact: " if front.exact else ""
     yield paragraph(

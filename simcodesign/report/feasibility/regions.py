@@ -11,13 +11,14 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.core.to_json import attributes_of, fields_of
-from simcodesign.core.units import DIMENSIONS
+from simcodesign.core.units import DIMENSIONS, rounded_toward
 from simcodesign.describe.constants import dimension_at
 from simcodesign.report.common import plot_style
 from simcodesign.report.common.numbers import quantity, shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
+from simcodesign.studies.feasibility.boundary import Spot
 from simcodesign.studies.feasibility.cost_axes import CostAxis
-from simcodesign.studies.feasibility.regions import STRAIGHT, FeasibilityQuestion, Region
+from simcodesign.studies.feasibility.regions import SIMULATION_ACCURACY, STRAIGHT, FeasibilityQuestion, Region
 
 #: Costs of which one over them is a bandwidth.
 PER_BYTE = ("network.per_byte", "network.G")
@@ -39,13 +40,14 @@ def region_tables(
     if simulated:
         yield _boundaries(regions, names)
         yield from (paragraph(text) for text in _straightness(simulated, names))
+        yield from (paragraph(text) for text in _gap_words(simulated, names))
     linear = next((region for region in regions if region.slopes), None)
     if linear and linear.slopes:
         terms = [_term(slope, cost) for slope, cost in zip(linear.slopes, linear.costs, strict=True)]
         yield paragraph(f"Forecast: {' + '.join(terms)} <= time allowed - time {_without(linear)}")
     for name, value in least.items():
         if value is not None:
-            yield paragraph(f"Forecast: nothing is feasible for {name} below {value:.4g}")
+            yield paragraph(f"Forecast: {name} must be at least {_toward(value, up=True):.4g}")
 
 
 def _varied(every: Sequence[FeasibilityQuestion]) -> list[str]:
@@ -90,7 +92,7 @@ def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
             *(values[name] for name in names),
             *([quantity(region.limit_s, "s")] if allowed else []),
             quantity(region.fixed_s, "s"),
-            *([_amount(first, x), _amount(second, y)] if region.feasible else ["nothing", "nothing"]),
+            *([_most(first, x), _most(second, y)] if region.feasible else ["nothing", "nothing"]),
             *([_bandwidth(second, y) if region.feasible else "-"] if inverse else []),
         )
     return table
@@ -238,6 +240,22 @@ def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator
             yield f"It bends{which} at {region.costs[0].name} = {x}, {region.costs[1].name} = {y}"
 
 
+def _gap_words(simulated: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
+    """Where the region has gaps: on the way to a point of its boundary the rate is not reached."""
+    for region in simulated:
+        which = " for " * bool(names) + ", ".join(_given(region, names))
+        for gap in region.gaps:
+            here, there = (_spot_words(region.costs, spot) for spot in gap)
+            yield (
+                f"Not one piece{which}: between {here} and {there} the rate is not reached, beyond it is. The table "
+                "has the outermost points; gaps of less than half a percent may be missed"
+            )
+
+
+def _spot_words(costs: Sequence[CostAxis], spot: Spot) -> str:
+    return ", ".join(f"{cost.name} = {_amount(cost, value)}" for cost, value in zip(costs, spot, strict=True))
+
+
 def _term(slope: float, cost: CostAxis) -> str:
     name = f"({cost.name} - {_amount(cost, cost.low)})" if cost.low else cost.name
     return f"{slope:.10g} {name}"
@@ -248,9 +266,19 @@ def _amount(cost: CostAxis, value: float) -> str:
     return quantity(value, cost.unit.partition(" per ")[0])
 
 
+def _toward(value: float, up: bool) -> float:
+    """Round a bound to four digits, to its feasible side."""
+    return rounded_toward(value, 4, up, SIMULATION_ACCURACY)
+
+
+def _most(cost: CostAxis, value: float) -> str:
+    """The largest feasible cost: rounded down, so that it is feasible as printed."""
+    return _amount(cost, _toward(value, up=False))
+
+
 def _bandwidth(cost: CostAxis, value: float) -> str:
-    """What this time of a byte is as a bandwidth."""
-    return quantity(1 / (value * cost.scale), "B/s") if value else "unlimited"
+    """What this time of a byte is as a bandwidth, the least that suffices: rounded up."""
+    return quantity(_toward(1 / (value * cost.scale), up=True), "B/s") if value else "unlimited"
 
 
 def region_dict(region: Region) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.analytic.formulas.model_text import short
+from simcodesign.core.units import rounded_toward, told_apart
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, MemoryFit
@@ -149,9 +150,10 @@ def no_fit_words(fit: MemoryFit) -> str:
     alone = ""
     if most is not None and most.value > fit.capacity_bytes:
         alone = f", {most.text} alone {quantity(most.value, 'B')}"
+    takes, has = told_apart(fit.smallest_bytes, fit.capacity_bytes, "size")
     return (
         f"does not fit at any n with all of {number(fit.processes)} processes: n = {number(fit.smallest_size)} takes "
-        f"{quantity(fit.smallest_bytes, 'B')}{alone}, and a process has {quantity(fit.capacity_bytes, 'B')}"
+        f"{takes}{alone}, and a process has {has}"
     )
 
 
@@ -239,8 +241,8 @@ def fit_tables(workload: str, machine: str, fit: MemoryFit) -> Iterator[Renderab
     table.show_header, table.min_width = False, len(title)
     table.add_row("memory of a process", quantity(fit.capacity_bytes, "B"))
     if fit.fits:
-        table.add_row("problem size of a process n", f"{fit.size:.10g}")
-        table.add_row("overall problem size N = p n", f"{fit.overall:.10g}")
+        table.add_row("problem size of a process n", f"{rounded_toward(fit.size, 10, up=False):.10g}")
+        table.add_row("overall problem size N = p n", f"{rounded_toward(fit.overall, 10, up=False):.10g}")
     if fit.whole is not None:
         table.add_row("largest whole n", f"{fit.whole:.15g}")
         table.add_row("left then", quantity(max(fit.left_bytes, 0.0), "B"))

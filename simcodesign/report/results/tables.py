@@ -14,7 +14,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
 from simcodesign.core.stations.uses import StationUses
-from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.core.units import FloatOrArray, format_quantity, told_apart
 from simcodesign.report.common.numbers import Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
@@ -357,10 +357,11 @@ def _memory_fact(
 ) -> list[tuple[str, str]]:
     if needed is None:
         return []
-    needs = f"needs {format_quantity(float(needed), 'size')} a rank"
     if capacity is None:
+        needs = f"needs {format_quantity(float(needed), 'size')} a rank"
         return [(name, f"{needs}; the machine does not say its capacity")]
-    has = f"a rank has {format_quantity(float(capacity), 'size')}"
+    texts = told_apart(float(needed), float(capacity), "size")
+    needs, has = f"needs {texts[0]} a rank", f"a rank has {texts[1]}"
     return [(name, f"{needs}; {has}" if fits else f"DOES NOT FIT: {needs}; {has}")]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.memory_estimate import check_written
 from simcodesign.report.timelines.chrome_trace import write_chrome_trace
 from simcodesign.report.timelines.otf2_archive import write_otf2
 from simcodesign.report.timelines.page import page_part
@@ -35,6 +36,8 @@ def write_timeline(result: Result, path: str | Path, experiment: Experiment | No
             "the timeline has ranks alone: whom links, disks and other stations serve is recorded by the engine simpy",
             stacklevel=2,
         )
+    if result.timeline is not None:
+        check_written("timeline", len(result.timeline.rank))
     if experiment is not None and write is write_chrome_trace:
         write(result, path, page_part(result, experiment))
     else:

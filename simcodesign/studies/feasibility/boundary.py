@@ -10,7 +10,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from scipy.optimize import brentq
 
@@ -18,6 +19,10 @@ Excess = Callable[[float, float], float]
 Spot = tuple[float, float]
 #: Where a search begins, and where it gives up: seconds.
 FIRST, LAST = 1e-9, 1e12
+#: Where a quantity that need not grow steadily is looked at, in parts of its first zero: far apart, and close together
+#: if it falls between any two of the first.
+FAR_APART = (0.25, 0.5, 0.75, *(0.88 + 0.02 * step for step in range(13)), 1.2, 1.35, 1.5, 2.0)
+CLOSE = tuple(0.75 + 0.005 * step for step in range(151))
 
 
 class Counted:
@@ -40,24 +45,49 @@ class Counted:
 
 @dataclass(frozen=True)
 class Corner:
-    """Where a search starts: at the least costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets."""
+    """Where a search starts: at the least costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets.
+
+    ``steady``: whether the excess never falls with a cost. Otherwise a point of the boundary is the largest second cost
+    at its first one, and ``gaps`` collects the stretches below it where the excess is positive, from point to point.
+    """
 
     excess: Excess
     most: Spot
     accuracy: float
+    steady: bool = True
+    gaps: list[tuple[Spot, Spot]] = field(default_factory=list)
 
     def intercepts(self) -> Spot:
         """The largest offset of each cost, the other at its least; infinite for one that changes nothing."""
         return (
-            along(lambda far: self.excess(far, 0.0), FIRST, self.most[0], self.accuracy),
-            along(lambda far: self.excess(0.0, far), FIRST, self.most[1], self.accuracy),
+            self._largest((1.0, 0.0), FIRST, self.most[0]),
+            self._largest((0.0, 1.0), FIRST, self.most[1]),
         )
 
     def on_ray(self, x: float, y: float) -> Spot:
         """The point of the boundary on the ray through this one."""
         farthest = min(most / part for most, part in zip(self.most, (x, y), strict=True) if part > 0)
         far = along(lambda far: self.excess(far * x, far * y), min(1.0, farthest), farthest, self.accuracy)
-        return far * x, far * y
+        return far * x, self._outermost((far * x, 0.0), (0.0, 1.0), far * y, self.most[1])
+
+    def _largest(self, ray: Spot, guess: float, most: float) -> float:
+        """The largest offset along an axis, up to ``most``, whose excess is not positive."""
+        x, y = ray
+        first = along(lambda far: self.excess(far * x, far * y), guess, most, self.accuracy)
+        return self._outermost((0.0, 0.0), ray, first, most)
+
+    def _outermost(self, start: Spot, way: Spot, first: float, most: float) -> float:
+        """The largest multiple of ``way`` from ``start`` on whose excess is not positive, near the ``first``."""
+        if self.steady or first == 0 or math.isinf(first):
+            return first
+
+        def spot(far: float) -> Spot:
+            return start[0] + far * way[0], start[1] + far * way[1]
+
+        zeros = all_zeros(lambda far: self.excess(*spot(far)), first, most, self.accuracy)
+        pairs = zip(zeros[:-1:2], zeros[1::2], strict=True)
+        self.gaps.extend((spot(begin), spot(end)) for begin, end in pairs)
+        return zeros[-1]
 
 
 def along(excess: Callable[[float], float], guess: float, most: float, accuracy: float) -> float:
@@ -81,6 +111,33 @@ def along(excess: Callable[[float], float], guess: float, most: float, accuracy:
         above = excess(high)
     if abs(above) <= slack:
         return high
+    return float(brentq(excess, low, high, xtol=1e-300, rtol=max(accuracy, 1e-15)))
+
+
+def all_zeros(excess: Callable[[float], float], first: float, most: float, accuracy: float) -> list[float]:
+    """Return the zeros of an excess that is negative at 0, in increasing order: an odd number, beyond the last of which
+    it is positive. ``first``: one of them.
+
+    Queueing makes times fall where messages come to miss each other. The excess is looked at on both sides of
+    ``first``, and more closely if it falls anywhere there; stretches shorter than the distances may be missed.
+    """
+    slack = accuracy * abs(excess(0.0))
+    parts: tuple[float, ...] = FAR_APART
+    values = [excess(min(first * part, most)) for part in parts]
+    if any(later < earlier - slack for earlier, later in pairwise(values)):
+        parts = tuple(sorted({*FAR_APART, *CLOSE}))
+    spots = sorted({0.0, *(min(first * part, most) for part in parts)} - {first})
+    changes = [(low, high) for low, high in pairwise(spots) if (excess(low) > slack) != (excess(high) > slack)]
+    if len(changes) == 1 and changes[0][0] < first < changes[0][1]:
+        return [first]
+    zeros = [_zero(excess, low, high, accuracy) for low, high in changes]
+    return zeros if len(zeros) % 2 else [*zeros, along(excess, spots[-1], most, accuracy)]
+
+
+def _zero(excess: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
+    """Return a zero between two numbers of which one has a positive excess."""
+    if (excess(low) > 0) == (excess(high) > 0):  # the other is above 0 by rounding
+        return low if excess(high) > excess(low) else high
     return float(brentq(excess, low, high, xtol=1e-300, rtol=max(accuracy, 1e-15)))
 
 

@@ -48,7 +48,9 @@ class Region:
     ``limit_s`` is the time allowed and ``fixed_s`` that with both costs at their least. Where that is above the limit,
     nothing is feasible and the boundary is empty. ``slopes`` of a forecast: seconds per unit of each cost, None unless
     the time is linear in both. ``off``: how far the boundary may be from straight lines between its points where there
-    were too few to know better, in parts of the intercepts. ``runs``: forecasts or simulations that it took.
+    were too few to know better, in parts of the intercepts. ``gaps``: stretches
+    before points of the boundary, from one point to another, where the rate is not reached, since queueing may make a
+    time fall with a cost. ``runs``: forecasts or simulations that it took.
     """
 
     reading: str
@@ -62,6 +64,7 @@ class Region:
     slopes: tuple[float, float] | None
     runs: int
     off: float = 0.0
+    gaps: tuple[tuple[Spot, Spot], ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -279,8 +282,10 @@ def _region(
     at_least = excess_s(0.0, 0.0)
     spots: list[Spot] = []
     slopes, off = None, 0.0
+    gaps: list[tuple[Spot, Spot]] = []
     if at_least <= 0:
-        corner = Corner(excess_s, (question.costs[0].span, question.costs[1].span), accuracy)
+        spans = question.costs[0].span, question.costs[1].span
+        corner = Corner(excess_s, spans, accuracy, steady=not effects, gaps=gaps)
         ends = corner.intercepts()
         for cost, end in zip(question.costs, ends, strict=True):
             _check_bounded(question, cost, end, reading, effects)
@@ -300,6 +305,7 @@ def _region(
         slopes,
         excess_s.runs,
         off,
+        tuple(((left + x, bottom + y), (left + u, bottom + v)) for (x, y), (u, v) in gaps),
     )
 
 

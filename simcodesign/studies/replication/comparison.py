@@ -20,7 +20,6 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, fields_of
-from simcodesign.describe.effects import effect_named
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
@@ -110,7 +109,7 @@ def replicate_comparison(
     began = time.monotonic()
     start = nth_replication(experiment, 0)
     first = compare_experiment(start)
-    steps = tuple(_step(number, rung, experiment) for number, rung in enumerate(first.rungs))
+    steps = tuple(_step(rung, experiment) for rung in first.rungs)
     ladder = _Ladder(experiment, float(first.forecast.headline_s), steps, _parts(first.simulation))
     random_sources = random_sources_of(experiment.point, experiment.effects)
     observations = [ladder.observation(start.seed, [step.first_s for step in steps], ladder.parts)]
@@ -139,15 +138,14 @@ class _Step:
     acts: bool
 
 
-def _step(number: int, rung: Rung, experiment: Experiment) -> _Step:
+def _step(rung: Rung, experiment: Experiment) -> _Step:
     """The step of the rung, as the first replication has it."""
-    workload, machine = experiment.scenario.workload, experiment.scenario.machine
     return _Step(
         effect=rung.effect,
         effects=rung.simulation.effects,
         first_s=float(rung.simulation.headline_s),
         random=bool(random_sources_of(experiment.point, rung.simulation.effects)),
-        acts=not number or effect_named(rung.effect).acts_on(workload, machine),
+        acts=rung.applies,
     )
 
 

@@ -205,6 +205,9 @@ def _polished(bytes_at: Callable[[FloatOrArray], FloatOrArray], capacity: float,
         if not slope > 0:
             return size
         size = max(size * (1 - (float(bytes_at(size)) - capacity) / slope), low)
+    step = math.ulp(size)
+    while float(bytes_at(size)) > capacity and size > low:  # rounding of the footprint may be many ulps of the size
+        size, step = max(size - step, low), 2 * step
     return size
 
 

@@ -571,3 +571,52 @@ def test_kinds_of_work_overlap_as_in_yaml(model: str) -> None:
         effects="none",
     )
     assert alone.makespan_s == pytest.approx(1e6 * 80e-9 / 4, rel=1e-12)
+
+
+ENDLESS = """import simcodesign as sc
+
+
+@sc.program
+def computes(rank, size):
+    while True:
+        yield sc.compute(flops=1)
+
+
+@sc.program
+def names_phases(rank, size):
+    while True:
+        yield sc.phase("again")
+
+
+@sc.program
+def ends(rank, size):
+    for step in range(25):
+        yield sc.compute(flops=1)
+"""
+
+
+@pytest.mark.parametrize(("name", "line"), [("computes", 7), ("names_phases", 13)])
+def test_a_program_that_never_ends_is_an_error(
+    name: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "endless.py"
+    file.write_text(ENDLESS, encoding="utf-8")
+    monkeypatch.setenv("SIMCODESIGN_MOST_OPERATIONS", "1000")
+    words = (
+        rf"endless.py:{line}: rank 0 has not ended after 1,000 operations of all ranks .*SIMCODESIGN_MOST_OPERATIONS"
+    )
+    with pytest.raises(InputError, match=words):
+        sc.simulate(f"{file}:{name}", "torus-cluster", {"P": 2})
+
+
+def test_the_limit_is_of_all_ranks_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four ranks of 25 operations are 100."""
+    file = tmp_path / "endless.py"
+    file.write_text(ENDLESS, encoding="utf-8")
+    monkeypatch.setenv("SIMCODESIGN_MOST_OPERATIONS", "100")
+    assert sc.simulate(f"{file}:ends", "torus-cluster", {"P": 4}).makespan_s > 0
+    with pytest.raises(InputError, match="rank 4 has not ended after 100 operations"):
+        sc.simulate(f"{file}:ends", "torus-cluster", {"P": 5})
+    monkeypatch.setenv("SIMCODESIGN_MOST_OPERATIONS", "many")
+    with pytest.raises(InputError, match="1 or above"):
+        sc.simulate(f"{file}:ends", "torus-cluster", {"P": 3})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
+from simcodesign.studies.feasibility.boundary import Corner, all_zeros, along
 from simcodesign.studies.feasibility.regions import (
     FeasibilityQuestion,
     forecast_region,
@@ -19,7 +20,7 @@ from simcodesign.studies.feasibility.regions import (
     simulated_region,
     threshold,
 )
-from tests.builders import read_workload
+from tests.builders import read_machine, read_workload, workload
 
 RING = """
 simcodesign: 1
@@ -215,3 +216,91 @@ def test_a_cost_that_does_not_matter_has_no_boundary() -> None:
     inputs = question(ring(), machine(), ("ts", "power"), 1e9)
     with pytest.raises(InputError, match="does not grow"):
         forecast_region(inputs)
+
+
+@pytest.mark.parametrize(
+    ("height", "waves", "pieces"),
+    [(0.0, 20.0, 1), (0.02, 20.0, 1), (0.05, 60.0, None), (0.08, 90.0, None), (0.05, 130.0, None)],
+)
+def test_all_pieces_of_a_ray_are_found(height: float, waves: float, pieces: int | None) -> None:
+    """A time that rises with a wave on it, against 200,001 numbers that are looked at one by one."""
+
+    def excess(far: float) -> float:
+        return far - 1.0 + height * math.sin(waves * far)
+
+    numbers = np.linspace(0.0, 3.0, 200_001)
+    above = numbers - 1.0 + height * np.sin(waves * numbers) > 0
+    expected = (numbers[:-1] + numbers[1:])[above[:-1] != above[1:]] / 2
+    zeros = all_zeros(excess, along(excess, 1e-9, math.inf, 1e-12), math.inf, 1e-12)
+    assert zeros == pytest.approx(expected.tolist(), abs=2e-5)
+    assert pieces is None or len(zeros) == pieces
+
+
+def test_the_boundary_is_the_outermost_and_gaps_are_kept() -> None:
+    """Along the first cost 0.05 sin(60 x) is on the time: it is above the limit between zeros, and below it again."""
+
+    def excess(x: float, y: float) -> float:
+        return x + y - 1.0 + 0.05 * math.sin(60.0 * x)
+
+    corner = Corner(excess, (math.inf, math.inf), 1e-12, steady=False)
+    far, up = corner.intercepts()
+    numbers = np.linspace(0.0, 3.0, 200_001)
+    below = numbers[numbers - 1.0 + 0.05 * np.sin(60.0 * numbers) <= 0]
+    assert far == pytest.approx(below[-1], abs=2e-5)
+    assert up == pytest.approx(1.0)
+    jumps = np.flatnonzero(np.diff(below) > 2e-5)
+    gaps = [(float(below[at]), float(below[at + 1])) for at in jumps]
+    assert len(gaps) >= 1
+    assert [(begin[0], end[0]) for begin, end in corner.gaps] == [pytest.approx(gap, abs=3e-5) for gap in gaps]
+    assert Corner(excess, (math.inf, math.inf), 1e-12).gaps == []
+
+
+MESH = """
+simcodesign: 1
+name: mesh-64
+nodes: 64
+processor: {rate: 1 GFLOP/s}
+network:
+  topology: {kind: mesh, shape: [8, 8]}
+  startup: 1 us
+  bandwidth: 10 GB/s
+  sends: one_by_one
+  hop_latency: 100 ns
+"""
+HALO = """
+- phase: step
+  useful_flops: P*1e6
+  do:
+    - compute: {flops: 1e6}
+    - exchange: {pattern: halo3d, bytes: 100e3}
+    - allreduce: {bytes: 8}
+    - allreduce: {bytes: 8}
+"""
+
+
+@pytest.mark.thorough
+def test_queueing_leaves_a_region_that_is_not_one_piece() -> None:
+    """On a mesh the time falls with t_w where messages come to miss each other: a limit within a fall has several
+    crossings at one t_s. Against simulations at 120 values of t_w."""
+    effects = ("hops", "links", "interfaces")
+    base = question(workload(HALO.lstrip()), read_machine(MESH.lstrip()), ("ts", "tw"), 20e9)
+
+    def time_s(tw: float) -> float:
+        return base.simulated_s(60e-6, tw, effects, "compiled")
+
+    values = np.linspace(0.5e-9, 2e-9, 120)
+    times = np.array([time_s(tw) for tw in values])
+    falls = np.flatnonzero(np.diff(times) < 0)
+    assert len(falls) >= 1
+    at = int(falls[np.argmin(np.diff(times)[falls])])
+    limit_s = (times[at] + times[at + 1]) / 2
+    below = values[times <= limit_s]
+    corner = Corner(lambda x, y: time_s(y) - limit_s, (1.0, math.inf), 1e-9, steady=False)
+    _, most = corner.intercepts()
+    step = values[1] - values[0]
+    assert below[-1] <= most <= below[-1] + step
+    assert time_s(most) == pytest.approx(limit_s, rel=1e-6)
+    assert corner.gaps
+    (_, begin), (_, end) = corner.gaps[0]
+    assert values[at] - step <= end <= values[at + 1]
+    assert time_s((begin + end) / 2) > limit_s

@@ -1,0 +1,74 @@
+"""How much memory a simulation takes: one estimate for each engine and for each output of single operations.
+
+Peaks of the resident set above that of a process that has run a small case, measured on Linux with CPython 3.11
+(``tests/engine/test_memory_estimate.py`` measures ten cases). Each estimate includes the Plan.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import Place
+from simcodesign.core.memory_limit import check_memory
+from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
+from simcodesign.generate.plan import NONE, Plan
+
+#: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its way, for a
+#: strand of operations and for a message that is on its way (a process each), and for a service that is recorded; what
+#: an operation takes besides by the rules of LogGOPSim.
+SIMPY_OPERATION, SIMPY_ROUTE, SIMPY_HOP, SIMPY_PROCESS, SIMPY_SERVICE = 215, 80, 20, 1_500, 250
+SIMPY_LOGGOPS = 900
+#: The compiled engine: bytes for an operation with its Plan, for a message with a route, for a station on its way.
+COMPILED_OPERATION, COMPILED_ROUTE, COMPILED_HOP = 66, 24, 8
+#: What a timeline keeps of an operation.
+TIMELINE = 65
+#: A chart, whatever is in it.
+CHART = 30e6
+#: Outputs of single operations: bytes for an operation while they are written, with its Plan and timeline.
+WRITTEN = {"timeline": 650, "events": 2_500, "gantt": 7_000}
+
+
+def check_written(output: str, operations: int) -> None:
+    """CapacityError where an output of this many operations would not fit in memory."""
+    what = f"{output} of {operations:.3g} operations takes"
+    allowed = "fewer ranks or iterations" + ("" if output == "timeline" else ", or a shorter time (--from, --to)")
+    fixed = CHART if output == "gantt" else 0.0
+    check_memory(what, fixed + float(operations) * WRITTEN[output], Place(), allowed=allowed)
+
+
+def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
+    """Return the memory that a run of the Plan takes on an engine."""
+    messages, hops, on_the_way = _travelling(plan)
+    kept = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
+    if engine != "simpy":
+        return kept + len(plan) * COMPILED_OPERATION + messages * COMPILED_ROUTE + hops * COMPILED_HOP
+    processes = int((~plan.follows_previous[:-1]).sum()) + on_the_way
+    kept += SIMPY_SERVICE * hops if has_timeline else 0
+    kept += SIMPY_LOGGOPS * len(plan) if plan.loggops is not None else 0
+    return kept + len(plan) * SIMPY_OPERATION + messages * SIMPY_ROUTE + hops * SIMPY_HOP + processes * SIMPY_PROCESS
+
+
+def _travelling(plan: Plan) -> tuple[int, int, int]:
+    """Return the messages or packets with a route, the stations on their ways, and the most on their way at once."""
+    if plan.routes is None:
+        return 0, 0, 0
+    sends = np.flatnonzero(plan.routes.route != NONE)
+    hops = (plan.routes.start[1:] - plan.routes.start[:-1])[plan.routes.route[sends]]
+    packets = plan.routes.packets
+    count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends].astype(np.int64)
+    messages = int(count.sum())
+    return messages, int((hops * count).sum()), _at_once(plan, sends, count)
+
+
+def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:
+    """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives."""
+    if not len(sends):
+        return 0
+    rank, received = plan.rank[sends], np.cumsum(plan.kind == RECEIVE)[sends]
+    begins = np.append(True, (np.diff(rank) != 0) | (np.diff(received) != 0))
+    sent = np.add.reduceat(count, np.flatnonzero(begins))
+    most = np.zeros(plan.ranks, np.int64)
+    np.maximum.at(most, rank[begins], sent)
+    return int(most.sum())

@@ -1,0 +1,109 @@
+"""Estimates of memory against measured peaks, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="peaks of the resident set are measured on Linux"
+)
+
+#: Runs a small case, then the case: prints the estimate, and the peak above what the process had before.
+CHILD = r"""
+import contextlib, gc, json, os, sys
+from simcodesign.cli.app import main
+from simcodesign.engine import memory_estimate, selection
+common, small, case = (text.split() for text in sys.argv[1:])
+estimates = []
+def note(what, needed_bytes, place, allowed=None):
+    estimates.append(needed_bytes)
+selection.check_memory = memory_estimate.check_memory = note
+def status(key):
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
+with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+    assert main([*common, *small]) == 0
+    gc.collect()
+    estimates.clear()
+    open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+    before = status("VmRSS")
+    assert main([*common, *case]) == 0
+print(json.dumps([max(estimates), status("VmHWM") - before]))
+"""
+PROGRAMS = """import simcodesign as sc
+
+
+@sc.program
+def ring(rank, size, *, n=100):
+    for step in range(int(n)):
+        yield sc.compute(flops=1e6)
+        yield sc.send((rank + 1) % size, bytes=100)
+        yield sc.receive((rank - 1) % size)
+
+
+@sc.program
+def started(rank, size, *, n=100):
+    for step in range(int(n)):
+        one = yield sc.start(sc.receive((rank - 1) % size))
+        other = yield sc.start(sc.send((rank + 1) % size, bytes=100 + step))
+        yield sc.compute(flops=1e6 + step)
+        yield sc.wait(one, other)
+"""
+JACOBI, OF_JACOBI = "simulate jacobi torus-cluster --effects", "--set P=8 --set sweeps=2"
+#: What is simulated, with what in a small case first, and in the measured one.
+CASES = {
+    "simpy": (f"{JACOBI} none --engine simpy", OF_JACOBI, "--set P=64 --set sweeps=150"),
+    "simpy-links": (f"{JACOBI} links --engine simpy", OF_JACOBI, "--set P=64 --set sweeps=120"),
+    "simpy-interfaces": (f"{JACOBI} links,interfaces,disks --engine simpy", OF_JACOBI, "--set P=64 --set sweeps=120"),
+    "simpy-timeline": (f"{JACOBI} links --engine simpy --timeline OUT.json", OF_JACOBI, "--set P=64 --set sweeps=60"),
+    "simpy-events": (f"{JACOBI} links --engine simpy --events", OF_JACOBI, "--set P=64 --set sweeps=30"),
+    "simpy-gantt": (f"{JACOBI} none --engine simpy --gantt OUT.png", OF_JACOBI, "--set P=64 --set sweeps=8"),
+    "compiled": (f"{JACOBI} none --engine compiled", OF_JACOBI, "--set P=256 --set sweeps=400"),
+    "compiled-links": (f"{JACOBI} links --engine compiled", OF_JACOBI, "--set P=256 --set sweeps=300"),
+    "compiled-timeline": (
+        f"{JACOBI} links --engine compiled --timeline OUT.json",
+        OF_JACOBI,
+        "--set P=64 --set sweeps=80",
+    ),
+    "python-compiled": (
+        "simulate PROGRAMS:ring torus-cluster --effects links --engine compiled",
+        "--set P=8 --set n=5",
+        "--set P=64 --set n=4000",
+    ),
+    "python-simpy": (
+        "simulate PROGRAMS:ring torus-cluster --effects none --engine simpy",
+        "--set P=8 --set n=5",
+        "--set P=64 --set n=1000",
+    ),
+    "python-started": (
+        "simulate PROGRAMS:started torus-cluster --effects none --engine simpy",
+        "--set P=8 --set n=5",
+        "--set P=64 --set n=300",
+    ),
+    "burst": ("simulate burst mesh-256 --effects links --engine simpy", "--set P=4", "--set P=128"),
+    "loggops": ("simulate burst-loggp loggop-64 --engine simpy", "--set P=4", "--set P=64"),
+}
+
+
+def measured(case: str, folder: Path) -> tuple[float, float]:
+    """The estimate and the measured peak of a case, in bytes."""
+    programs = folder / "programs.py"
+    programs.write_text(PROGRAMS, encoding="utf-8")
+    texts = [text.replace("OUT", str(folder / "out")).replace("PROGRAMS", str(programs)) for text in CASES[case]]
+    done = subprocess.run([sys.executable, "-c", CHILD, *texts], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    estimate, peak = json.loads(done.stdout.splitlines()[-1])
+    return estimate, peak
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", CASES)
+def test_the_estimate_is_within_30_percent_of_the_peak(case: str, tmp_path: Path) -> None:
+    estimate, peak = measured(case, tmp_path)
+    print(f"{case}: estimate {estimate / 1e6:.1f} MB, measured {peak / 1e6:.1f} MB")
+    assert estimate == pytest.approx(peak, rel=0.3)
