@@ -16,7 +16,7 @@ import pandas as pd
 
 from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearTimes
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
-from simcodesign.calibration.timings import TOTAL, TableNames, Timing, read_timings
+from simcodesign.calibration.timings import TOTAL, Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -87,11 +87,13 @@ def calibrate(
     weighting: str = "relative",
     error: float | None = None,
     level: float = 0.9,
+    value: str | None = None,
 ) -> Calibration:
     """Determine constants by least squares, none below 0.
 
-    ``timings``: a table (see ``fitting.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset`` hold
-    where these say nothing else. ``unknown``: paths of constants
+    ``timings``: a table (see ``calibration.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset``
+    hold where these say nothing else. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``.
+    ``unknown``: paths of constants
     (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and per-byte
     times of network and disk that have a part in the times. All others keep the values of workload and machine.
     ``per_phase``: one value for each phase, by default where every time is of a phase. ``fixed``: known values in SI
@@ -114,16 +116,10 @@ def calibrate(
     options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
     measured = [
         replace(timing, values={**(parameters or {}), **timing.values}, preset=timing.preset or preset)
-        for timing in _timings(timings, workload)
+        for timing in _timings(timings, workload, value)
     ]
     model = LinearTimes(workload, machine, _paths(options, machine))
     return _Fit(model, measured, options).calibration()
-
-
-def table_names(workload: Workload) -> TableNames:
-    """The names that a table of times of this workload may use."""
-    parameters = {*workload.parameters, "P"}
-    return TableNames(parameters, workload.presets, workload.phases(), (*COMPONENTS, TOTAL))
 
 
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
@@ -147,13 +143,15 @@ def timings_of(result: Result, values: Mapping[str, float], preset: str | None =
     return pd.DataFrame(rows)
 
 
-def _timings(given: Iterable[Timing] | Path | str | Sequence[Path | str], workload: Workload) -> tuple[Timing, ...]:
+def _timings(
+    given: Iterable[Timing] | Path | str | Sequence[Path | str], workload: Workload, value: str | None
+) -> tuple[Timing, ...]:
     if isinstance(given, Path | str):
         given = [given]
     every = list(given)
     paths = [item for item in every if isinstance(item, Path | str)]
     if paths:
-        return read_timings(paths, table_names(workload))
+        return read_timings(paths, workload, value)
     if not every:
         raise InputError("no measured times")
     return tuple(item for item in every if isinstance(item, Timing))
@@ -211,7 +209,7 @@ class _Fit:
                 raise InputError(what, timing.place, allowed="times above 0, or absolute weights")
 
     def _fixed(self) -> dict[tuple[str, str], float]:
-        """TableNames values by path and phase."""
+        """Known values by path and phase."""
         fixed: dict[tuple[str, str], float] = {}
         for name, value in self.options.fixed.items():
             phase, _, path = name.rpartition(":")

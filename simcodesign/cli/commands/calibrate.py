@@ -14,7 +14,7 @@ from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
-OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error")
+OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
 OF_BENCHMARKS = ("segments", "given", "output", "rows", "format")
 
 
@@ -61,6 +61,10 @@ class CalibrateOptions:
             "--per-phase/--shared",
             help="One value for each phase, or one for all; by default per phase if every time is of a phase.",
         ),
+    ] = None
+    value: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="The column of times in tables of times (default: value, seconds or time)."),
     ] = None
     weights: Annotated[
         str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
@@ -165,6 +169,7 @@ def _from_times(options: CalibrateOptions) -> None:
         weighting=options.weights,
         error=None if options.error is None else parse_quantity(options.error, kind, Place("--error")),
         level=parse_quantity(options.level, "count", Place("--level")),
+        value=options.value,
     )
     if options.as_json:
         write_json(calibration_dict(calibration))

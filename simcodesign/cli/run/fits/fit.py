@@ -80,7 +80,10 @@ def measurements_of(options: FitOptions) -> Measurements:
     """The measurements of all files, of the regions and metrics that are chosen."""
     model = options.model
     try:
-        parts = [read_measurements(file, options.format, partial=model.partial or None) for file in options.files]
+        parts = [
+            read_measurements(file, options.format, partial=model.partial or None, value=model.value)
+            for file in options.files
+        ]
     except InputError as error:
         raise _hinted(error) from None
     whole = merge(parts, [str(file) for file in options.files], partial=model.partial)
