@@ -16,13 +16,14 @@ import pandas as pd
 
 from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearTimes
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
-from simcodesign.calibration.timings import TOTAL, Timing, read_timings
+from simcodesign.calibration.timings import Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import REQUIRED_CONSTANTS, cache_of
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.measured.rows import TOTAL
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
@@ -52,6 +53,7 @@ class CalibrationOptions:
     weighting: str = "relative"
     error: float | None = None
     level: float = 0.9
+    robust: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ def calibrate(
     error: float | None = None,
     level: float = 0.9,
     value: str | None = None,
+    robust: bool = False,
 ) -> Calibration:
     """Determine constants by least squares, none below 0.
 
@@ -98,7 +101,7 @@ def calibrate(
     times of network and disk that have a part in the times. All others keep the values of workload and machine.
     ``per_phase``: one value for each phase, by default where every time is of a phase. ``fixed``: known values in SI
     units, by path or ``phase:path``. ``ratios``: vectors of constants of which only a common factor is determined.
-    ``weighting``, ``error`` and ``level`` as in ``fitting.constants``.
+    ``weighting``, ``error``, ``level`` and ``robust`` as in ``calibration.linear_constants``.
 
     Raises InputError for names, values and tables that cannot be used, and for constants in which the forecast is not
     linear.
@@ -113,7 +116,7 @@ def calibrate(
     """
     workload = workload_of(workload)
     machine = machine_of(machine)
-    options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
+    options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level, robust)
     measured = [
         replace(timing, values={**(parameters or {}), **timing.values}, preset=timing.preset or preset)
         for timing in _timings(timings, workload, value)
@@ -200,7 +203,7 @@ class _Fit:
         seconds = np.array([timing.seconds for timing in self.timings])
         names = tuple(str(unknown) for unknown in self.unknowns)
         problem = ConstantsProblem(names, whole[used], seconds, known[used], options.weighting, options.error)
-        self.fit = fit_constants(problem, options.level)
+        self.fit = fit_constants(problem, options.level, options.robust)
 
     def _check_zeros(self) -> None:
         for timing in self.timings:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 
 import numpy as np
 from scipy.stats import binom
 
+from simcodesign.describe.constants import dimension_at
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
+
+#: The parameter of a row that says how many nodes its ranks were on.
+NODES = "nodes"
 
 Lines = Mapping[str, tuple[int, ...]]
 """Lines of files, by the file."""
@@ -49,11 +54,17 @@ class MachineConstant:
     how: str
     lines: Lines = field(default_factory=dict)
 
+    @property
+    def dimension(self) -> str:
+        """Of the unit table; constants of messages within a node are as those between nodes."""
+        return dimension_at(self.path.replace(".node.", ".")) or "count"
+
 
 def samples(
     tables: Sequence[BenchmarkTable], operation: str, quantity: str = "time", by: Sequence[str] = ("bytes",)
 ) -> list[Sample]:
-    """The rows of an operation that have all parameters ``by``, gathered by them, in increasing order."""
+    """The rows of an operation that have all parameters ``by``, gathered by them, in increasing order. Rows of one node
+    are none of several: ``of_one_node`` and ``of_several_nodes`` part them before."""
     found: dict[tuple[float, ...], list[tuple[str, BenchmarkRow]]] = {}
     for table in tables:
         for row in table.rows:
@@ -65,6 +76,21 @@ def samples(
         for point, rows in sorted(found.items())
         if all(row.value > 0 for _, row in rows)
     ]
+
+
+def is_of_one_node(row: BenchmarkRow) -> bool:
+    """Return whether the ranks of a row were on one node, as ``nodes`` says; without it they were on several."""
+    return row.parameters.get(NODES) == 1
+
+
+def of_one_node(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
+    """Return the tables with the rows of ranks on one node alone."""
+    return tuple(replace(table, rows=tuple(filter(is_of_one_node, table.rows))) for table in tables)
+
+
+def of_several_nodes(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
+    """Return the tables without the rows of ranks on one node."""
+    return tuple(replace(table, rows=tuple(filterfalse(is_of_one_node, table.rows))) for table in tables)
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:

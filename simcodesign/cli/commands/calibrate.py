@@ -69,6 +69,10 @@ class CalibrateOptions:
     weights: Annotated[
         str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
     ] = "relative"
+    robust: Annotated[
+        bool,
+        Option(help="Leave outliers out: times that the others do not explain. Without it they are used and named."),
+    ] = False
     error: Annotated[
         str | None,
         Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
@@ -170,6 +174,7 @@ def _from_times(options: CalibrateOptions) -> None:
         error=None if options.error is None else parse_quantity(options.error, kind, Place("--error")),
         level=parse_quantity(options.level, "count", Place("--level")),
         value=options.value,
+        robust=options.robust,
     )
     if options.as_json:
         write_json(calibration_dict(calibration))

@@ -27,8 +27,11 @@ _EITHER = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _LOCAL = re.compile(r"[+-]?[0-9]{1,3}(?:[., '\u00a0\u2009\u202f\u2019][0-9]{3})*(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 #: Columns of words, whose entries are never numbers, whatever they look like.
 WORDS = frozenset(
-    "region callpath metric repetition kernel function class problem_class phase component interval machine preset role "
-    "source run table comment algorithm placement".split()
+    [
+        *("region", "callpath", "metric", "repetition", "kernel", "function", "class", "problem_class", "phase"),
+        *("component", "interval", "machine", "preset", "role", "source", "run", "table", "comment", "algorithm"),
+        "placement",
+    ]
 )
 
 
