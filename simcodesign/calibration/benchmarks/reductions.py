@@ -93,9 +93,9 @@ def _unusable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine
     if not ranks:
         return f"{operation} is not used: nothing says how many ranks there were. --given P=8, for example, says it."
     nodes = sorted({row.parameters[NODES] for row in rows if NODES in row.parameters})
-    on = f" on {', '.join(f'{one:g}' for one in nodes)} nodes" if nodes else ""
+    on = f" on {', '.join(f'{one:g}' for one in nodes)} node{'s' if nodes != [1] else ''}" if nodes else ""
     given = f"{', '.join(f'{one:g}' for one in ranks)} ranks{on}"
-    return f"{operation} is not used: {machine.name} cannot have {given}, in messages of 1 byte or more."
+    return f"{operation} is not used: {machine.name} cannot have messages of 1 byte or more among {given}."
 
 
 def _point(one: Sample) -> tuple[float, float]:
