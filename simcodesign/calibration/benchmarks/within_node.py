@@ -68,21 +68,20 @@ def _ping_pongs(table: BenchmarkTable) -> tuple[BenchmarkRow, ...]:
 
 def _of_node(segment: Segment) -> Segment:
     """The segment with its constants under ``network.node``."""
-    parts = {
-        key: replace(part, path=f"{PATH}.{key}", how=f"{part.how} within a node")
+    startup, per_byte = (
+        replace(part, path=f"{PATH}.{key}", how=f"{part.how} within a node")
         for key, part in (("startup", segment.startup), ("per_byte", segment.per_byte))
-    }
-    return replace(segment, **parts)
+    )
+    return replace(segment, startup=startup, per_byte=per_byte)
 
 
 def node_change(found: PointToPoint) -> dict[str, object]:
     """Return ``network.node`` of a machine file, in SI units."""
-    parts: list[dict[str, object]] = [
-        {"startup": one.startup.value, "bandwidth": 1 / one.per_byte.value}
-        | ({"up_to": one.up_to} if np.isfinite(one.up_to) else {})
-        for one in found.segments
-    ]
-    return parts[0] if len(parts) == 1 else {"segments": parts}
+    parts = [{"startup": one.startup.value, "bandwidth": 1 / one.per_byte.value} for one in found.segments]
+    ends = [{"up_to": one.up_to} if np.isfinite(one.up_to) else {} for one in found.segments]
+    if len(parts) == 1:
+        return {**parts[0]}
+    return {"segments": [part | end for part, end in zip(parts, ends, strict=True)]}
 
 
 def notes_of_one_node(tables: Sequence[BenchmarkTable], machine: Machine, found: PointToPoint | None) -> list[str]:

@@ -28,7 +28,7 @@ class CalibrateOptions:
             metavar="[WORKLOAD] MACHINE FILE...",
             help="MACHINE and what benchmarks have printed (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, "
             "PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables of times of the workload, one a row: "
-            "seconds, parameters, P, preset, phase, component.",
+            "value (or seconds, time), parameters, P, preset, phase, component.",
         ),
     ]
     settings: Settings = field(default_factory=list)
@@ -122,8 +122,8 @@ def run(options: CalibrateOptions) -> None:
     calibrate torus-cluster osu_latency.txt stream.txt --output my-cluster.yaml.
 
     With WORKLOAD, MACHINE and tables of its times: least squares of the forecast, which must be linear in the
-    constants, with none below 0. A table has the columns seconds, P, preset, phase, component and parameters of the
-    workload, as far as they are needed: with "preset,P,phase,component,seconds" and
+    constants, with none below 0. A table has the columns value (or seconds, time, or --value COLUMN), P, preset, phase,
+    component and parameters of the workload, as far as they are needed: with "preset,P,phase,component,seconds" and
     "test,16,stacking,communication,0.98" in times.csv, for example, simcodesign calibrate seismic power-challenge
     times.csv.
     """

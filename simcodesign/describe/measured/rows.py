@@ -96,6 +96,7 @@ class MeasuredRow:
     role: str
     source: str
     labels: tuple[tuple[str, str], ...]
+    is_of_benchmark: bool
     place: Place
 
 
@@ -207,7 +208,8 @@ class _Columns:
     def of(titles: Sequence[str], head: Place, lines: Lines, workload: Workload, value: str | None) -> _Columns:
         """Return the columns of these titles. Raises InputError for unknown ones, and two of one name."""
         split = [split_title(title) for title in titles]
-        names = [_meaning(name, workload) for name, _ in split]
+        has_count = any(name.lower() == "count" for name, _ in split)
+        names = [_meaning(name, workload, has_count) for name, _ in split]
         is_of_benchmarks = _is_of_benchmarks(names, lines)
         if is_of_benchmarks:
             names = _of_workload(names, workload)
@@ -251,12 +253,12 @@ def _check_known(names: Sequence[str], known: Collection[str], head: Place) -> N
             raise InputError("two columns of one name", head, value=name, allowed="each once")
 
 
-def _meaning(title: str, workload: Workload) -> str:
-    """Return the column that a title stands for."""
+def _meaning(title: str, workload: Workload, has_count: bool) -> str:
+    """Return the column that a title stands for; beside a count, ``n`` is none."""
     if title in workload.parameters and title != VALUE:
         return title
     small = title.lower()
-    return "count" if title == "n" else small if small in (*COLUMNS, *LABELS, *TIMES) else title
+    return "count" if title == "n" and not has_count else small if small in (*COLUMNS, *LABELS, *TIMES) else title
 
 
 def _is_of_benchmarks(names: Sequence[str], lines: Lines) -> bool:
@@ -304,6 +306,7 @@ class _Table:
             self._role(words["role"], row.get("role"), place),
             words["source"],
             tuple((name, cell.text) for name, cell in entries if name in is_label and name != QUANTITY),
+            self.columns.is_of_benchmarks,
             place,
         )
 

@@ -57,7 +57,7 @@ def _measured(group: Sequence[MeasuredRow], workload: Workload) -> MeasuredTimes
     parts: dict[tuple[str, str], list[MeasuredValue]] = {}
     for row in group:
         parts.setdefault(row.part, []).append(row.value)
-    values = {part: _summary(several) for part, several in parts.items()}
+    values = {part: _summary(several, first.is_of_benchmark) for part, several in parts.items()}
     return MeasuredTimes(
         total=values.get(("", "")),
         phases={phase: one for (phase, component), one in values.items() if phase and not component},
@@ -72,12 +72,13 @@ def _measured(group: Sequence[MeasuredRow], workload: Workload) -> MeasuredTimes
     )
 
 
-def _summary(several: Sequence[MeasuredValue]) -> MeasuredValue:
-    """One value; the median of repetitions, with their quartiles. InputError where several have a spread."""
+def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
+    """One value; the median of repetitions, with their quartiles. InputError where several have a spread, unless they
+    ``are_runs`` of a benchmark, each of many repetitions."""
     first = several[0]
     if len(several) == 1:
         return first
-    for one in several:
+    for one in () if are_runs else several:
         if one.ends is not None or one.n is not None:
             what = "one of several rows of the same with a spread or a count"
             allowed = "repetitions without either, or one row"
