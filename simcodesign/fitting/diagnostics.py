@@ -241,7 +241,8 @@ def repetition_warnings(
     yield FitWarning(
         OUTLIER_REPETITION,
         f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is an outlier: measured "
-        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used; --robust leaves it out. "
+        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used; "
+        "--robust leaves it out. "
         f"Without it the model is {other.text}, which gives {there:.4g} at {point_text(model.parameters, target)} "
         f"instead of {here:.4g}.",
     )
