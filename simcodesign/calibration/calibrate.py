@@ -16,13 +16,14 @@ import pandas as pd
 
 from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearTimes
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
-from simcodesign.calibration.timings import TOTAL, TableNames, Timing, read_timings
+from simcodesign.calibration.timings import Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import REQUIRED_CONSTANTS, cache_of
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.measured.rows import TOTAL
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
@@ -52,6 +53,7 @@ class CalibrationOptions:
     weighting: str = "relative"
     error: float | None = None
     level: float = 0.9
+    robust: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +89,19 @@ def calibrate(
     weighting: str = "relative",
     error: float | None = None,
     level: float = 0.9,
+    value: str | None = None,
+    robust: bool = False,
 ) -> Calibration:
     """Determine constants by least squares, none below 0.
 
-    ``timings``: a table (see ``fitting.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset`` hold
-    where these say nothing else. ``unknown``: paths of constants
+    ``timings``: a table (see ``calibration.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset``
+    hold where these say nothing else. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``.
+    ``unknown``: paths of constants
     (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and per-byte
     times of network and disk that have a part in the times. All others keep the values of workload and machine.
     ``per_phase``: one value for each phase, by default where every time is of a phase. ``fixed``: known values in SI
     units, by path or ``phase:path``. ``ratios``: vectors of constants of which only a common factor is determined.
-    ``weighting``, ``error`` and ``level`` as in ``fitting.constants``.
+    ``weighting``, ``error``, ``level`` and ``robust`` as in ``calibration.linear_constants``.
 
     Raises InputError for names, values and tables that cannot be used, and for constants in which the forecast is not
     linear.
@@ -111,19 +116,13 @@ def calibrate(
     """
     workload = workload_of(workload)
     machine = machine_of(machine)
-    options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level)
+    options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level, robust)
     measured = [
         replace(timing, values={**(parameters or {}), **timing.values}, preset=timing.preset or preset)
-        for timing in _timings(timings, workload)
+        for timing in _timings(timings, workload, value)
     ]
     model = LinearTimes(workload, machine, _paths(options, machine))
     return _Fit(model, measured, options).calibration()
-
-
-def table_names(workload: Workload) -> TableNames:
-    """The names that a table of times of this workload may use."""
-    parameters = {*workload.parameters, "P"}
-    return TableNames(parameters, workload.presets, workload.phases(), (*COMPONENTS, TOTAL))
 
 
 def timings_of(result: Result, values: Mapping[str, float], preset: str | None = None) -> pd.DataFrame:
@@ -147,13 +146,15 @@ def timings_of(result: Result, values: Mapping[str, float], preset: str | None =
     return pd.DataFrame(rows)
 
 
-def _timings(given: Iterable[Timing] | Path | str | Sequence[Path | str], workload: Workload) -> tuple[Timing, ...]:
+def _timings(
+    given: Iterable[Timing] | Path | str | Sequence[Path | str], workload: Workload, value: str | None
+) -> tuple[Timing, ...]:
     if isinstance(given, Path | str):
         given = [given]
     every = list(given)
     paths = [item for item in every if isinstance(item, Path | str)]
     if paths:
-        return read_timings(paths, table_names(workload))
+        return read_timings(paths, workload, value)
     if not every:
         raise InputError("no measured times")
     return tuple(item for item in every if isinstance(item, Timing))
@@ -202,7 +203,7 @@ class _Fit:
         seconds = np.array([timing.seconds for timing in self.timings])
         names = tuple(str(unknown) for unknown in self.unknowns)
         problem = ConstantsProblem(names, whole[used], seconds, known[used], options.weighting, options.error)
-        self.fit = fit_constants(problem, options.level)
+        self.fit = fit_constants(problem, options.level, options.robust)
 
     def _check_zeros(self) -> None:
         for timing in self.timings:
@@ -211,7 +212,7 @@ class _Fit:
                 raise InputError(what, timing.place, allowed="times above 0, or absolute weights")
 
     def _fixed(self) -> dict[tuple[str, str], float]:
-        """TableNames values by path and phase."""
+        """Known values by path and phase."""
         fixed: dict[tuple[str, str], float] = {}
         for name, value in self.options.fixed.items():
             phase, _, path = name.rpartition(":")

@@ -25,6 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm, t
 
 from simcodesign.calibration.linear_algebra import NULL, echelon, nonnegative
+from simcodesign.calibration.outlying_times import OutlyingTime, kept_by_robust_fit, outlying
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
@@ -148,7 +149,8 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class ConstantsFit:
-    """``solution``: (K,) one of the best fits, unique only where constants are determined; ``fitted_s``: (N,)."""
+    """``solution``: (K,) one of the best fits, unique only where constants are determined; ``fitted_s``: (N,).
+    ``outliers``: times that the others do not explain; a ``robust`` fit left them out, any other used them."""
 
     problem: ConstantsProblem
     level: float
@@ -156,6 +158,8 @@ class ConstantsFit:
     groups: tuple[Group, ...]
     solution: FloatArray
     fitted_s: FloatArray
+    outliers: tuple[OutlyingTime, ...] = ()
+    robust: bool = False
 
     @property
     def residuals_s(self) -> FloatArray:
@@ -166,8 +170,9 @@ class ConstantsFit:
         return next(estimate for estimate in self.estimates if estimate.name == name)
 
 
-def fit_constants(problem: ConstantsProblem, level: float = 0.9) -> ConstantsFit:
-    """The constants that fit the times best, with intervals of this level.
+def fit_constants(problem: ConstantsProblem, level: float = 0.9, robust: bool = False) -> ConstantsFit:
+    """The constants that fit the times best, with intervals of this level; ``robust``: of all but the outliers
+    (``outlying_times``).
 
     Raises InputError for a level outside 0 to 1.
     """
@@ -176,16 +181,41 @@ def fit_constants(problem: ConstantsProblem, level: float = 0.9) -> ConstantsFit
     solution = np.zeros(len(problem.names))
     estimates: dict[str, Estimate] = {}
     groups = []
-    for columns, rows in _groups(problem.design):
+    outliers: list[OutlyingTime] = []
+    for columns, every in _groups(problem.design):
         names = tuple(problem.names[column] for column in columns)
+        rows, left_out = _without_outliers(problem, every, columns) if robust else (every, [])
         part = _Part(problem, rows, columns, level)
+        outliers += left_out if robust else part.outliers(problem)
         solution[columns] = part.solution
         estimates |= {name: part.estimate(place, name) for place, name in enumerate(names)}
         groups.append(part.group(names))
     fitted = problem.known_s + problem.design @ solution
     return ConstantsFit(
-        problem, level, tuple(estimates[name] for name in problem.names), tuple(groups), solution, fitted
+        problem,
+        level,
+        tuple(estimates[name] for name in problem.names),
+        tuple(groups),
+        solution,
+        fitted,
+        tuple(outliers),
+        robust,
     )
+
+
+def _without_outliers(
+    problem: ConstantsProblem, rows: IntArray, columns: IntArray
+) -> tuple[IntArray, list[OutlyingTime]]:
+    """The rows of a group that a robust fit keeps, and the others."""
+    times = problem.times_s[rows]
+    kept, expected, deviations = kept_by_robust_fit(
+        problem.design[np.ix_(rows, columns)], times, problem.known_s[rows], problem.weighting == "relative"
+    )
+    outliers = [
+        OutlyingTime(int(rows[place]), float(times[place]), float(expected[place]), float(deviations[place]))
+        for place in np.flatnonzero(~kept).tolist()
+    ]
+    return rows[kept], outliers
 
 
 def _groups(design: FloatArray) -> list[tuple[IntArray, IntArray]]:
@@ -221,6 +251,7 @@ class _Part:
         self._spread(problem.error)
 
     def _weigh(self, scale: FloatArray, target: FloatArray) -> None:
+        self.scale = scale
         weighted = self.raw / scale[:, None]
         self.norms = np.sqrt((weighted**2).sum(axis=0))
         self.norms[self.norms == 0] = 1.0
@@ -260,6 +291,19 @@ class _Part:
             self.reach = float(t.ppf(0.5 + self.level / 2, freedom))
         else:
             self.error = self.reach = float("nan")
+
+    def outliers(self, problem: ConstantsProblem) -> list[OutlyingTime]:
+        """The times that the others do not explain."""
+        known = problem.known_s[self.rows]
+        return [
+            OutlyingTime(
+                int(self.rows[place]),
+                float(problem.times_s[self.rows[place]]),
+                float(known[place] + expected * self.scale[place]),
+                deviations,
+            )
+            for place, expected, deviations in outlying(self.design, self.target, self.x)
+        ]
 
     def estimate(self, place: int, name: str) -> Estimate:
         """One constant, in its own unit."""

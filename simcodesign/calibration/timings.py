@@ -1,27 +1,23 @@
 """Tables of measured times: one row a measurement, with the values of parameters it was taken at.
 
-Columns of a CSV file (comma, semicolon or tab): ``seconds``; any parameter of the workload and ``P``; ``preset``,
-``phase`` and ``component`` in words. A phase that is missing or empty is the whole run, a component that is missing,
-empty or ``total`` all of its time; an empty parameter has its default. ``repetition``, ``table``, ``role``, ``run``,
-``source`` and ``comment`` only label rows. Rows of the same point are repetitions. Lines that begin with # are
-comments.
+Columns as in ``describe.measured.rows``, so that ``compare --measured`` reads the same tables: the times, any
+parameter of the workload and ``P``; ``preset``, ``phase`` and ``component`` in words. A phase that is missing or empty
+is the whole run, a component that is missing, empty or ``total`` all of its time; an empty parameter has its default.
+Rows of the same point are repetitions. Spreads, machines, roles and sources are not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.files.input_files import open_text
-from simcodesign.core.files.text_files import CsvRows, check_width, number
+from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
+from simcodesign.describe.measured.rows import NODES_USED, TOTAL, MeasuredRow, rows_of_file
+from simcodesign.describe.workload import Workload
 
-SECONDS, RANKS, PRESET, PHASE, COMPONENT = "seconds", "P", "preset", "phase", "component"
-WORDS = (PRESET, PHASE, COMPONENT)
-LABELS = ("repetition", "table", "role", "run", "source", "comment")
-TOTAL = "total"
+RANKS = "P"
 
 
 @dataclass(frozen=True)
@@ -50,83 +46,24 @@ class Timing:
         return str(self)
 
 
-@dataclass(frozen=True)
-class TableNames:
-    """The names that a table may use: parameters (with P), presets, phases and components (with total)."""
-
-    parameters: Collection[str]
-    presets: Collection[str]
-    phases: Collection[str]
-    components: Collection[str]
-
-    def of(self, column: str) -> Collection[str]:
-        """The words of a column."""
-        return {PRESET: self.presets, PHASE: self.phases, COMPONENT: self.components}[column]
-
-
-def read_timings(paths: Iterable[Path | str], names: TableNames) -> tuple[Timing, ...]:
-    """The rows of tables, in their order.
+def read_timings(paths: Iterable[Path | str], workload: Workload, value: str | None = None) -> tuple[Timing, ...]:
+    """Return the rows of tables, in their order; ``value`` names the column of times.
 
     Raises InputError with file and line for columns, words and numbers that cannot be used, and for empty tables.
     """
-    return tuple(timing for path in paths for timing in _read(Path(path), names))
+    return tuple(_timing(row, workload) for path in paths for row in rows_of_file(Path(path), workload, value))
 
 
-def _read(path: Path, names: TableNames) -> Iterator[Timing]:
-    with open_text(path) as file:
-        table = CsvRows(file, str(path), commented=True)
-        rows = iter(table)
-        line, header = next(rows, (0, []))
-        if not header:
-            raise InputError("an empty table", Place(str(path)), allowed="a header with seconds, and rows")
-        columns = _columns(header, names, Place(str(path), line))
-        is_empty = True
-        for line, cells in rows:
-            is_empty = False
-            check_width(cells, columns, Place(str(path), line), table.delimiter)
-            entries = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-            yield _timing(entries, names, _place(path, line))
-        if is_empty:
-            raise InputError("a table without rows", Place(str(path)), allowed="at least one measured time")
-
-
-def _place(path: Path, line: int) -> Callable[[str], Place]:
-    return lambda column: Place(str(path), line, f"column {column}" if column else "")
-
-
-def _columns(header: Sequence[str], names: TableNames, place: Place) -> list[str]:
-    columns = [name.strip() for name in header]
-    allowed = {SECONDS, *WORDS, *names.parameters, *LABELS}
-    for name in columns:
-        if name not in allowed:
-            raise InputError("unknown column", place, value=name, allowed=nearest(name, allowed))
-        if columns.count(name) > 1:
-            raise InputError("two columns of one name", place, value=name)
-    if SECONDS not in columns:
-        raise InputError("no column of times", place, value=", ".join(columns), allowed=f"a column {SECONDS}")
-    return columns
-
-
-def _timing(entries: Mapping[str, str], names: TableNames, place: Callable[[str], Place]) -> Timing:
-    seconds = number(entries[SECONDS], place(SECONDS), "a time that is not a number")
+def _timing(row: MeasuredRow, workload: Workload) -> Timing:
+    seconds = row.value.value
     if seconds != 0 and not is_positive(seconds):
-        raise InputError("a time out of range", place(SECONDS), value=seconds, allowed=NOT_NEGATIVE_RANGE)
-    for column in WORDS:
-        entry = entries.get(column, "")
-        if entry and entry not in names.of(column) and not (column == PHASE and entry == TOTAL):
-            allowed = nearest(entry, names.of(column))
-            raise InputError(f"no such {column}", place(column), value=entry, allowed=allowed)
-    values = {
-        name: number(entry, place(name), "a parameter that is not a number")
-        for name, entry in entries.items()
-        if name in names.parameters and name not in (SECONDS, *WORDS) and entry
-    }
-    phase = entries.get(PHASE, "")
-    return Timing(
-        seconds,
-        values,
-        entries.get(PRESET) or None,
-        "" if phase == TOTAL else phase,
-        entries.get(COMPONENT) or TOTAL,
-        place(""),
-    )
+        raise InputError("a time out of range", row.place, value=seconds, allowed=NOT_NEGATIVE_RANGE)
+    at = {name: value for name, value in row.at.items() if name != NODES_USED}
+    for name, value in at.items():
+        if not (name in workload.parameters or name == RANKS) or isinstance(value, str):
+            place = Place(row.place.file, row.place.line, f"column {name}")
+            allowed = f"parameters of the workload, and {RANKS}: {', '.join(workload.parameters)}"
+            raise InputError("a time at a value of the machine's", place, value=f"{name}={value}", allowed=allowed)
+    phase, component = row.part
+    values = {name: float(value) for name, value in at.items()}
+    return Timing(seconds, values, row.preset or None, phase, component or TOTAL, row.place)

@@ -191,6 +191,10 @@ class VerdictOptions:
             "docs/measured.md), beside those of the workload. Repeatable.",
         ),
     ] = field(default_factory=list)
+    value: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="The column of times in tables of --measured (default: value, seconds or time)."),
+    ] = None
     tolerance: Annotated[
         str | None,
         Option(

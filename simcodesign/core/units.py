@@ -153,6 +153,12 @@ def units_with_dimension() -> dict[str, str]:
     return {unit: dimension for dimension, units in _TABLE.items() if dimension != "count" for unit in units}
 
 
+def unit_factor(unit: str) -> Fraction | None:
+    """Return what a unit is in its SI base unit; None if it is not in the table."""
+    dimension = units_with_dimension().get(unit)
+    return None if dimension is None else _TABLE[dimension][unit]
+
+
 def base_unit_of(text: str) -> str:
     """The SI base unit of a number with a unit of the table: ``B/s`` of ``10 GB/s``; empty for any other text."""
     match = _QUANTITY.fullmatch(text.strip())

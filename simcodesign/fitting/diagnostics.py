@@ -241,7 +241,8 @@ def repetition_warnings(
     yield FitWarning(
         OUTLIER_REPETITION,
         f"Repetition {one.repetition + 1} at {point_text(model.parameters, points[one.point])} is an outlier: measured "
-        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used. "
+        f"{one.measured:.6g}, the others of that point {one.others:.6g} on average ({_deviations(one)}); it was used; "
+        "--robust leaves it out. "
         f"Without it the model is {other.text}, which gives {there:.4g} at {point_text(model.parameters, target)} "
         f"instead of {here:.4g}.",
     )
@@ -251,7 +252,7 @@ def _far(outlier: Outlier) -> str:
     at = ", ".join(f"{name}={x:.12g}" for name, x in itertools.islice(outlier.point.items(), 4))
     return (
         f"An outlier at {at}: measured {outlier.measured:.6g}, the other points say {outlier.expected:.6g} "
-        f"({_deviations(outlier)}); it was used."
+        f"({_deviations(outlier)}); it was used; --robust leaves it out."
     )
 
 

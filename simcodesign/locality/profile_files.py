@@ -8,11 +8,13 @@ the same float64. A CSV file reads
     -1,3300.0
     0,210617.0
 
-where distance -1 stands for first touches; without comments, keys are lines of 64 bytes.
+where distance -1 stands for first touches; without comments, keys are lines of 64 bytes. Any table in CSV with these
+two columns is read (``text_files.CsvRows``).
 """
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 import re
@@ -22,7 +24,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes, read_text
+from simcodesign.core.files.text_files import CsvRows
 from simcodesign.locality.cache import line_size
 
 FORMAT = 1
@@ -127,43 +129,53 @@ def _read_json(path: Path) -> Histogram:
 def _read_csv(path: Path) -> Histogram:
     """Rows of distance and count below a head; comments above it may say ``line_bytes = ...`` and ``rows = ...``."""
     text = read_text(path)
+    table = CsvRows(io.StringIO(text), str(path))
+    rows = iter(table)
+    head, titles = next(rows, (1, [""]))
+    if ",".join(title.strip().lower() for title in titles) not in _HEADERS:
+        raise InputError("head of a table", Place(str(path), head), value=",".join(titles), allowed=_HEADERS[0])
+    line_bytes, said = _said_above(table.comments)
     lines = text.splitlines()
-    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    histogram = _table(lines[head:], rows, table.delimiter, path, head)
+    if said is not None and (said != len(histogram.counts) or not text.endswith("\n")):
+        what = f"the table is cut off or added to: {len(histogram.counts)} rows"
+        raise InputError(what, Place(str(path), len(lines)), allowed=f"{said} whole rows")
+    return _without_cold(histogram, line_bytes)
+
+
+def _said_above(comments: Iterable[tuple[str, Place]]) -> tuple[int, int | str | None]:
+    """The bytes of a line and the number of rows that comments state."""
     rows: int | str | None = None
     line_bytes = LINE_BYTES
-    for number, comment in enumerate(comments, 1):
+    for comment, place in comments:
         if match := _LINE_BYTES.search(comment):
-            line_bytes = line_size(_parsed(int, match[1]), Place(str(path), number, "line_bytes"))
+            line_bytes = line_size(_parsed(int, match[1]), Place(place.file, place.line, "line_bytes"))
         if match := _ROWS.search(comment):
             rows = _parsed(int, match[1])
-    above = len(comments)
-    head = lines[above] if above < len(lines) else ""
-    if head.replace(" ", "") not in _HEADERS:
-        raise InputError("head of a table", Place(str(path), above + 1), value=head, allowed=_HEADERS[0])
+    return line_bytes, rows
+
+
+def _table(lines: list[str], rows: Iterable[tuple[int, list[str]]], delimiter: str, path: Path, head: int) -> Histogram:
+    """The rows as they stand, with distance -1 for first touches."""
+    fast = _read_fast(lines) if delimiter == "," else None
+    if fast is not None:
+        numbers = range(head + 1, head + 1 + len(lines))
+    else:
+        cells = [(line, [cell.strip() for cell in row]) for line, row in rows]
+        numbers = [line for line, _ in cells]  # type: ignore[assignment] # whole numbers, too
 
     def where(index: int) -> Place:
-        return Place(str(path), above + 2 + index)
+        return Place(str(path), numbers[index] if index < len(numbers) else None)
 
-    table = _table(lines[above + 1 :], where)
-    if rows is not None and (rows != len(table.counts) or not text.endswith("\n")):
-        what = f"the table is cut off or added to: {len(table.counts)} rows"
-        raise InputError(what, Place(str(path), len(lines)), allowed=f"{rows} whole rows")
-    return _without_cold(table, line_bytes)
-
-
-def _table(lines: list[str], where: Callable[[int], Place]) -> Histogram:
-    """The rows as they stand, with distance -1 for first touches."""
-    fast = _read_fast(lines)
     if fast is not None:
         _check_range(fast.distance, _MOST, where, least=-1)
         _check_range(fast.counts, sys.float_info.max, where)
         return _ordered(fast, where)
-    cells = [line.split(",") for line in lines]
-    short = next((index for index, row in enumerate(cells) if len(row) != 2), None)
+    short = next((index for index, (_, row) in enumerate(cells) if len(row) != 2), None)
     if short is not None:
-        raise InputError("a row of a profile", where(short), value=lines[short], allowed="distance,count")
-    distance = _converted([_parsed(int, row[0]) for row in cells], int, -1, where)
-    count = _converted([_parsed(float, row[1]) for row in cells], float, 0, where)
+        raise InputError("a row of a profile", where(short), value=delimiter.join(cells[short][1]), allowed=_HEADERS[0])
+    distance = _converted([_parsed(int, row[0]) for _, row in cells], int, -1, where)
+    count = _converted([_parsed(float, row[1]) for _, row in cells], float, 0, where)
     return _ordered(Histogram(np.array(distance, np.int64), np.array(count, np.float64), 0.0, LINE_BYTES), where)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.calibration.calibrate import calibrate, table_names, timings_of
+from simcodesign.calibration.calibrate import calibrate, timings_of
 from simcodesign.calibration.timings import Timing, read_timings
 from simcodesign.core.errors import InputError
 from simcodesign.describe.yaml.files import load_machine, load_workload
@@ -243,7 +243,7 @@ def test_a_table_of_a_result_is_read_again(tmp_path: Path, workload, machine) ->
     result = forecast(workload, machine, {"P": 4, "n": 50})
     path = tmp_path / "times.csv"
     timings_of(result, {"P": 4, "n": 50}).to_csv(path, index=False)
-    rows = read_timings([path], table_names(workload))
+    rows = read_timings([path], workload)
     assert {(one.phase, one.component): one.seconds for one in rows} == {
         (phase, part): seconds for phase, parts in result.phases.items() for part, seconds in parts.items() if seconds
     }

@@ -9,11 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.calibration.timings import TableNames, Timing, read_timings
+from simcodesign.calibration.timings import Timing, read_timings
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import LEAST
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
 
-KNOWN = TableNames({"P", "n"}, {"small", "large"}, ("work", "work/inner"), ("disk", "communication", "total"))
+KNOWN = workload_from(
+    parse_yaml(
+        """\
+simcodesign: 1
+name: known
+parameters: {n: {default: 1}}
+presets: {small: {n: 1}, large: {n: 2}}
+program:
+- phase: work
+  do:
+  - compute: {flops: n}
+  - phase: inner
+    do: [compute: {flops: n}]
+""",
+        "known.yaml",
+    )
+)
 HEADER = "preset,P,n,phase,component,seconds,role"
 
 
@@ -24,7 +42,7 @@ def table(folder: Path, *lines: str) -> Path:
 
 
 def test_rows_are_read_with_their_lines(tmp_path: Path) -> None:
-    path = table(tmp_path, "# made up", HEADER, "small,4,,work,disk,1.5e-3,x", "", ",,10,total,,2,", "# end")
+    path = table(tmp_path, "# made up", HEADER, "small,4,,work,disk,1.5e-3,evidence", "", ",,10,total,,2,", "# end")
     first, second = read_timings([path], KNOWN)
     assert first == Timing(1.5e-3, {"P": 4.0}, "small", "work", "disk")
     assert second == Timing(2.0, {"n": 10.0}, None, "", "total")
@@ -40,18 +58,20 @@ def test_delimiters_and_several_tables(tmp_path: Path, delimiter: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([], "an empty table"),
-        (["# only a comment"], "an empty table"),
-        (["P,seconds"], "without rows"),
-        (["P,second", "1,2"], "times.csv:1: unknown column, got 'second' .*did you mean 'seconds'"),
+        ([], "the file is empty"),
+        (["# only a comment"], "the file is empty"),
+        (["P,seconds"], "has no rows"),
+        (["P,seconds,secnds", "1,2,3"], "times.csv:1: unknown column, got 'secnds' .*did you mean 'seconds'"),
+        (["P,first,second", "1,2,3"], "times.csv:1: unknown column, got 'first'"),
         (["P,P,seconds", "1,1,2"], "two columns"),
-        (["P,n", "1,2"], "no column of times"),
+        (["P,n", "1,2"], "no column of values"),
+        (["nodes,seconds", "1,2"], "times.csv:2: column nodes: a time at a value of the machine's"),
         (["P,seconds", "1"], "times.csv:2: a row of wrong length"),
-        (["P,seconds", "1,x"], "times.csv:2: column seconds: a time that is not a number"),
+        (["P,seconds", "1,x"], "times.csv:2: column value: not a quantity"),
         (["P,seconds", "1,nan"], "times.csv:2"),
-        (["P,seconds", "1,-2"], "out of range"),
-        (["P,seconds", "1,1e-320"], "out of range"),
-        (["P,seconds", "four,2"], "times.csv:2: column P: a parameter that is not a number"),
+        (["P,seconds", "1,-2"], "times.csv:2: column value: a measured time, got '-2'"),
+        (["P,seconds", "1,1e-320"], "too small"),
+        (["P,seconds", "four,2"], "times.csv:2: column P: not a quantity"),
         (["preset,seconds", "smal,2"], "no such preset.*did you mean 'small'"),
         (["phase,seconds", "wrok,2"], "no such phase"),
         (["component,seconds", "disc,2"], "no such component"),

@@ -160,8 +160,8 @@ def test_a_frame_says_in_its_attributes_what_comments_do() -> None:
     [
         ("", ["empty"]),
         ("P,value\n", ["no rows"]),
-        ("P,time\n4,1\n", [":1", "time"]),
-        ("P,m\n4,1\n", [":1", "no column value"]),
+        ("P,seconds,time\n4,1,1\n", [":1", "several columns could be the values", "seconds, time"]),
+        ("P,m\n4,1\n", [":1", "no column of values"]),
         ("P,P,value\n4,4,1\n", [":1", "two columns"]),
         ("P,n,count,N,value\n4,4,1,1,1\n", [":1", "'N'"]),
         ("P,value\n4,1\n4.5,2\n", [":3", "column P", "4.5"]),
@@ -248,5 +248,6 @@ def test_rows_of_benchmarks_count_where_their_operation_is_a_phase(tmp_path: Pat
     assert times.role == "evidence"
     with pytest.raises(InputError, match=r"no row is of a phase of burst.*ping_pong, broadcast"):
         read_measured(table, load_workload("burst"))
+    table.write_text(BENCHMARK_ROWS.replace("broadcast", "sweep"), encoding="utf-8")
     with pytest.raises(InputError, match="jacobi has no parameter in bytes"):
         read_measured(table, load_workload("jacobi"))

@@ -368,7 +368,7 @@ TABLE = "p,region,metric,value\n1,a,t,1\n2,a,t,2\n"
     [
         (
             "p,region,metric\n1,a,t\n",
-            r"a.csv:1: the table has no column value, got 'p, region, metric' \(allowed: region",
+            r"a.csv:1: the table has no column of values, got 'p, region, metric' \(allowed: region",
         ),
         ("region,value\na,1\n", "a.csv:1: wrong number of parameters"),
         ("a,b,c,d,e,value\n1,1,1,1,1,1\n", "a.csv:1: wrong number of parameters, got '5: a, b, c, d, e'"),
@@ -376,8 +376,8 @@ TABLE = "p,region,metric,value\n1,a,t,1\n2,a,t,2\n"
         ("p,region,callpath,value\n1,a,b,1\n", "a.csv:1: two columns of one name"),
         ("p,value\n", "the file holds no measurement"),
         (TABLE + "\n3,a,t,x\n", "a.csv:5: column value: not a number, got 'x'"),
-        (TABLE + "3,a,t,inf\n", "a.csv:4: column value: an infinite value, got inf"),
-        (TABLE + "3,a,t,1e999\n", "a.csv:4: column value: an infinite value"),
+        (TABLE + "3,a,t,inf\n", "a.csv:4: column value: not a number, got 'inf'"),
+        (TABLE + "3,a,t,1e999\n", "a.csv:4: column value: not a number, got '1e999'"),
         (TABLE + "3,a,t\n4,a,t,4\n", "a.csv:4: a row of wrong length, got '3 entries'"),
         (TABLE + "3,a,t,1,1\n", "a.csv:4: a row of wrong length, got '5 entries'"),
         ("p,region,metric,value\n1,a,t,1,5\n", "a.csv:2: a row of wrong length, got '5 entries'"),

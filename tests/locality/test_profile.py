@@ -242,7 +242,7 @@ BROKEN_TABLES = [
     ("distance,count\n1,2\n1,2\n", ":3: not above the distance before it, got 1"),
     ("distance,count\n-1,2\n-1,2\n", ":3: not above"),
     ("distance,count\n1,2\n2\n", ":3: a row of a profile, got '2'"),
-    ("distance,count\n1,2\n\n2,3\n", ":3: a row of a profile, got ''"),
+    ("distance,count\n1,2\n\n2\n", ":4: a row of a profile, got '2'"),
     ("distance,count\n1,2,3\n", ":2: a row of a profile"),
     ("distance,count\n1.5,2\n", ":2: out of range, got '1.5' (allowed: a whole number"),
     ("distance,count\n-2,2\n", ":2: out of range, got -2"),
@@ -255,7 +255,7 @@ BROKEN_TABLES = [
     ("# line_bytes = x\ndistance,count\n0,1\n", ":1: line_bytes: line_bytes of a profile, got 'x'"),
     ("# line_bytes = 64, rows = 2\ndistance,count\n0,1\n", ":3: the table is cut off or added to: 1 rows"),
     ("# line_bytes = 64, rows = 1\ndistance,count\n0,1", ":3: the table is cut off or added to"),
-    (b"\xff\xfe", "byte 0: the file is not text in UTF-8"),
+    (b"\xff\xfa", "byte 0: the file is not text in UTF-8"),
 ]
 GOOD = {"format": 1, "line_bytes": 64, "cold": 1.0, "distance": [0, 5], "count": [1.0, 2.0]}
 BROKEN_OBJECTS = [

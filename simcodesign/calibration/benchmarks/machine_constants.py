@@ -19,8 +19,15 @@ from simcodesign.calibration.benchmarks.point_to_point import (
     PointToPoint,
     point_to_point,
 )
-from simcodesign.calibration.benchmarks.reductions import reduction_rate
-from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, samples, united
+from simcodesign.calibration.benchmarks.reductions import OPERATIONS, reduction_rate
+from simcodesign.calibration.benchmarks.samples import (
+    Lines,
+    MachineConstant,
+    of_one_node,
+    of_several_nodes,
+    samples,
+    united,
+)
 from simcodesign.calibration.benchmarks.saturation import PATH as INTERFACE
 from simcodesign.calibration.benchmarks.saturation import (
     duplex,
@@ -29,8 +36,10 @@ from simcodesign.calibration.benchmarks.saturation import (
     windows_of_any_nodes,
 )
 from simcodesign.calibration.benchmarks.storage import storage_constants
-from simcodesign.core.errors import InputError
+from simcodesign.calibration.benchmarks.within_node import node_change, notes_of_one_node, within_node
+from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.constants import check_constant
+from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
@@ -57,18 +66,21 @@ class MachineCalibration:
     duplex: str | None
     notes: tuple[str, ...]
     level: float
+    within_node: PointToPoint | None = None
+    """Of ping-pongs between two ranks of one node."""
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
         """Of messages and others; startups and times per byte segment after segment."""
         segments = () if self.messages is None else self.messages.segments
         own = () if self.messages is None else self.messages.constants
+        segments = (*segments, *(() if self.within_node is None else self.within_node.segments))
         return (*(one for segment in segments for one in (segment.startup, segment.per_byte)), *own, *self.constants)
 
     @property
     def lines(self) -> Lines:
         """The rows that were used, which are no evidence for this machine."""
-        messages = () if self.messages is None else (self.messages.lines,)
+        messages = tuple(one.lines for one in (self.messages, self.within_node) if one is not None)
         return united([*messages, *(one.lines for one in self.all_constants)])
 
     @property
@@ -89,12 +101,13 @@ def calibrate_machine(
     known: Mapping[str, float] | None = None,
     segments: int | None = None,
     level: float = 0.9,
+    robust: bool = False,
 ) -> MachineCalibration:
     """Constants of a shipped machine, or of that of a file, from files that benchmarks have written.
 
     ``known``: constants that are given and not determined, in SI units by path (``network.receive_overhead``,
     ``network.hop_latency``, ``network.o``). ``segments``: of sizes of messages; None to choose their number by
-    cross-validation. ``level``: of the intervals.
+    cross-validation. ``level``: of the intervals. ``robust``: without the ping-pongs that the others do not explain.
 
     Raises InputError for files that cannot be read, and where they tell no constant of the machine.
 
@@ -114,34 +127,66 @@ def calibrate_machine(
         check_constant(path, value, base.place)
     notes = [note for table in tables for note in (f"{table.file}: {one}" for one in table.notes)]
     hops = float(np.max(modelled_hops(base.network, 2.0)))
-    messages = point_to_point(tables, base, known or {}, hops, segments, level)
-    if messages is not None and np.max(base.network.hop_latency_s) and not samples(tables, "ping_pong", by=(HOPS,)):
+    far = of_several_nodes(tables)
+    messages = point_to_point(far, base, known or {}, hops, segments, level, robust)
+    overhead_s = _receive_overhead_s(messages, base)
+    near = within_node(of_one_node(tables), base, overhead_s, segments, level, robust)
+    notes += notes_of_one_node(tables, base, near)
+    if messages is not None and np.max(base.network.hop_latency_s) and not samples(far, "ping_pong", by=(HOPS,)):
         assumed = f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}: no file says how far."
         notes.append(f"{assumed} --given hops=2, for example, says it.")
-    constants, kind = _others(tables, base, level, notes)
+    constants, kind = _others(tables, far, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
-    partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level)
-    if messages is not None and any(row.operation in ("reduce", "allreduce") for table in tables for row in table.rows):
+    partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level, near)
+    if any(row.operation in OPERATIONS for table in tables for row in table.rows):
         calibrated = load_machine(machine, machine_changes(partial))
         rate, more = reduction_rate(tables, calibrated, level)
         constants += [rate] if rate is not None else []
+        if rate is not None and messages is None:
+            notes.append(f"No ping-pongs: the messages of reductions are taken to cost what {base.name} states.")
         notes += more
     notes += () if messages is None else messages.notes
+    notes += () if near is None else [f"Within a node: {note}" for note in near.notes]
     done = replace(partial, constants=tuple(constants), notes=tuple(notes))
     if not done.all_constants and kind is None:
-        operations = ", ".join(sorted({row.operation for table in tables for row in table.rows}))
-        allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, IOR and mdtest"
-        what = " ".join(["no constant can be made of these measurements.", *done.notes]).removesuffix(".")
-        raise InputError(what, value=operations, allowed=allowed)
+        raise _no_constant(done)
     load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
     return done
 
 
+class NoConstantError(InputError):
+    """Measurements of which no constant can be made."""
+
+
+def _no_constant(calibration: MachineCalibration) -> NoConstantError:
+    """The error that says what each file lacks."""
+    operations = sorted({row.operation for table in calibration.tables for row in table.rows})
+    allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, IOR and mdtest"
+    if {*operations} & {*OPERATIONS}:
+        allowed += "; allreduce and reduce that take longer than their messages"
+    if {*operations} & {*ALGORITHMS}:
+        allowed += (
+            "; startup and bandwidth from collectives: --rows ROWS.csv, then calibrate WORKLOAD MACHINE ROWS.csv, with "
+            "a workload of that collective"
+        )
+    what = " ".join(["no constant can be made of these measurements.", *calibration.notes]).removesuffix(".")
+    files = ", ".join(table.file for table in calibration.tables)
+    return NoConstantError(what, Place(files), value=", ".join(operations), allowed=allowed)
+
+
+def _receive_overhead_s(messages: PointToPoint | None, base: Machine) -> float:
+    """The receive overhead that the calibrated machine has."""
+    found = () if messages is None else messages.constants
+    own = float(np.max(base.constants().get(RECEIVE, 0.0)))
+    return next((one.value for one in found if one.path == RECEIVE), own)
+
+
 def _others(
-    tables: Sequence[BenchmarkTable], base: Machine, level: float, notes: list[str]
+    tables: Sequence[BenchmarkTable], far: Sequence[BenchmarkTable], base: Machine, level: float, notes: list[str]
 ) -> tuple[list[MachineConstant], str | None]:
-    """What does not need the constants of messages, and the duplex of interfaces."""
-    constants = [one for one in (interface_bandwidth(tables, level),) if one is not None]
+    """What does not need the constants of messages, and the duplex of interfaces; messages of several nodes alone,
+    ``far``, pass these."""
+    constants = [one for one in (interface_bandwidth(far, level),) if one is not None]
     memory = memory_bandwidth(tables)
     if memory is not None and base.memory is None:
         notes.append(f"{base.name} states no memory: STREAM's {1e-9 / memory.value:.4g} GB/s have no place in it.")
@@ -151,8 +196,8 @@ def _others(
     constants += of_storage
     notes += more
     rate, note = processor_rate(tables, level)
-    kind, ratio = duplex(tables)
-    notes += [one for one in (note, ratio, saturated_pairs(tables), windows_of_any_nodes(tables)) if one]
+    kind, ratio = duplex(far)
+    notes += [one for one in (note, ratio, saturated_pairs(far), windows_of_any_nodes(far)) if one]
     return constants + ([rate] if rate is not None else []), kind
 
 
@@ -212,6 +257,8 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
             | ({"up_to": one.up_to} if np.isfinite(one.up_to) else {})
             for one in messages.segments
         ]
+    if calibration.within_node is not None:
+        changes["network.node"] = node_change(calibration.within_node)
     changes |= {one.path: one.value for one in constants_of_all(calibration)}
     if calibration.duplex is not None:
         changes["network.interfaces.duplex"] = calibration.duplex

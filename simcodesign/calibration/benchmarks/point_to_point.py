@@ -10,7 +10,7 @@ both of the first segment of their sizes: beyond it they wait for the other side
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 
 HOPS, LATENCY, RECEIVE = "hops", "network.hop_latency", "network.receive_overhead"
 OVERHEAD, PER_BYTE = "network.o", "network.O"
+#: Fits from which outliers are left out, at most.
+MAX_ROUNDS = 4
 #: What a receive of a message that has arrived takes for each byte: no constant of a machine.
 COPY = "a byte of a receive"
 
@@ -63,15 +65,28 @@ def point_to_point(
     machine_hops: float,
     segments: int | None = None,
     level: float = 0.9,
+    robust: bool = False,
 ) -> PointToPoint | None:
     """Constants of messages from the tables; None where there are too few sizes of ping-pongs.
 
     ``known``: constants that are given, in SI units by path. ``machine_hops``: of a ping-pong whose table says none.
+    ``robust``: outliers are left out, and segments sought again, until there are none; else they are named.
     """
     taken = samples(tables, "ping_pong", by=("bytes", HOPS)) or _with_hops(tables, machine_hops)
     if len({one.parameters["bytes"] for one in taken}) < LEAST_SIZES:
         return None
-    return _Messages(machine, known, taken, tables, segments, level).result()
+    left_out: list[str] = []
+    for _ in range(MAX_ROUNDS):
+        messages = _Messages(machine, known, taken, tables, segments, level)
+        found = messages.result()
+        outliers = messages.outliers(found.fit)
+        kept = [one for one in taken if all(one is not outlier for outlier, _ in outliers)]
+        if not robust or not outliers or len({one.parameters["bytes"] for one in kept}) < LEAST_SIZES:
+            break
+        left_out += [f"{text}; it was left out (--robust)." for _, text in outliers]
+        taken = kept
+    named = [] if robust else [f"{text}; it was used; --robust leaves it out." for _, text in outliers]
+    return replace(found, notes=(*found.notes, *left_out, *named))
 
 
 def _with_hops(tables: Sequence[BenchmarkTable], hops: float) -> list[Sample]:
@@ -191,6 +206,17 @@ class _Messages:
             united(one.lines for one in self.samples),
         )
 
+    def outliers(self, fit: ConstantsFit) -> list[tuple[Sample, str]]:
+        """The ping-pongs that the others do not explain, each with what is to be said of it."""
+        found = []
+        for one in fit.outliers:
+            if one.row < len(self.ping_pongs):
+                sample = self.ping_pongs[one.row]
+                what = f"An outlier: the ping-pong of {sample.parameters['bytes']:g} bytes ({_place(sample)})"
+                times = f"measured {one.measured_s:.4g} s, the other sizes give {one.expected_s:.4g} s"
+                found.append((sample, f"{what}: {times}"))
+        return found
+
     def _contradicted(self, kept: set[str]) -> list[str]:
         """What the machine says and no ping-pong has room for, which is then kept at 0, in words."""
         stated = {name: self.kept[name] for name in sorted(kept - self.given) if self.kept[name] > 0}
@@ -248,6 +274,11 @@ class _Messages:
         if held:
             notes.append(f"Held at 0, for the times would fit better with less: {', '.join(held)}.")
         return notes
+
+
+def _place(sample: Sample) -> str:
+    """Where a sample stands: file and lines."""
+    return "; ".join(f"{file}:{', '.join(map(str, lines))}" for file, lines in sample.lines.items())
 
 
 def _of_one_protocol(taken: Sequence[Sample], level: float) -> list[Sample]:

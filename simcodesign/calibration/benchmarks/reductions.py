@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, samples, united
+from simcodesign.calibration.benchmarks.samples import NODES, MachineConstant, Sample, samples, united
 from simcodesign.calibration.design_matrix import LinearTimes
 from simcodesign.calibration.linear_constants import ConstantsProblem, fit_constants
 from simcodesign.calibration.timings import Timing
@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.fitting.measurements import FloatArray
-from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
 PATH = "network.reduction_per_byte"
 OPERATIONS = ("reduce", "allreduce")
@@ -42,6 +42,8 @@ def reduction_rate(
         algorithm, note = _algorithm(tables, operation)
         taken = _usable(_by_algorithm(tables, operation, algorithm), operation, machine)
         if not taken:
+            unusable = _unusable(tables, operation, machine)
+            notes += [unusable] if unusable else []
             continue
         messages, operator = _forecast(operation, algorithm, machine, taken)
         of_broadcast = _forecast("broadcast", ALGORITHMS["broadcast"][0], machine, taken)[0]
@@ -54,7 +56,7 @@ def reduction_rate(
             used.append(one)
         notes.append(note)
     if not used or max(slopes) <= 0:
-        return None, ()
+        return None, tuple(notes)
     seconds = np.array([one.median for one in used])
     problem = ConstantsProblem(("operator",), np.array(slopes)[:, None], seconds, np.array(known))
     estimate = fit_constants(problem, level)["operator"]
@@ -71,8 +73,30 @@ def reduction_rate(
 
 def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> list[Sample]:
     """Those of bytes and ranks that the machine can have."""
-    taken = samples(tables, operation, by=("bytes", "P"))
+    rows = [tuple(row for row in table.rows if _as_placed(row, machine)) for table in tables]
+    placed = [replace(table, rows=some) for table, some in zip(tables, rows, strict=True)]
+    taken = samples(placed, operation, by=("bytes", "P"))
     return [one for one in taken if one.parameters["bytes"] > 0 and 2 <= one.parameters["P"] <= machine.most_ranks]
+
+
+def _as_placed(row: BenchmarkRow, machine: Machine) -> bool:
+    """Whether the ranks were on as many nodes as the machine puts them on, where the row says on how many."""
+    nodes, ranks = (row.parameters.get(name) for name in (NODES, "P"))
+    return nodes is None or ranks is None or bool(machine.placement.nodes_used(ranks) == nodes)
+
+
+def _unusable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> str:
+    """Why no row of an operation is used; empty where there is none."""
+    rows = [row for table in tables for row in table.rows if row.operation == operation and row.quantity == "time"]
+    if not rows:
+        return ""
+    ranks = sorted({row.parameters["P"] for row in rows if "P" in row.parameters})
+    if not ranks:
+        return f"{operation} is not used: nothing says how many ranks there were. --given P=8, for example, says it."
+    nodes = sorted({row.parameters[NODES] for row in rows if NODES in row.parameters})
+    on = f" on {', '.join(f'{one:g}' for one in nodes)} node{'s' if nodes != [1] else ''}" if nodes else ""
+    given = f"{', '.join(f'{one:g}' for one in ranks)} ranks{on}"
+    return f"{operation} is not used: {machine.name} cannot have messages of 1 byte or more among {given}."
 
 
 def _point(one: Sample) -> tuple[float, float]:

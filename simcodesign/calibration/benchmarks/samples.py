@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 
 import numpy as np
 from scipy.stats import binom
 
+from simcodesign.describe.constants import dimension_at
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
 #: Parameters that part rows into samples wherever they are stated: no sample pools different ones.
 PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window")
+#: The parameter of a row that says how many nodes its ranks were on.
+NODES = "nodes"
+
 Lines = Mapping[str, tuple[int, ...]]
 """Lines of files, by the file."""
 
@@ -51,13 +56,19 @@ class MachineConstant:
     how: str
     lines: Lines = field(default_factory=dict)
 
+    @property
+    def dimension(self) -> str:
+        """Of the unit table; constants of messages within a node are as those between nodes."""
+        return dimension_at(self.path.replace(".node.", ".")) or "count"
+
 
 def samples(
     tables: Sequence[BenchmarkTable], operation: str, quantity: str = "time", by: Sequence[str] = ("bytes",)
 ) -> list[Sample]:
     """Return the rows of an operation that have all parameters ``by``, gathered by these, in increasing order.
 
-    Rows that differ in what parts them (``PARTING``) are samples of their own, whose ``parameters`` say it.
+    Rows that differ in what parts them (``PARTING``) become separate samples, whose ``parameters`` contain it. Rows
+    within a node and between nodes are not parted here: see ``of_one_node`` and ``of_several_nodes``.
     """
     names = tuple(dict.fromkeys((*by, *PARTING)))
     found: dict[tuple[float, ...], list[tuple[str, BenchmarkRow]]] = {}
@@ -75,6 +86,21 @@ def samples(
         for _, rows in sorted(found.items(), key=lambda item: item[0])
         if all(row.value > 0 for _, row in rows)
     ]
+
+
+def is_of_one_node(row: BenchmarkRow) -> bool:
+    """Return whether the ranks of a row were on one node, as ``nodes`` says; without it they were on several."""
+    return row.parameters.get(NODES) == 1
+
+
+def of_one_node(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
+    """Return the tables with the rows of ranks on one node alone."""
+    return tuple(replace(table, rows=tuple(filter(is_of_one_node, table.rows))) for table in tables)
+
+
+def of_several_nodes(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
+    """Return the tables without the rows of ranks on one node."""
+    return tuple(replace(table, rows=tuple(filterfalse(is_of_one_node, table.rows))) for table in tables)
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:

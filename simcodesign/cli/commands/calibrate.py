@@ -14,7 +14,7 @@ from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
-OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error")
+OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
 OF_BENCHMARKS = ("segments", "given", "output", "rows", "format")
 
 
@@ -28,7 +28,7 @@ class CalibrateOptions:
             metavar="[WORKLOAD] MACHINE FILE...",
             help="MACHINE and what benchmarks have printed (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, "
             "PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables of times of the workload, one a row: "
-            "seconds, parameters, P, preset, phase, component.",
+            "value (or seconds, time), parameters, P, preset, phase, component.",
         ),
     ]
     settings: Settings = field(default_factory=list)
@@ -62,9 +62,17 @@ class CalibrateOptions:
             help="One value for each phase, or one for all; by default per phase if every time is of a phase.",
         ),
     ] = None
+    value: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="The column of times in tables of times (default: value, seconds or time)."),
+    ] = None
     weights: Annotated[
         str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
     ] = "relative"
+    robust: Annotated[
+        bool,
+        Option(help="Leave outliers out: times that the others do not explain. Without it they are used and named."),
+    ] = False
     error: Annotated[
         str | None,
         Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
@@ -114,8 +122,8 @@ def run(options: CalibrateOptions) -> None:
     calibrate torus-cluster osu_latency.txt stream.txt --output my-cluster.yaml.
 
     With WORKLOAD, MACHINE and tables of its times: least squares of the forecast, which must be linear in the
-    constants, with none below 0. A table has the columns seconds, P, preset, phase, component and parameters of the
-    workload, as far as they are needed: with "preset,P,phase,component,seconds" and
+    constants, with none below 0. A table has the columns value (or seconds, time, or --value COLUMN), P, preset, phase,
+    component and parameters of the workload, as far as they are needed: with "preset,P,phase,component,seconds" and
     "test,16,stacking,communication,0.98" in times.csv, for example, simcodesign calibrate seismic power-challenge
     times.csv.
     """
@@ -165,6 +173,8 @@ def _from_times(options: CalibrateOptions) -> None:
         weighting=options.weights,
         error=None if options.error is None else parse_quantity(options.error, kind, Place("--error")),
         level=parse_quantity(options.level, "count", Place("--level")),
+        value=options.value,
+        robust=options.robust,
     )
     if options.as_json:
         write_json(calibration_dict(calibration))

@@ -99,7 +99,7 @@ def run(options: CompareOptions) -> None:
 def _run_once(options: CompareOptions) -> dict[str, float]:
     """Compare with one simulation, and print it; the errors that count."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
-    from simcodesign.cli.run.verdict import judged_errors
+    from simcodesign.cli.run.verdict import judged_errors, measured_tables
     from simcodesign.cli.run.why import what_helps, why_tables, with_why
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import simulation_progress
@@ -112,7 +112,7 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
             scenario,
             **run_keywords(options.simulation, scenario.machine),
             formulas=options.formula,
-            measured=options.verdict.measured,
+            measured=measured_tables(options.verdict),
             timeline=bool(options.timeline),
             on_progress=on_progress,
         )

@@ -52,6 +52,13 @@ class ModelOptions:
     metric: Annotated[list[str], Option(metavar="PATTERN", help="Only these. Repeatable.")] = field(
         default_factory=list
     )
+    value: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="The column of values of a table (default: value, seconds or time)."),
+    ] = None
+    robust: Annotated[
+        bool, Option(help="Leave outliers out: repetitions and points that the others do not explain, up to 3 each.")
+    ] = False
     partial: Annotated[bool, Option(help="Series may lack points that others have.")] = False
     jobs: Annotated[
         int | None, Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")

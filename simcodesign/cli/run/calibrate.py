@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
+from simcodesign.calibration.benchmarks.machine_constants import (
+    MachineCalibration,
+    NoConstantError,
+    calibrate_machine,
+)
 from simcodesign.cli.options import check_folder
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing
@@ -35,6 +39,8 @@ class BenchmarkOptions(Protocol):
     @property
     def rows(self) -> Path | None: ...
     @property
+    def robust(self) -> bool: ...
+    @property
     def as_json(self) -> bool: ...
     @property
     def as_yaml(self) -> bool: ...
@@ -46,13 +52,19 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
     _check_output(options, machine)
     given = _given(options.given, files)
     tables = [read_benchmark(file, options.format).with_parameters(given.get(file, {})) for file in files]
-    calibration = calibrate_machine(
-        machine,
-        tables,
-        known=known,
-        segments=options.segments,
-        level=parse_quantity(options.level, "count", Place("--level")),
-    )
+    try:
+        calibration = calibrate_machine(
+            machine,
+            tables,
+            known=known,
+            segments=options.segments,
+            level=parse_quantity(options.level, "count", Place("--level")),
+            robust=options.robust,
+        )
+    except NoConstantError:
+        if options.rows is not None:
+            _write_rows(options.rows, tables, ["evidence" for table in tables for _ in table.rows])
+        raise
     _write_files(calibration, tables, options)
     if options.as_json:
         write_json(benchmark_dict(calibration))
@@ -92,12 +104,17 @@ def _given(items: Sequence[str], files: Sequence[str]) -> dict[str, dict[str, fl
 
 
 def _write_files(calibration: MachineCalibration, tables: Sequence[BenchmarkTable], options: BenchmarkOptions) -> None:
-    texts = []
     if options.output is not None:
-        texts.append((options.output, machine_file_text(calibration, options.output.stem)))
+        _write(options.output, machine_file_text(calibration, options.output.stem))
     if options.rows is not None:
-        texts.append((options.rows, tidy_text(tables, {"role": calibration.roles})))
-    for path, text in texts:
-        with replacing(path) as file:
-            file.write(text.encode())
-        complain(f"wrote {path}")
+        _write_rows(options.rows, tables, calibration.roles)
+
+
+def _write_rows(path: Path, tables: Sequence[BenchmarkTable], roles: Sequence[str]) -> None:
+    _write(path, tidy_text(tables, {"role": roles}))
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
+    complain(f"wrote {path}")

@@ -9,7 +9,7 @@ from math import inf
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.options import ReplicationOptions, usable_cpus
 from simcodesign.cli.run.scenario import kind_of, parsed_settings, parsed_share, run_keywords, scenario_of
-from simcodesign.cli.run.verdict import judged_errors
+from simcodesign.cli.run.verdict import judged_errors, measured_tables
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
@@ -41,7 +41,7 @@ def run_several(options: CompareOptions) -> dict[str, float]:
             experiments,
             ("", ()) if axis is None else (axis.known.path, [float(value) for value in axis.given]),
             formulas=options.formula,
-            measured=options.verdict.measured,
+            measured=measured_tables(options.verdict),
             replications=replication.replications,
             confidence=0.95 if replication.confidence is None else parsed_share(replication.confidence, "--confidence"),
             workers=replication.jobs or usable_cpus(),

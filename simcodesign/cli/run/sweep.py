@@ -18,6 +18,7 @@ from simcodesign.cli.run.verdict import (
     NAN,
     SIMULATION,
     check_tolerance,
+    measured_tables,
     tolerance_of,
 )
 from simcodesign.comparison.formulas.values import given_formulas
@@ -79,7 +80,7 @@ def run_sweep(options: SweepOptions) -> None:
     share = WITHIN if options.within is None else check_share(parsed_share(options.within, "--within"), _WITHIN)
     given = given_formulas(options.formula)
     check_formulas(sweep, given)
-    measured = (*given_measurements(options.verdict.measured, sweep.workload), *given.measured)
+    measured = (*given_measurements(measured_tables(options.verdict), sweep.workload), *given.measured)
     check_measured(sweep, measured)
     limit = tolerance_of(options.verdict, bool(options.formula))
     for note in _notes(sweep):

@@ -10,6 +10,7 @@ from click.exceptions import Exit
 from simcodesign.cli.options import VerdictOptions
 from simcodesign.cli.run.scenario import parsed_share
 from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.measured.sources import MeasuredTable
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common.terminal import complain
 
@@ -19,6 +20,13 @@ FORECAST, SIMULATION, FORMULAS = JUDGED = ("forecast", "simulation", "formulas")
 NAN = float("nan")
 AGAINST_MEASURED = " against what was measured"
 _OF = Place("--tolerance-of")
+
+
+def measured_tables(options: VerdictOptions) -> list[MeasuredTable]:
+    """Return the tables of ``--measured``. Raises InputError for a column of values without any."""
+    if options.value is not None and not options.measured:
+        raise InputError("has no meaning here", Place("--value"), allowed="with --measured")
+    return [MeasuredTable(path, options.value) for path in options.measured]
 
 
 def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:

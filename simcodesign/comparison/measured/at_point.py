@@ -16,6 +16,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import check_phases
+from simcodesign.describe.measured.rows import NODES_USED
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
@@ -77,6 +78,8 @@ def _value(name: str, point: DesignPoint, measured: MeasuredTimes) -> FloatOrArr
     machine = point.machine
     known: dict[str, FloatOrArray | str] = {**machine.varying(), **point.values, "nodes": float(machine.nodes)}
     known["network.topology.kind"] = machine.network.topology.kind
+    if name == NODES_USED:
+        return machine.placement.nodes_used(point.values["P"])
     if name in known:
         return known[name]
     part, _, key = name.rpartition(".")

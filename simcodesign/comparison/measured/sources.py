@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,20 +15,32 @@ from simcodesign.describe.workload import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The path of a table in CSV, a table in memory, or what was measured at one design point.
-MeasuredSource: TypeAlias = "str | Path | pd.DataFrame | MeasuredTimes"
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """The table in CSV at ``path``, whose times are in the column ``value``."""
+
+    path: str | Path
+    value: str | None = None
+
+
+#: The path of a table in CSV, with the column of its times or without, a table in memory, or what was measured at one
+#: design point.
+MeasuredSource: TypeAlias = "str | Path | MeasuredTable | pd.DataFrame | MeasuredTimes"
 #: One of these, or several.
 MeasuredSources: TypeAlias = "MeasuredSource | Iterable[MeasuredSource] | None"
 
 
 def given_measurements(given: MeasuredSources, workload: Workload) -> tuple[MeasuredTimes, ...]:
     """The measured times of all that ``compare`` and ``sweep`` take for them: the path of a table in CSV, a DataFrame
-    with its columns (``describe.measured.table``), ``MeasuredTimes``, or several of these. InputError for anything
+    with its columns (``describe.measured.rows``), ``MeasuredTimes``, or several of these. InputError for anything
     else."""
     if given is None:
         return ()
     if isinstance(given, MeasuredTimes):
         return (given,)
+    if isinstance(given, MeasuredTable):
+        return read_measured(given.path, workload, given.value)
     if isinstance(given, str | Path):
         return read_measured(given, workload)
     if hasattr(given, "iloc"):  # of pandas, which is not imported here

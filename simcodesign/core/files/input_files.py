@@ -7,6 +7,7 @@ wrong is an InputError that names the file. What decompresses or unpacks asks ``
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -103,7 +104,9 @@ class _Text(io.TextIOWrapper):
     """Text whose lines, when it is iterated, are bounded: what is no text may have no end of line."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
-        super().__init__(file, encoding="utf-8-sig")
+        start = file.read(4)
+        file.seek(0)
+        super().__init__(file, encoding=encoding_of(start))
         self._path = path
 
     def __next__(self) -> str:  # type: ignore[override] # typeshed has bytes in the base class of all files
@@ -116,9 +119,20 @@ class _Text(io.TextIOWrapper):
         return line
 
 
+def encoding_of(start: bytes) -> str:
+    """Return the encoding of a text by its first four bytes: UTF-16 (as spreadsheets' "Unicode text"), or UTF-8."""
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    zeros = [byte == 0 for byte in start[:4]]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else "utf-8-sig"
+
+
 @contextmanager
 def open_text(path: str | Path, most_bytes: int = DATA_BYTES) -> Iterator[IO[str]]:
-    """The file as text. Raises InputError as ``open_bytes``, and where it is not UTF-8, with line and byte."""
+    """The file as text, in UTF-8 or UTF-16. Raises InputError as ``open_bytes``, and where it is neither, with line
+    and byte."""
     path = Path(path)
     try:
         with open_bytes(path, most_bytes) as file, _Text(file, path) as text:
@@ -148,15 +162,20 @@ def first_bytes(path: str | Path, count: int, named_at: Place | None = None) -> 
 def not_utf8(path: Path, most_bytes: int = DATA_BYTES) -> InputError:
     """The error of a file that is not UTF-8; the file is read again to find the line and byte."""
     offset = 0
+    allowed = "UTF-8, or UTF-16 with a byte order mark"
+    what = "the file is not text in UTF-8"
     with open_bytes(path, most_bytes) as file:
+        if encoding_of(file.read(4)) != "utf-8-sig":
+            return InputError("the file is not text in UTF-16", Place(_name(path)), allowed=allowed)
+        file.seek(0)
         for line_number, line in enumerate(file, 1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
                 place = Place(_name(path), line_number, f"byte {offset + error.start}")
-                return InputError("the file is not text in UTF-8", place, value=line[error.start : error.start + 1])
+                return InputError(what, place, value=line[error.start : error.start + 1], allowed=allowed)
             offset += len(line)
-    return InputError("the file is not text in UTF-8", Place(_name(path)))
+    return InputError(what, Place(_name(path)), allowed=allowed)
 
 
 def check_size(size_bytes: int, most_bytes: int, place: Place, what: str = "the file") -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.input_files import encoding_of
 from simcodesign.core.registry import Registry
 
 #: A reader decides by this many bytes at most.
@@ -41,7 +42,7 @@ class FileStart:
     @cached_property
     def text(self) -> str:
         """The first bytes as text, without byte order mark and leading blanks."""
-        return self.content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
+        return self.content.decode(encoding_of(self.content[:4]), "replace").lstrip()
 
     @cached_property
     def lines(self) -> list[str]:

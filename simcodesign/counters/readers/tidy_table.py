@@ -18,7 +18,7 @@ from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.files.formula_cells import escaped
 from simcodesign.core.files.input_files import open_text
 from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.core.files.text_files import MISSING, CsvRows, check_width, delimiter_of, number
+from simcodesign.core.files.text_files import MISSING, CsvRows, check_width, number, titles_in
 from simcodesign.counters.events import (
     EVENTS,
     NO_LABELS,
@@ -62,7 +62,7 @@ def read_counter_csv(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     places: list[Place] = []
     columns: list[_Column] = []
     with open_text(path) as file:
-        table = CsvRows(file, str(path), commented=True)
+        table = CsvRows(file, str(path))
         for line, cells in table:
             place = Place(str(path), line)
             texts = [cell.strip() for cell in cells]
@@ -156,10 +156,9 @@ def _text(value: float) -> str:
 
 
 def sniff(start: FileStart) -> Match:
-    """A column that is known in the first line that is no comment."""
-    header = next((line for line in start.lines if not line.startswith("#")), "")
-    cells = [cell.strip().strip('"') for cell in header.split(delimiter_of(header))]
-    is_known = any(SYNONYMS.get(cell, cell) in COLUMNS or event_name(cell)[0] in EVENTS for cell in cells)
+    """A column that is known among the titles."""
+    titles = titles_in(start.lines)
+    is_known = any(SYNONYMS.get(title, title) in COLUMNS or event_name(title)[0] in EVENTS for title in titles)
     return Match.POSSIBLE if is_known else Match.NONE
 
 

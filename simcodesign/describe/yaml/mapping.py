@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import DESCRIPTION_BYTES, check_confined, open_text
+from simcodesign.core.files.text_files import CsvRows
 from simcodesign.describe.placement import (
     MAPPINGS,
     PLACED_AT_RANDOM,
@@ -52,11 +52,8 @@ def _kind_from(entry: Entry) -> RankMapping:
 
 def _nodes_in(path: Path) -> list[int]:
     """The node of every rank, from lines with a node each, or with a rank and its node, in any order."""
-    try:
-        with open_text(path, DESCRIPTION_BYTES) as lines:
-            rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if _says_something(row)]
-    except csv.Error as error:
-        raise InputError(f"mapping cannot be read: {error}", Place(str(path))) from None
+    with open_text(path, DESCRIPTION_BYTES) as lines:
+        rows = list(CsvRows(lines, str(path)))
     if rows and [cell.strip().lower() for cell in rows[0][1]] == _HEAD:
         rows = rows[1:]
     node_of: dict[int, int] = {}
@@ -77,10 +74,6 @@ def _nodes_in(path: Path) -> list[int]:
             "a rank is not placed", Place(str(path)), value=missing, allowed=f"ranks 0 to {len(node_of) - 1}"
         )
     return [node_of[rank] for rank in range(len(node_of))]
-
-
-def _says_something(row: list[str]) -> bool:
-    return any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#")
 
 
 def _whole(cell: str, place: Place) -> int:

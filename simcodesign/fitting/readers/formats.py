@@ -18,6 +18,7 @@ this package that reads it; other packages bring theirs by entry points ``simcod
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -43,16 +44,21 @@ class MeasurementReader(Reader[ReadMeasurements]):
 
     reads_folder: bool = False
     read_all: ReadMeasurements | None = None
+    read_column: Callable[[Path, bool, str], Measurements] | None = None
+    """Reads a table whose column of values is named, last."""
 
 
 READERS: ReaderRegistry[MeasurementReader] = ReaderRegistry("measurements", __name__, "simcodesign.measurement_readers")
 
 
-def read_measurements(path: str | Path, format: str | None = None, *, partial: bool | None = None) -> Measurements:
+def read_measurements(
+    path: str | Path, format: str | None = None, *, partial: bool | None = None, value: str | None = None
+) -> Measurements:
     """The measurements in a file, or in a folder of Score-P's runs; ``format`` names a reader, None to find it out.
 
     ``partial``: whether a series may lack points that others have (NaN in ``values``). By default only a folder of
-    runs may, as call trees differ; elsewhere a point that is missing is an error that names it.
+    runs may, as call trees differ; elsewhere a point that is missing is an error that names it. ``value``: the column
+    of values of a tidy table, by default ``value``, ``seconds`` or ``time``.
     Raises InputError naming file and line (or byte, or path of keys): see the modules of the formats.
 
     >>> import simcodesign as sc
@@ -74,6 +80,12 @@ def read_measurements(path: str | Path, format: str | None = None, *, partial: b
         raise InputError("a file, where a folder of runs is needed", Place(str(path)), allowed=allowed)
     if not start.is_folder and not start.text:
         raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {READERS.names}")
+    if value is not None:
+        if reader.read_column is None:
+            tables = ", ".join(name for name, one in READERS.items() if one.read_column)
+            what = f"format {reader.name} has no column of values to choose"
+            raise InputError(what, Place(str(path)), value=value, allowed=f"a tidy table ({tables})")
+        return reader.read_column(path, bool(partial), value)
     read = reader.read if named else reader.read_all or reader.read
     return read(path) if partial is None else read(path, partial)
 

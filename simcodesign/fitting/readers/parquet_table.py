@@ -17,8 +17,8 @@ from simcodesign.fitting.readers.tidy_table import REPETITION, add_frame, column
 FIRST_BYTES = b"PAR1"
 
 
-def read_parquet(path: Path, partial: bool = False) -> Measurements:
-    """The measurements in a tidy table in a Parquet file; needs pyarrow.
+def read_parquet(path: Path, partial: bool = False, value: str | None = None) -> Measurements:
+    """The measurements in a tidy table in a Parquet file; ``value`` names the column of values. Needs pyarrow.
 
     Raises InputError naming row (from 1, below the names of the columns) and column.
     """
@@ -43,7 +43,7 @@ def read_parquet(path: Path, partial: bool = False) -> Measurements:
                 frame = file.read().to_pandas().astype(object)
                 cells = {str(name): column.where(column.notna(), None).tolist() for name, column in frame.items()}
                 return measurements_of_sweep(SweepTable(cells, locate), str(path))
-            columns = columns_of(file.schema_arrow.names, Place(str(path)))
+            columns = columns_of(file.schema_arrow.names, Place(str(path)), value)
             for batch in file.iter_batches(batch_size=CHUNK_ROWS):
                 frame = batch.to_pandas()
                 add_frame(rows, columns, frame.set_axis(list(columns.names), axis=1), locate)
@@ -64,4 +64,4 @@ def sniff(start: FileStart) -> Match:
     return Match.CERTAIN if start.content.startswith(FIRST_BYTES) else Match.NONE
 
 
-READERS.add_reader(MeasurementReader("parquet", read_parquet, (".parquet", ".pq"), sniff))
+READERS.add_reader(MeasurementReader("parquet", read_parquet, (".parquet", ".pq"), sniff, read_column=read_parquet))

@@ -21,7 +21,8 @@ import pandas as pd
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import open_text
 from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.core.files.text_files import DELIMITERS, MISSING, CsvRows, check_width, number
+from simcodesign.core.files.table_titles import VALUE
+from simcodesign.core.files.text_files import MISSING, CsvRows, check_width, number, titles_in
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader
 from simcodesign.fitting.readers.rows import Rows
@@ -31,7 +32,6 @@ from simcodesign.fitting.readers.tidy_table import (
     REGION,
     REPETITION,
     ROOT,
-    VALUE,
     add_frame,
     columns_of,
     is_finite,
@@ -172,10 +172,8 @@ def _checked_titles(titles: list[str], place: Place) -> list[str]:
 
 
 def sniff(start: FileStart) -> Match:
-    """The columns of a sweep in the first line."""
-    header = start.lines[0] if start.lines else ""
-    titles = [[title.strip().strip('"') for title in header.split(delimiter)] for delimiter in DELIMITERS]
-    return Match.CERTAIN if any(map(is_sweep, titles)) else Match.NONE
+    """The columns of a sweep among the titles."""
+    return Match.CERTAIN if is_sweep(titles_in(start.lines)) else Match.NONE
 
 
 READERS.add_reader(MeasurementReader("sweep", read_sweep, sniff=sniff))

@@ -1,30 +1,39 @@
 """Tidy tables: one measurement a row. What their columns mean, and their rows taken in from frames of pandas.
 
-How columns are told apart: ``region`` (or ``callpath``), ``metric``, ``value`` and ``repetition`` are known by their
-names, in small or capital letters; every other column is a parameter, and must hold positive numbers. Only ``value``
-and a parameter are needed: without a region column the region is ``<root>``, without a metric column the metric is
-``<default>``. An empty value, or ``nan``, says that the measurement is missing. With a ``repetition`` column a value
-keeps its place among the repetitions; without one, rows of the same region, metric and point are repetitions in turn.
+How columns are told apart: ``region`` (or ``callpath``), ``metric`` and ``repetition`` are known by their names, in
+small or capital letters; the values are in the column ``value``, otherwise in ``seconds`` or ``time``, or in the one
+that the caller names; every other column is a parameter, and must hold positive numbers. Only values and a parameter
+are needed: without a region column the region is ``<root>``, without a metric column the metric is ``<default>``. A
+title may have a unit (``time (ms)``, ``size [KiB]``), from which numbers are converted to SI units. An empty value, or
+``nan``, says that the measurement is missing. With a ``repetition`` column a value keeps its place among the
+repetitions; without one, rows of the same region, metric and point are repetitions in turn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.table_titles import VALUE, VALUES, split_title, value_column
 from simcodesign.core.files.text_files import NUMBER, number
+from simcodesign.core.units import unit_factor
 from simcodesign.fitting.measurements import MAX_PARAMETERS, FloatArray, IntArray, check_parameters
 from simcodesign.fitting.readers.rows import METRIC_BITS, Rows, check_coordinate
 
-REGION, METRIC, VALUE, REPETITION = NAMED = ("region", "metric", "value", "repetition")
+REGION, METRIC, REPETITION = "region", "metric", "repetition"
+NAMED = (REGION, METRIC, VALUE, REPETITION)
 SYNONYMS = {"callpath": REGION}
 ROOT, DEFAULT = "<root>", "<default>"
-ALLOWED_COLUMNS = f"region (or callpath), metric, value, repetition, and 1 to {MAX_PARAMETERS} parameters"
+ALLOWED_COLUMNS = (
+    f"region (or callpath), metric, value (or seconds, time, --value COLUMN), repetition, and 1 to {MAX_PARAMETERS} "
+    "parameters"
+)
 
 Locate = Callable[[int, str], Place]
 """Where a row (from 0) and column of a table stand in the file."""
@@ -32,25 +41,48 @@ Locate = Callable[[int, str], Place]
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns as given, which of them are parameters, and the named ones by their meaning."""
+    """The names of the columns, without units; which of them are parameters; the others by their meaning; and what one
+    unit of a column is in SI units, where its title has a unit. A column that is neither is left out."""
 
     names: tuple[str, ...]
     parameters: tuple[str, ...]
     named: dict[str, str]
+    factors: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def scaled(self, name: str, values: FloatArray) -> FloatArray:
+        """Return numbers of a column in SI units."""
+        factor = self.factors.get(name)
+        return values if factor is None else values * float(factor.numerator) / float(factor.denominator)
 
 
-def columns_of(names: Sequence[str], place: Place) -> Columns:
-    """Which column is which. Raises InputError where one is missing, stands twice or has no name."""
-    given = tuple(name.strip() for name in names)
-    meaning = {name: SYNONYMS.get(name.lower(), name.lower()) for name in given}
-    named = {meaning[name]: name for name in given if meaning[name] in NAMED}
-    parameters = tuple(name for name in given if meaning[name] not in NAMED)
-    if VALUE not in named:
-        raise InputError("the table has no column value", place, value=", ".join(given), allowed=ALLOWED_COLUMNS)
-    if len(set(given)) < len(given) or len(named) + len(parameters) < len(given):
-        raise InputError("two columns of one name", place, value=", ".join(given), allowed="each once")
+def columns_of(titles: Sequence[str], place: Place, value: str | None = None) -> Columns:
+    """Return which column is which; ``value`` names the column of values. Raises InputError where one is missing,
+    occurs twice or has no name."""
+    split = [split_title(title) for title in titles]
+    names = tuple(name for name, _ in split)
+    if len(set(names)) < len(names):  # told apart by what stands behind their names
+        split = [(title.strip(), "") for title in titles]
+        names = tuple(name for name, _ in split)
+    try:
+        values = value_column(titles, value, place)
+    except InputError as error:
+        allowed = ALLOWED_COLUMNS if value is None else error.allowed
+        raise InputError(error.what, place, value=error.value, allowed=allowed) from None
+    if len(set(names)) < len(names):
+        raise InputError("two columns of one name", place, value=", ".join(names), allowed="each once")
+    meaning = {name: SYNONYMS.get(name.lower(), name.lower()) for name in names}
+    named = {meaning[name]: name for name in names if meaning[name] in (REGION, METRIC, REPETITION)}
+    named[VALUE] = names[values]
+    # Values that were not chosen are no parameters either.
+    others = {*VALUES} if value is not None else {VALUE}
+    known = {REGION, METRIC, REPETITION, *others}
+    parameters = tuple(name for name in names if meaning[name] not in known and name != names[values])
+    left_out = sum(meaning[name] in others and name != names[values] for name in names)
+    if len(named) + len(parameters) + left_out < len(names):
+        raise InputError("two columns of one name", place, value=", ".join(names), allowed="each once")
     check_parameters(parameters, place)
-    return Columns(given, parameters, named)
+    factors = {name: factor for name, unit in split if (factor := unit_factor(unit))}
+    return Columns(names, parameters, named, factors)
 
 
 def add_frame(
@@ -62,7 +94,8 @@ def add_frame(
     def where(column: str) -> Callable[[int], Place]:
         return lambda row: locate(first + row, column)
 
-    values = numbers_of(frame[columns.named[VALUE]], where(columns.named[VALUE]))
+    value = columns.named[VALUE]
+    values = columns.scaled(value, numbers_of(frame[value], where(value)))
     regions = names_of(frame, columns.named.get(REGION), lambda name: rows.region(text_of(name)), ROOT, where)
     metrics = names_of(frame, columns.named.get(METRIC), lambda name: rows.metric(text_of(name)), DEFAULT, where)
     points = points_of(rows, columns, frame, where)
@@ -138,7 +171,7 @@ def points_of(
     coordinates: list[FloatArray] = []
     for name in columns.parameters:
         codes, entries = coded(frame[name], where(name))
-        coordinates.append(coordinates_of(codes, entries, where(name))[codes])
+        coordinates.append(columns.scaled(name, coordinates_of(codes, entries, where(name)))[codes])
         # Numbered anew for each column: the product of four columns of many different entries would not fit.
         combined, index = pd.factorize(combined * len(entries) + codes)
         distinct = len(index)

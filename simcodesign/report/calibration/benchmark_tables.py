@@ -17,7 +17,6 @@ from simcodesign.calibration.benchmarks.samples import MachineConstant
 from simcodesign.calibration.linear_constants import Combination
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
-from simcodesign.describe.constants import dimension_at
 from simcodesign.report.calibration.machine_file import lines_text
 from simcodesign.report.common.tables import new_table, paragraph
 
@@ -37,8 +36,9 @@ def constants_table(calibration: MachineCalibration) -> Table:
     table = new_table("Constants", "constant", "up to", "estimate", level, "rows", "from")
     messages = calibration.messages
     segments = () if messages is None else messages.segments
-    for segment in segments:
-        end = "" if len(segments) == 1 else "any" if math.isinf(segment.up_to) else f"{segment.up_to:g} B"
+    near = () if calibration.within_node is None else calibration.within_node.segments
+    for count, segment in [(len(some), one) for some in (segments, near) for one in some]:
+        end = "" if count == 1 else "any" if math.isinf(segment.up_to) else f"{segment.up_to:g} B"
         for constant in (segment.startup, segment.per_byte):
             table.add_row(constant.path, end, *_cells(constant))
     own = () if messages is None else messages.constants
@@ -51,15 +51,15 @@ def constants_table(calibration: MachineCalibration) -> Table:
 
 def _cells(constant: MachineConstant) -> tuple[str, str, str, str]:
     rows = sum(len(lines) for lines in constant.lines.values())
-    low, high = (_shown(constant.path, end) for end in (constant.low, constant.high))
+    low, high = (_shown(constant, end) for end in (constant.low, constant.high))
     interval = (
         "-" if math.isnan(constant.low) else f"{low} or more" if math.isinf(constant.high) else f"{low} to {high}"
     )
-    return _shown(constant.path, constant.value), interval, str(rows), constant.how
+    return _shown(constant, constant.value), interval, str(rows), constant.how
 
 
-def _shown(path: str, value: float) -> str:
-    return format_quantity(value, dimension_at(path) or "count")
+def _shown(constant: MachineConstant, value: float) -> str:
+    return format_quantity(value, constant.dimension)
 
 
 def cross_validation_table(messages: PointToPoint) -> Table:
@@ -122,6 +122,14 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
             }
             for one in (() if messages is None else messages.segments)
         ],
+        "within_node": [
+            {
+                "up_to": None if math.isinf(one.up_to) else one.up_to,
+                "startup": _constant_dict(one.startup),
+                "per_byte": _constant_dict(one.per_byte),
+            }
+            for one in (() if calibration.within_node is None else calibration.within_node.segments)
+        ],
         "constants": [
             _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
         ],
@@ -155,7 +163,7 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
 def _constant_dict(constant: MachineConstant) -> dict[str, Any]:
     return {
         **attributes_of(constant, "how", constant="path", estimate="value"),
-        "unit": DIMENSIONS.get(dimension_at(constant.path) or "", ""),
+        "unit": DIMENSIONS[constant.dimension],
         "interval": [constant.low, constant.high],
         "rows": sum(len(lines) for lines in constant.lines.values()),
     }

@@ -80,6 +80,12 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
     elif segments:
         for one in (segments[0].startup, segments[0].per_byte):
             _put(tree, *_entry(one))
+    near = () if calibration.within_node is None else calibration.within_node.segments
+    if len(near) > 1:
+        _put(tree, "network.node.segments", [_segment(one, {}) for one in near])
+    elif near:
+        for one in (near[0].startup, near[0].per_byte):
+            _put(tree, *_entry(one))
     for constant in constants_of_all(calibration):
         _put(tree, *_entry(constant))
     if calibration.duplex is not None:
@@ -102,7 +108,7 @@ def _put(tree: dict[str, Any], path: str, value: Any) -> None:
 def _entry(constant: MachineConstant) -> tuple[str, str]:
     """The key and the value, times per byte as bandwidths, with the interval and the origin as a comment."""
     path, value, low, high = constant.path, constant.value, constant.low, constant.high
-    dimension = dimension_at(path) or "count"
+    dimension = constant.dimension
     if (path.endswith(_PER_BYTE) or path == "network.G") and value > 0:
         key = (
             "network.bandwidth"

@@ -14,7 +14,7 @@ from rich.table import Table
 from simcodesign.calibration.calibrate import Calibration, Unknown
 from simcodesign.calibration.common_direction import common_direction
 from simcodesign.calibration.design_matrix import COMPUTATION
-from simcodesign.calibration.linear_constants import Combination, Estimate, Group
+from simcodesign.calibration.linear_constants import Combination, ConstantsFit, Estimate, Group
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
@@ -23,6 +23,8 @@ from simcodesign.report.common.tables import new_table, paragraph
 
 #: Residuals shown, the largest first.
 MOST_RESIDUALS = 5
+#: Larger numbers of standard deviations are not printed.
+MOST_DEVIATIONS = 1000
 #: Further measurements named for a set of constants.
 MOST_ADVICE = 4
 #: Constants of several phases are reported as one vector times a factor when they are so within this share.
@@ -91,6 +93,7 @@ def sentences(calibration: Calibration) -> Iterator[str]:
                 f"{_and([str(by_name[name]) for name in hidden])} can hardly be told apart: the scatter of the times "
                 f"({_scatter(calibration, group)}) is larger than what would tell them."
             )
+    yield from outlier_sentences(calibration)
     blind = [group for group in calibration.fit.groups if math.isnan(group.error) and len(group.rows)]
     if blind:
         sets = "; ".join(_and(list(group.names)) for group in blind)
@@ -146,6 +149,27 @@ def _degenerate(calibration: Calibration, group: Group, advice: tuple[str, ...],
     text += f": of {len(loose)} constants only {_count(len(loose) - group.missing, 'combination')} "
     text += f"{'is' if len(combinations) == 1 else 'are'} determined: {'; '.join(combinations)}."
     return f"{text} {_what_would_separate(loose, group, advice)}"
+
+
+def outlier_sentences(calibration: Calibration) -> Iterator[str]:
+    """The times that the others do not explain, and whether they were used."""
+    fit = calibration.fit
+    for one in sorted(fit.outliers, key=lambda one: -abs(one.deviations)):
+        timing = calibration.timings[one.row]
+        measured, expected = (format_quantity(seconds, "time") for seconds in (one.measured_s, one.expected_s))
+        yield f"{outlier_text(f'{timing} ({timing.place})', measured, expected, one.deviations)}; {outlier_use(fit)}"
+
+
+def outlier_text(what: str, measured: str, expected: str, deviations: float) -> str:
+    """An outlier in words; ``what`` was measured."""
+    far = abs(deviations)
+    how = f"{far:.3g} standard deviations" if far < MOST_DEVIATIONS else "the others hardly differ from the fit"
+    return f"An outlier: {what}: measured {measured}, the other times give {expected} ({how})"
+
+
+def outlier_use(fit: ConstantsFit) -> str:
+    """Whether the outliers of a fit were used, as the end of a sentence."""
+    return "it was left out (--robust)." if fit.robust else "it was used; --robust leaves it out."
 
 
 def _combination(one: Combination, names: Mapping[str, Unknown], level: float) -> str:
@@ -263,6 +287,15 @@ def calibration_dict(calibration: Calibration) -> dict[str, Any]:
                 "separated_by": advice,
             }
             for group, advice in zip(fit.groups, calibration.advice, strict=True)
+        ],
+        "robust": fit.robust,
+        "outliers": [
+            {
+                "time": str(calibration.timings[one.row]),
+                "place": str(calibration.timings[one.row].place),
+                **attributes_of(one, "measured_s", "expected_s", "deviations"),
+            }
+            for one in fit.outliers
         ],
         "times": [
             {"time": str(timing), "measured_s": measured, "fitted_s": fitted}

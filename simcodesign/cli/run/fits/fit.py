@@ -25,12 +25,15 @@ from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.fitting.readers.merge import merge
 from simcodesign.fitting.selection.exponent_sets import SETS, ExponentSet, exponent_set
 from simcodesign.fitting.weights import WEIGHTINGS
+from simcodesign.fitting.without_outliers import without_outliers
 from simcodesign.report.common.progress import fit_progress
 from simcodesign.report.common.terminal import complain, print_all, write
 from simcodesign.report.fits.output import WRITERS, made
 from simcodesign.report.fits.plot import fits_plot
 from simcodesign.report.fits.tables import Digest, Heading, fit_tables
 
+#: Outliers that are named.
+MOST_NAMED = 20
 TARGET_FORMS = "name=value for each parameter, e.g. --target p=1024,n=1e6"
 EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1'"
 
@@ -80,16 +83,29 @@ def measurements_of(options: FitOptions) -> Measurements:
     """The measurements of all files, of the regions and metrics that are chosen."""
     model = options.model
     try:
-        parts = [read_measurements(file, options.format, partial=model.partial or None) for file in options.files]
+        parts = [
+            read_measurements(file, options.format, partial=model.partial or None, value=model.value)
+            for file in options.files
+        ]
     except InputError as error:
         raise _hinted(error) from None
     whole = merge(parts, [str(file) for file in options.files], partial=model.partial)
     if text := missing_values(whole, model.partial):
         complain(f"note: {text}")
-    if not model.region and not model.metric:
-        return whole
-    regions = matching(model.region, whole.regions, "--region")
-    return whole.select(regions, matching(model.metric, whole.metrics, "--metric"))
+    if model.region or model.metric:
+        regions = matching(model.region, whole.regions, "--region")
+        whole = whole.select(regions, matching(model.metric, whole.metrics, "--metric"))
+    return _robust(options, whole) if model.robust else whole
+
+
+def _robust(options: FitOptions, measurements: Measurements) -> Measurements:
+    """The measurements without outliers, which are named."""
+    kept, left_out = without_outliers(measurements, **fit_arguments(options))
+    for one in left_out[:MOST_NAMED]:
+        complain(f"note: left out: {one}")
+    if len(left_out) > MOST_NAMED:
+        complain(f"note: left out: {len(left_out) - MOST_NAMED:,} more")
+    return kept
 
 
 def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] | None) -> tuple[Digest, Heading]:

@@ -1,0 +1,99 @@
+"""Rows of benchmarks, as ``calibrate --rows`` writes them, are read by ``compare --measured`` and ``calibrate``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simcodesign.calibration.timings import read_timings
+from simcodesign.comparison.compare import compare
+from simcodesign.core.errors import InputError
+from simcodesign.describe.measured.table import read_measured
+from simcodesign.describe.workload import Workload
+from simcodesign.describe.yaml.files import load_workload
+from simcodesign.describe.yaml.tree import parse_yaml
+from simcodesign.describe.yaml.workload import workload_from
+from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
+from tests.fitting.benchmarks.outputs import ALL
+
+PLACEABLE = re.compile(r"[A-Za-z_]\w*")
+
+
+def rows_file(folder: Path, name: str) -> Path:
+    (folder / name).write_text(ALL[name][1], encoding="utf-8")
+    table = read_benchmark(folder / name, ALL[name][0])
+    path = folder / f"{name}.rows.csv"
+    path.write_text(tidy_text([table], {"role": ["evidence"] * len(table.rows)}), encoding="utf-8")
+    return path
+
+
+def workload_of(operations: list[str]) -> Workload:
+    phases = "".join(f"- phase: {name}\n  do: [compute: {{flops: size}}]\n" for name in operations)
+    head = "simcodesign: 1\nname: w\nparameters: {size: {default: 1, unit: B}}\nprogram:\n"
+    return workload_from(parse_yaml(head + phases, "w.yaml"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rows_of_every_benchmark_are_read(tmp_path: Path, name: str) -> None:
+    """Each time of an operation that is a phase, whatever other columns the benchmark has."""
+    path = rows_file(tmp_path, name)
+    rows = read_benchmark(tmp_path / name, ALL[name][0]).rows
+    operations = sorted({row.operation for row in rows if PLACEABLE.fullmatch(row.operation)})
+    workload = workload_of(operations or ["other"])
+    times = [row for row in rows if row.quantity == "time" and row.operation in operations]
+    if not times:
+        with pytest.raises(InputError, match="no row is of a phase of w"):
+            read_measured(path, workload)
+        return
+    if any(row.component not in ("communication", "computation", "disk", "memory", "total") for row in times):
+        pytest.fail("a component that no table of times has")
+    timings = read_timings([path], workload)
+    assert [(one.phase, one.seconds) for one in timings] == [
+        (row.operation, pytest.approx(row.value, rel=1e-11)) for row in times
+    ]
+    assert {row.operation for row in times} == {
+        phase for one in read_measured(path, workload) for phase in [*one.phases, *(part[0] for part in one.parts)]
+    }
+
+
+def test_collectives_in_place_and_out_of_place_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "P,bytes,nodes,placement,pairs,phase,component,value,low,high,count,interval,source,role,quantity\n"
+        "4,1024,,out-of-place,,broadcast,communication,4.5e-06,,,1,,nccl.txt:11,evidence,time\n"
+        "4,1024,,in-place,,broadcast,communication,9e-06,,,1,,nccl.txt:11,evidence,time\n"
+        "4,1024,,,2,window,communication,1e9,,,1,,osu.txt:11,evidence,bandwidth\n",
+        encoding="utf-8",
+    )
+    workload = load_workload("broadcast")
+    first, second = read_measured(path, workload)
+    assert (first.parts["broadcast", "communication"].value, first.about) == (4.5e-6, "placement out-of-place")
+    assert second.parts["broadcast", "communication"].value == 9e-6
+    measured = compare("broadcast", "crossbar-16", {"P": 4, "m": 1024}, measured=path).measured
+    assert measured is not None
+    assert measured.parts["broadcast", "communication"].value == 4.5e-6
+
+
+@pytest.mark.parametrize(("nodes", "holds"), [("4", True), ("1", False), ("", True)])
+def test_rows_hold_on_as_many_nodes_as_their_ranks_were_on(tmp_path: Path, nodes: str, holds: bool) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "P,bytes,nodes,phase,component,value,low,high,count,interval,source,role\n"
+        f"4,1024,{nodes},broadcast,communication,4.5e-06,,,1,,osu.txt:11,evidence\n",
+        encoding="utf-8",
+    )
+    measured = compare("broadcast", "crossbar-16", {"P": 4, "m": 1024}, measured=path).measured  # one rank a node
+    assert (measured is not None) == holds
+
+
+def test_a_wrong_title_of_any_other_table_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "P,placment,phase,component,value,low,high,count,interval,source,role\n"
+        "4,x,broadcast,communication,4.5e-06,,,1,,my notes,evidence\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError, match="unknown column, got 'placment'"):
+        read_measured(path, load_workload("broadcast"))
