@@ -193,7 +193,7 @@ class FitOptions:
     counters: Annotated[
         bool,
         Option(
-            help="The files hold hardware counters of runs: a table, perf stat -x, or likwid-perfctr -O. What a file "
+            help="The files hold hardware counters of runs: a table, perf stat, or likwid-perfctr -O. What a file "
             "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
             "summed: counts of all processes together).",
         ),
