@@ -637,5 +637,16 @@ def test_runs_with_other_parameters_are_refused(tmp_path: Path) -> None:
 
 def test_all_formats_are_tried_here() -> None:
     benchmarks = {name for name, reader in READERS.items() if isinstance(reader, BenchmarkReader)}
-    assert set(READERS) - benchmarks == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "sweep", "cube"}
-    assert benchmarks == {form for form, _ in outputs.ALL.values()}  # tests/fitting/benchmarks
+    assert set(READERS) - benchmarks == {
+        "text",
+        "json",
+        "jsonlines",
+        "talpas",
+        "csv",
+        "parquet",
+        "sweep",
+        "cube",
+        "extrap",
+    }
+    by_unit = {f"caliper-{unit}" for unit in ("s", "ms", "us", "ns")}
+    assert benchmarks - by_unit == {form for form, _ in outputs.ALL.values()}  # tests/fitting/benchmarks

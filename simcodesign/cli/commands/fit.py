@@ -154,8 +154,8 @@ class FitOptions:
         list[Path],
         Argument(
             metavar="FILE...",
-            help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), the table of a sweep, "
-            "a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
+            help="Measurements: Extra-P text, JSON, JSON lines, .extra-p, Talpas, a table (csv, parquet), the table of a "
+            "sweep, a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
         ),
     ]
     target: Annotated[
@@ -170,8 +170,8 @@ class FitOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="text, json, jsonlines, talpas, csv, parquet, sweep or cube (with --counters: csv, perf or likwid); "
-            "else guessed from the file.",
+            help="text, json, jsonlines, talpas, extrap, csv, parquet, sweep or cube (with --counters: csv, perf or "
+            "likwid); else guessed from the file.",
         ),
     ] = None
     model: ModelOptions
