@@ -154,8 +154,8 @@ class FitOptions:
         list[Path],
         Argument(
             metavar="FILE...",
-            help="Measurements: Extra-P text, JSON, JSON lines, .extra-p, Talpas, a table (csv, parquet), the table of a "
-            "sweep, a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
+            help="Measurements: Extra-P text, JSON, JSON lines, .extra-p, Talpas, a table (csv, parquet), the table of "
+            "a sweep, a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
         ),
     ]
     target: Annotated[

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +43,12 @@ class Profile:
 def read_cali(path: Path, text: str) -> Profile:
     """Read a ``.cali`` file. Raises InputError if caliper-reader is not installed or cannot read it."""
     try:
-        package = import_module("caliperreader")
+        from caliperreader import CaliperReader  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         what = "reading .cali files needs the package caliper-reader, which is not installed"
         allowed = 'pip install "simcodesign[caliper]"; or JSON of cali-query -j'
         raise InputError(what, Place(str(path)), allowed=allowed) from None
-    reader = package.CaliperReader()
+    reader = CaliperReader()
     try:
         reader.read(text.splitlines())
         names = [name for name in reader.attributes() if DURATION in name]
