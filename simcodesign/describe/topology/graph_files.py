@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_FILE_BYTES = 32 * 2**20
+MAX_COLUMNS = 4  # of an edge list without a heading: more are another format
 MAX_ATTRIBUTES = 10_000  # characters of the attributes of an edge in an edge list
 EDGE = "a line SOURCE TARGET, with a weight or {'name': value, ...} after it"
 FORMATS = f"GraphML, GML, or an edge list ({EDGE})"
 
 #: The opening of a GML graph, or what may hide one: a text in quotes, a comment.
 _GML_GRAPH = re.compile(r'"[^"]*"|#[^\n]*|\bgraph\s*\[')
+_GML_TOKEN = re.compile(r'"[^"]*"|#[^\n]*|(?<![\w.])(?P<mantissa>[+-]?[0-9]+)(?P<exponent>[eE][+-]?[0-9]+)\b')
 #: The key of an edge of a multigraph: means nothing here, and repeated keys stop NetworkX.
 _GML_KEY = re.compile(r"^\s*key\s+[0-9]+\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*%|(?:^|\s)#")
@@ -43,11 +45,19 @@ def load_graph(path: str | Path, place: Place | None = None) -> nx.Graph:
     start = data[:64].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n")
     if suffix in (".graphml", ".xml") or start.startswith(b"<"):
         return parsed_graphml(data, file)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("a graph in an unknown format", Place(file), value=data[:40], allowed=FORMATS) from None
+    text = _decoded(data, file)
     return parsed_gml(text, file) if suffix == ".gml" or _gml_graph(text) else parsed_edges(text, file)
+
+
+def _decoded(data: bytes, file: str) -> str:
+    """Decode UTF-8, and GML also from ISO 8859-1, which its specification prescribes."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    if _gml_graph(text) and "\0" not in text:
+        return text
+    raise InputError("a graph in an unknown format", Place(file), value=data[:40], allowed=FORMATS)
 
 
 def parsed_graphml(data: bytes, file: str) -> nx.Graph:
@@ -81,6 +91,7 @@ def parsed_gml(text: str, file: str) -> nx.Graph:
     if opening := _gml_graph(text):
         # NetworkX refuses repeated edges unless the file declares a multigraph. Many files of measured networks do not.
         text = f"{text[: opening.end()]} multigraph 1 {_GML_KEY.sub('', text[opening.end() :])}"
+    text = _GML_TOKEN.sub(_for_networkx, text)
     try:
         graph = nx.parse_gml(text.split("\n"), label="id")
     except Exception as error:  # as above
@@ -88,6 +99,13 @@ def parsed_gml(text: str, file: str) -> nx.Graph:
     labels = dict(graph.nodes(data="label"))
     names = {str(label) for label in labels.values() if label is not None}
     return nx.relabel_nodes(graph, labels) if len(names) == len(labels) else graph
+
+
+def _for_networkx(token: re.Match[str]) -> str:
+    """Write a token of GML so that NetworkX can read it: texts on one line, and numbers like 1e9 as 1.0e9."""
+    if token["mantissa"]:
+        return f"{token['mantissa']}.0{token['exponent']}"
+    return " ".join(token[0].split("\n")) if token[0].startswith('"') else token[0]
 
 
 def _gml_graph(text: str) -> re.Match[str] | None:
@@ -112,15 +130,11 @@ def parsed_edges(text: str, file: str) -> nx.Graph:
     edges: list[tuple[str, str, dict[str, Any]]] = []
     columns: list[str] = []
     for place, cells, attributes in _edge_lines(text, file):
-        if len(cells) < 2 or not all(cells[:2]):
-            raise InputError("not an edge of a graph", place, value=" ".join(cells)[:60], allowed=FORMATS)
-        if (
-            not edges
-            and not columns
-            and all(cell.lower() in names for cell, names in zip(cells, _HEADER, strict=False))
-        ):
+        if not edges and not columns and _is_heading(cells):
             columns = cells
             continue
+        if len(cells) < 2 or not all(cells[:2]) or len(cells) > max(MAX_COLUMNS, len(columns)):
+            raise InputError("not an edge of a graph", place, value=" ".join(cells)[:60], allowed=FORMATS)
         edges.append((cells[0], cells[1], {**_named_cells(cells, columns), **attributes}))
     if not edges:
         raise InputError("a graph without edges", Place(file), allowed=FORMATS)
@@ -131,10 +145,17 @@ def parsed_edges(text: str, file: str) -> nx.Graph:
     return graph
 
 
+def _is_heading(cells: list[str]) -> bool:
+    """Whether the first two cells name the ends of an edge."""
+    return len(cells) > 1 and all(cell.lower() in names for cell, names in zip(cells, _HEADER, strict=False))
+
+
 def _edge_lines(text: str, file: str) -> Iterator[tuple[Place, list[str], dict[str, Any]]]:
     """Yield the cells of each line with contents, and the attributes in braces at its end."""
     delimiter: str | None = None
     for number, line in enumerate(text.splitlines(), 1):
+        if number == 1 and line.startswith("%%MatrixMarket"):  # its first line with numbers is no edge
+            raise InputError("a graph in an unknown format", Place(file, 1), value=line[:60], allowed=FORMATS)
         plain, brace, rest = line.partition("{")
         if comment := _COMMENT.search(plain):
             plain, brace = plain[: comment.start()], ""

@@ -110,6 +110,7 @@ def links_of(topology: GraphTopology) -> dict[tuple[str, str], tuple[float | Non
         ("not-multi.gml", gml("  directed 0\n  multigraph 0\n")),
         ("commented.gml", "# graph [\n" + 'Creator "graph [ by hand"\n' + gml()),
         ("windows.gml", gml().replace("\n", "\r\n")),
+        ("lines.gml", gml().replace('Network "N [x"', 'Network "N [x \n# over three \nlines" ')),
     ],
 )
 def test_networks_as_the_topology_zoo_has_them(tmp_path: Path, name: str, text: str) -> None:
@@ -125,6 +126,20 @@ def test_networks_as_the_topology_zoo_has_them(tmp_path: Path, name: str, text: 
 def test_vertices_of_gml_are_named_by_labels_that_differ(tmp_path: Path) -> None:
     text = gml().replace("Exchange", "Other", 1)
     assert topology_of(tmp_path, text, "g.gml").names == ("Aachen", "Other", "Exchange", "Bonn & Köln")
+
+
+def test_gml_in_its_own_encoding(tmp_path: Path) -> None:
+    text = gml().replace("Bonn &#38; K&#246;ln", "K\xf6ln").replace("Exchange", "Other", 1)
+    (tmp_path / "g.gml").write_bytes(text.encode("latin-1"))
+    assert graph_topology(load_graph(tmp_path / "g.gml")).names[3] == "Köln"
+
+
+@pytest.mark.parametrize("value", ["1e9", "1E9", "+1e+9", "1000000000", "1.0E9", '"1e9"', '"8 Gbit/s"'])
+def test_numbers_in_gml(tmp_path: Path, value: str) -> None:
+    vertices = 'node [ id 0 label "a 1e5" ] node [ id 1 label "b1e5" ]'
+    text = f"graph [ {vertices} edge [ source 0 target 1 bandwidth {value} latency 2e-6 ] ]"
+    pairs = [("a 1e5", "b1e5"), ("b1e5", "a 1e5")]
+    assert links_of(topology_of(tmp_path, text, "g.gml")) == dict.fromkeys(pairs, (1e-9, 2e-6, 1.0))
 
 
 def test_switches_and_speeds_in_gml(tmp_path: Path) -> None:
@@ -294,6 +309,8 @@ def test_edges_from_a_vertex_to_itself_are_noted() -> None:
         ("g.edges", "a b\nb c {x}\n", r":2: attributes of an edge, got '\{x\}'"),
         ("g.edges", "a b {'x': open('y')}\n", ":1: attributes of an edge"),
         ("g.edges", "a b " + "{1:" * 5000, ":1: attributes of an edge"),
+        ("g.txt", "router 0 node 0 router 1\n", ":1: not an edge of a graph"),
+        ("g.mtx", "%%MatrixMarket matrix\n3 3 1\n1 2\n", ":1: a graph in an unknown format"),
         ("g.json", '{"directed": false}', ":1: not an edge of a graph"),
         ("g.net", '*Vertices 2\n1 "a"\n', None),
     ],
@@ -311,9 +328,10 @@ def test_bad_files(tmp_path: Path, name: str, content: str, message: str | None)
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     file = tmp_path / "g.gml"
-    file.write_bytes(b"graph [ \xff\xfe ]")
-    with pytest.raises(InputError, match=r"unknown format.*GraphML, GML, or an edge list"):
-        load_graph(file)
+    for content in (b"a \xff\xfe b", b"graph [ \xff\0 ]"):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=r"unknown format.*GraphML, GML, or an edge list"):
+            load_graph(file)
 
 
 @pytest.mark.parametrize("suffix", [".gml", ".edges"])
