@@ -154,7 +154,8 @@ def _edge_lines(text: str, file: str) -> Iterator[tuple[Place, list[str], dict[s
     """Yield the cells of each line with contents, and the attributes in braces at its end."""
     delimiter: str | None = None
     for number, line in enumerate(text.splitlines(), 1):
-        if number == 1 and line.startswith("%%MatrixMarket"):  # its first line with numbers is no edge
+        # The first numbers of a matrix are no edge, and JSON is none at all.
+        if number == 1 and line.startswith(("%%MatrixMarket", "{", "[")):
             raise InputError("a graph in an unknown format", Place(file, 1), value=line[:60], allowed=FORMATS)
         plain, brace, rest = line.partition("{")
         if comment := _COMMENT.search(plain):

@@ -311,7 +311,7 @@ def test_edges_from_a_vertex_to_itself_are_noted() -> None:
         ("g.edges", "a b " + "{1:" * 5000, ":1: attributes of an edge"),
         ("g.txt", "router 0 node 0 router 1\n", ":1: not an edge of a graph"),
         ("g.mtx", "%%MatrixMarket matrix\n3 3 1\n1 2\n", ":1: a graph in an unknown format"),
-        ("g.json", '{"directed": false}', ":1: not an edge of a graph"),
+        ("g.json", '{"directed": false}', ":1: a graph in an unknown format.*GraphML, GML, or an edge list"),
         ("g.net", '*Vertices 2\n1 "a"\n', None),
     ],
 )
