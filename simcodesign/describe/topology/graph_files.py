@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_FILE_BYTES = 32 * 2**20
+MAX_NAME = 1000  # characters of the name of a vertex in an edge list
 MAX_COLUMNS = 4  # of an edge list without a heading: more are another format
 MAX_ATTRIBUTES = 10_000  # characters of the attributes of an edge in an edge list
 EDGE = "a line SOURCE TARGET, with a weight or {'name': value, ...} after it"
@@ -133,7 +134,9 @@ def parsed_edges(text: str, file: str) -> nx.Graph:
         if not edges and not columns and _is_heading(cells):
             columns = cells
             continue
-        if len(cells) < 2 or not all(cells[:2]) or len(cells) > max(MAX_COLUMNS, len(columns)):
+        ends = cells[:2]
+        named = len(ends) == 2 and all(0 < len(name) <= MAX_NAME for name in ends)
+        if not named or len(cells) > max(MAX_COLUMNS, len(columns)):
             raise InputError("not an edge of a graph", place, value=" ".join(cells)[:60], allowed=FORMATS)
         edges.append((cells[0], cells[1], {**_named_cells(cells, columns), **attributes}))
     if not edges:
