@@ -96,6 +96,11 @@ def test_other_archives(tmp_path: Path) -> None:
     path.write_bytes(saved(tmp_path, experiment(), name="whole.zip").read_bytes()[:-30])
     with pytest.raises(InputError, match="not an experiment of Extra-P"):
         read_measurements(path)
+    whole = saved(tmp_path, experiment(), name="whole.zip").read_bytes()
+    for place in range(60, len(whole) - 60, 40):  # damaged in the middle: refused, or the same where nothing is read
+        path.write_bytes(whole[:place] + bytes(4) + whole[place + 4 :])
+        with pytest.raises(InputError):
+            read_measurements(path)
     path.write_bytes(b"no archive")
     with pytest.raises(InputError, match="not an experiment of Extra-P"):
         read_measurements(path)

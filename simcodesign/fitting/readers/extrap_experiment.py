@@ -105,7 +105,16 @@ def _members(path: Path) -> Iterator[_Members]:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield _Members(archive, Place(str(path)))
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, KeyError, struct.error, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            RuntimeError,
+            OSError,
+            KeyError,
+            struct.error,
+            ValueError,
+        ) as error:
             raise _no_experiment(path, error) from None
 
 
