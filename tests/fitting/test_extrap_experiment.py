@@ -75,7 +75,7 @@ def test_repetitions(tmp_path: Path) -> None:
         (experiment(parameters=[]), None, "parameters"),
         (experiment(parameters=["p"]), None, r"measurements.main->solve.time: a point that does not fit"),
         (experiment(measurements={"a": {"b": [{"mean": 1.0}]}}), None, r"not an experiment.*KeyError: 'coordinate'"),
-        (experiment(measurements={}), None, ""),
+        (experiment(measurements={}), None, "the file holds no measurement"),
         (experiment([[0, 0], None, None]), None, "not an experiment.*0.indx"),
         (experiment([[0, 9], None, None]), REPETITIONS, "not an experiment of Extra-P"),
         (experiment(["x", None, None]), REPETITIONS, "not an experiment of Extra-P"),

@@ -131,7 +131,7 @@ def test_runs_become_series_over_the_ranks(tmp_path: Path) -> None:
         (json_split(columns=["a"]), "not the JSON of Caliper"),
         (json_split(data=[]), "holds no measurement"),
         (json_split(data=[["x", 0, 1.0, 0]]), "column inclusive#sum#time.duration: not a number, got 'x'"),
-        (json_split(data=[{}]), "not the JSON of Caliper"),
+        (json_split(data=[[]]), "not the JSON of Caliper"),
     ],
 )
 def test_bad_json(tmp_path: Path, text: str, message: str) -> None:
