@@ -106,10 +106,10 @@ def served_in_sets(trace: Trace, levels: Sequence[CacheGeometry], warmup: Trace 
     from simcodesign.locality.hierarchy.simulate import simulator_of
 
     caches = simulator_of(levels, Policy(NON_INCLUSIVE, True))
-    for chunk in () if warmup is None else warmup.chunks():
+    for chunk in () if warmup is None else warmup.by_line(levels[0].line_bytes):
         caches.run(chunk)
     before = caches.counts()
-    for chunk in trace.chunks():
+    for chunk in trace.by_line(levels[0].line_bytes):
         caches.run(chunk)
     after = caches.counts()
     accesses = after.levels[0].accesses - before.levels[0].accesses

@@ -43,7 +43,7 @@ I  0400b0,3
  M 1048,4
  L 1050,4
 I  0400a0,3
- L 103f,4
+ L 103f,1
 """
 
 
@@ -79,6 +79,14 @@ def test_a_trace_counted_by_hand(run: Any, trace: Path) -> None:
     assert ran.cells("256 B") == ["256 B", "4", "42.86%"]
     assert "distinct other lines of 64 B used strictly between two uses" in " ".join(ran.out.split())
     assert ran.err == ""
+
+
+def test_accesses_across_lines_are_told(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.lackey").write_text(" L 103f,4\n L 1000,8\n")
+    out = run(str(tmp_path / "t.lackey")).out
+    assert re.search(r"^accesses +2$", out, re.MULTILINE)
+    assert re.search(r"^across lines +1 more accesses to lines", out, re.MULTILINE)
+    assert re.search(r"^distinct lines +2,", out, re.MULTILINE)
 
 
 def test_the_same_as_json(run: Any, trace: Path) -> None:

@@ -540,6 +540,24 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
         read_measurements(tmp_path / "d.parquet")
 
 
+@pytest.mark.parametrize("region", ["main->{lambda(int)#1}", "#pragma omp", "a # b", "solve#2", "x\t# y"])
+@pytest.mark.parametrize("metric", ["time", "#messages", "L2#miss (#)"])
+def test_signs_of_comments_within_names(tmp_path: Path, region: str, metric: str) -> None:
+    path = tmp_path / "runs.txt"
+    lines = [
+        "# a comment",
+        "PARAMETER p # processes",
+        "\t# indented",
+        "POINTS 2 4 # two",
+        f"METRIC {metric}",
+        f"REGION {region}",
+    ]
+    path.write_text("\n".join([*lines, "DATA 1 # first", "DATA 2"]) + "\n")
+    measurements = read_measurements(path)
+    assert (measurements.regions, measurements.metrics) == ((region.replace("\t", " "),), (metric,))
+    assert measurements.values.ravel().tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("name", "point", "repetition"),
     [
@@ -547,6 +565,10 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
         ("x10.r2", {"x": 10}, 2),
         ("lulesh.p8n1,5.r1", {"p": 8, "n": 1.5}, 1),
         ("a.b1.x1.5y2.r10", {"x": 1.5, "y": 2}, 10),
+        ("kripke.p8,d10,g32.r1", {"p": 8, "d": 10, "g": 32}, 1),
+        ("kripke.p8,n0,5,m2,25.r3", {"p": 8, "n": 0.5, "m": 2.25}, 3),
+        ("p8,n1,5", {"p": 8, "n": 1.5}, 0),
+        ("r5.r2", {"r": 5}, 2),
     ],
 )
 def test_names_of_runs(name: str, point: dict[str, float], repetition: int) -> None:
@@ -554,7 +576,7 @@ def test_names_of_runs(name: str, point: dict[str, float], repetition: int) -> N
     assert (run.point, run.repetition) == (point, repetition)
 
 
-@pytest.mark.parametrize("name", ["x", "10", "x10y", "run.", "x1x2"])
+@pytest.mark.parametrize("name", ["x", "10", "x10y", "run.", "x1x2", "run-a.r1", "p8-n2.r1", "p8,.r1"])
 def test_names_of_no_run(name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}.*allowed: .prefix..x10y1z1"):
         run_of(Path(name) / "profile.cubex")
@@ -615,5 +637,16 @@ def test_runs_with_other_parameters_are_refused(tmp_path: Path) -> None:
 
 def test_all_formats_are_tried_here() -> None:
     benchmarks = {name for name, reader in READERS.items() if isinstance(reader, BenchmarkReader)}
-    assert set(READERS) - benchmarks == {"text", "json", "jsonlines", "talpas", "csv", "parquet", "sweep", "cube"}
-    assert benchmarks == {form for form, _ in outputs.ALL.values()}  # tests/fitting/benchmarks
+    assert set(READERS) - benchmarks == {
+        "text",
+        "json",
+        "jsonlines",
+        "talpas",
+        "csv",
+        "parquet",
+        "sweep",
+        "cube",
+        "extrap",
+    }
+    by_unit = {f"caliper-{unit}" for unit in ("s", "ms", "us", "ns")}
+    assert benchmarks - by_unit == {form for form, _ in outputs.ALL.values()}  # tests/fitting/benchmarks

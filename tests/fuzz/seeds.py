@@ -124,6 +124,10 @@ show cached.yaml
 sweep-store check stored.sqlite
 sweep-store export stored.sqlite out.csv
 sweep-store recover stored.sqlite recovered.sqlite
+forecast small.yaml gml.yaml -P 4 --json
+simulate small.yaml edges.yaml -P 4 --effects hops,links --json
+locality trace.pin --groups --caches 1KiB:2 --method sets --json
+fit perf2.jsonl@P=2 perf4.jsonl@P=4 perf8.txt@P=8 --counters --json
 """.strip().splitlines()
 #: Inputs of lines that come in several kinds: one is taken at random.
 SHIPPED = {"shipped.yaml": "workloads", "shipped-machine.yaml": "topologies"}

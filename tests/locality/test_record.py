@@ -118,6 +118,7 @@ def test_skipping_moves_the_part_and_numpy_reads_the_file(tmp_path: Path) -> Non
                 "address": (np.dtype("u8"), (1000,)),
                 "kind": (np.dtype("u1"), (1000,)),
                 "group": (np.dtype("u8"), (1000,)),
+                "size": (np.dtype("u4"), (1000,)),
             }
             parts.append(arrays["kind"])
     # Addresses may differ from run to run; what a program does when it starts does not.

@@ -38,6 +38,8 @@ ADDRESS = st.integers(0, 2**64 - 1) | st.integers(0, 300)
 EVENT = st.tuples(st.sampled_from("ISLM"), ADDRESS)  # an instruction or an access
 KIND = {"L": LOAD, "S": STORE, "M": MODIFY, "I": FETCH}
 Row = tuple[int, int, int | None]
+#: With the size.
+SizedRow = tuple[int, int, int | None, int | None]
 
 
 @contextmanager
@@ -63,6 +65,11 @@ def rows(accesses: Accesses) -> list[tuple[int, int | None, int | None]]:
     kind = [None] * count if accesses.kind is None else accesses.kind.tolist()
     group = [None] * count if accesses.group is None else accesses.group.tolist()
     return list(zip(accesses.address.tolist(), kind, group, strict=True))
+
+
+def sized_rows(accesses: Accesses) -> list[tuple[int, int | None, int | None, int | None]]:
+    size = [None] * len(accesses) if accesses.size is None else accesses.size.tolist()
+    return [(*row, bytes_of) for row, bytes_of in zip(rows(accesses), size, strict=True)]
 
 
 def events_as_rows(events: list[tuple[str, int]], instructions: bool = False) -> list[Row]:
@@ -204,19 +211,24 @@ def test_arrays_of_any_integers(dtype: str, compression: str) -> None:
 # --- the two parsers, against regular expressions ------------------------------------------------------------------
 
 LINES = {
-    "lackey": re.compile(r"[ \t\r]*([ILSM])[ \t\r]+([0-9a-fA-F]+),[0-9]+[ \t\r]*"),
-    "din": re.compile(r"[ \t\r]*([012rwi])[ \t\r]+([0-9a-fA-F]+)([ \t\r].*)?"),
+    "lackey": re.compile(r"[ \t\r]*([ILSM])[ \t\r]+([0-9a-fA-F]+),([0-9]+)[ \t\r]*"),
+    "din": re.compile(r"[ \t\r]*([012rwi])[ \t\r]+(?:0[xX])?([0-9a-fA-F]+)([ \t\r].*)?"),
 }
+SUPERBLOCK = re.compile(r"[ \t\r]*SB[ \t\r]+([0-9a-fA-F]+)[ \t\r]*")
 LABELS = dict(zip("LSMI012rwi", [LOAD, STORE, MODIFY, FETCH, LOAD, STORE, FETCH, LOAD, STORE, FETCH], strict=True))
 
 
-def parsed_by_regular_expressions(text: str, name: str, fetches: bool, group: int) -> tuple[list[Row], int, int] | int:
+def parsed_by_regular_expressions(
+    text: str, name: str, fetches: bool, group: int
+) -> tuple[list[SizedRow], int, int] | int:
     """Rows, lines and instructions fetched; or where the first wrong line starts."""
-    at, result, fetched = 0, list[Row](), 0
+    at, result, fetched = 0, list[SizedRow](), 0
     lines = text.split("\n")[:-1]
     for line in lines:
         match = LINES[name].fullmatch(line)
         skipped = not line.strip(" \t\r") or (name == "lackey" and re.match(r"[ \t\r]*(==|--|\*\*)", line))
+        if name == "lackey" and (block := SUPERBLOCK.fullmatch(line)):
+            skipped = int(block[1], 16) < 2**64
         if not skipped and (match is None or int(match[2], 16) >= 2**64):
             return at
         if match and not skipped:
@@ -224,7 +236,7 @@ def parsed_by_regular_expressions(text: str, name: str, fetches: bool, group: in
             fetched += kind == FETCH
             group = address if kind == FETCH else group
             if kind != FETCH or fetches:
-                result.append((address, kind, group))
+                result.append((address, kind, group, min(int(match[3]), 2**16) if name == "lackey" else None))
         at += len(line) + 1
     return result, len(lines), fetched
 
@@ -233,12 +245,31 @@ NEARLY = st.lists(
     st.builds(
         "{}{}{}{}{}".format,
         st.sampled_from(["", " ", "  ", "\t"]),
-        st.sampled_from(["I", "L", "S", "M", "0", "1", "2", "r", "w", "i", "3", "x", "==", "--", "**", "=", "", "-"]),
+        st.sampled_from(
+            ["I", "L", "S", "M", "SB", "SB", "0", "1", "2", "r", "w", "i", "3", "x", "==", "--", "**", "=", "", "-"]
+        ),
         st.sampled_from([" ", "  ", "\t ", "", "\r"]),
         st.sampled_from(
-            ["0", "ff", "04001e40", "1FFEFFe7e0", "f" * 16, "1" + "0" * 16, "0" * 20 + "a", "g", "", "-1", "0x10"]
+            [
+                "0",
+                "ff",
+                "04001e40",
+                "1FFEFFe7e0",
+                "f" * 16,
+                "1" + "0" * 16,
+                "0" * 20 + "a",
+                "g",
+                "",
+                "-1",
+                "0x10",
+                "0X",
+                "0xx1",
+                "x1",
+            ]
         ),
-        st.sampled_from([",8", ",16 ", ",8\r", ",", "", " 4", ",8 x", "\r", " ", ", 8"]),
+        st.sampled_from(
+            [",8", ",16 ", ",8\r", ",99999999999999999999", ",65537", ",0", ",", "", " 4", ",8 x", "\r", " ", ", 8"]
+        ),
     )
     | st.text("IL0 =,\ta", max_size=6),
     min_size=1,
@@ -258,7 +289,7 @@ def test_both_parsers_do_as_regular_expressions_say(lines: list[str], name: str,
             assert parsed.wrong == expected
         else:
             assert parsed.wrong == -1
-            assert (rows(parsed.accesses), parsed.lines, parsed.fetches) == expected
+            assert (sized_rows(parsed.accesses), parsed.lines, parsed.fetches) == expected
 
 
 # --- what a file is ------------------------------------------------------------------------------------------------

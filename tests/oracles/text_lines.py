@@ -6,11 +6,13 @@ are parsed at once: a loop goes on to the next byte of every line whose present 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.locality.traces.text_bytes import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
-from simcodesign.locality.traces.trace import FETCH, Accesses, Addresses, Kinds
+from simcodesign.locality.traces.trace import FETCH, MOST_SIZE, Accesses, Addresses, Kinds, Sizes
 
 
 class _Lines:
@@ -54,31 +56,48 @@ def parse_lines(text: Kinds, labels: Kinds, is_lackey: bool, with_fetches: bool,
         first = MESSAGE[lines.now()]
         has_text &= ~(first & (text[np.minimum(lines.at + 1, ends)] == lines.now()))
     starts, lines = starts[has_text], _Lines(text, lines.at[has_text])
-    label, address, good = _records(lines, labels, is_lackey)
+    label, address, size, good = _records(lines, labels, is_lackey)
     wrong = int(starts[np.argmin(good)]) if not good.all() else -1
     fetches = np.flatnonzero(label == FETCH)
     # Number of the fetch before each line; 0 stands for the one before the text.
     issued_by = np.cumsum(label == FETCH)
     groups = np.concatenate([[np.uint64(group)], address[fetches]])
-    wanted = slice(None) if with_fetches else np.flatnonzero(label != FETCH)
-    accesses = Accesses(address[wanted], label[wanted], groups[issued_by[wanted]])
+    wanted = np.flatnonzero((label != NOTHING) & (with_fetches | (label != FETCH)))
+    sizes = size[wanted] if is_lackey else None
+    accesses = Accesses(address[wanted], label[wanted], groups[issued_by[wanted]], sizes)
     return Parsed(accesses, len(ends), len(fetches), wrong, int(groups[-1]))
 
 
-def _records(lines: _Lines, labels: Kinds, is_lackey: bool) -> tuple[Kinds, Addresses, NDArray[np.bool_]]:
-    """Label and address of lines that have reached their label, and whether the whole line is as it should be."""
+def _records(lines: _Lines, labels: Kinds, is_lackey: bool) -> tuple[Kinds, Addresses, Sizes, NDArray[np.bool_]]:
+    """Label, address and size of lines that have reached their label, and whether the whole line is as it should be.
+
+    The label of superblocks is ``NOTHING``, although their lines are good.
+    """
     label = labels[lines.now()]
     good = label != NOTHING
+    is_block = is_lackey & (lines.now() == ord("S")) & (lines.text[lines.at + 1] == ord("B"))
     lines.at[good] += 1
+    lines.at[is_block] += 1
     good &= BLANK[lines.now()]
     lines.skip(BLANK)
+    if not is_lackey:
+        has_0x = (lines.now() == ord("0")) & np.isin(lines.text[lines.at + (lines.now() == ord("0"))], [*b"xX"])
+        lines.at[has_0x] += 2
     address, is_number = lines.number()
     good &= is_number
+    size = np.zeros(len(label), np.uint32)
     if not is_lackey:
-        return label, address, good & (BLANK[lines.now()] | (lines.now() == NEWLINE))
-    good &= lines.now() == COMMA
-    lines.at[good] += 1
-    good &= DECIMAL[lines.now()]
-    lines.skip(DECIMAL)
+        return label, address, size, good & (BLANK[lines.now()] | (lines.now() == NEWLINE))
+    good &= (lines.now() == COMMA) | is_block
+    lines.at[good & ~is_block] += 1
+    good &= DECIMAL[lines.now()] | is_block
+    for place in np.flatnonzero(good & ~is_block).tolist():
+        digits = bytes(lines.text[lines.at[place] :]).split(b"\n")[0].split()[0]
+        number = int(re.match(rb"[0-9]+", digits)[0])  # type: ignore[index] # the first byte is a digit
+        size[place] = min(number, MOST_SIZE)
+    moving = _Lines(lines.text, lines.at[~is_block])
+    moving.skip(DECIMAL)
+    lines.at[~is_block] = moving.at
     lines.skip(BLANK)
-    return label, address, good & (lines.now() == NEWLINE)
+    label[is_block] = NOTHING
+    return label, address, size, good & (lines.now() == NEWLINE)

@@ -32,7 +32,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.files import input_files
 from simcodesign.core.files.input_files import DATA_BYTES, STREAM_BYTES, open_bytes
 from simcodesign.counters.readers.formats import read_counters
-from simcodesign.describe.topology.graphml import load_graphml
+from simcodesign.describe.topology.graph_files import load_graph
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.fitting.readers.cube import check_archive
 from simcodesign.fitting.readers.formats import read_measurements
@@ -63,7 +63,7 @@ READERS: list[tuple[str, Callable[[Path], object]]] = [
     (".yaml", load_study),
     (".yaml", load_upgrade),
     (".goal", load_workload),
-    (".graphml", load_graphml),
+    *((suffix, load_graph) for suffix in (".graphml", ".gml", ".edges")),
     (".aspen", load_application),
     (".aspen", load_aspen_machine),
     *((suffix, load_profile) for suffix in (".json", ".csv", ".npz")),

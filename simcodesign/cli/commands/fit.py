@@ -161,8 +161,8 @@ class FitOptions:
         list[Path],
         Argument(
             metavar="FILE...",
-            help="Measurements: Extra-P text, JSON, JSON lines, Talpas, a table (csv, parquet), the table of a sweep, "
-            "a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
+            help="Measurements: Extra-P text, JSON, JSON lines, .extra-p, Talpas, a table (csv, parquet), the table of "
+            "a sweep, a folder of Score-P runs. Several are taken together. With --counters: hardware counters.",
         ),
     ]
     target: Annotated[
@@ -177,8 +177,8 @@ class FitOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="text, json, jsonlines, talpas, csv, parquet, sweep or cube (with --counters: csv, perf or likwid); "
-            "else guessed from the file.",
+            help="text, json, jsonlines, talpas, extrap, csv, parquet, sweep or cube (with --counters: csv, perf or "
+            "likwid); else guessed from the file.",
         ),
     ] = None
     model: ModelOptions
@@ -200,7 +200,7 @@ class FitOptions:
     counters: Annotated[
         bool,
         Option(
-            help="The files hold hardware counters of runs: a table, perf stat -x, or likwid-perfctr -O. What a file "
+            help="The files hold hardware counters of runs: a table, perf stat, or likwid-perfctr -O. What a file "
             "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
             "summed: counts of all processes together).",
         ),

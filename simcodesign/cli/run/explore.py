@@ -10,12 +10,11 @@ from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.cli.commands.explore import SIMULATION, ExploreOptions
 from simcodesign.cli.options import check_folder, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
-from simcodesign.cli.run.scenario import machine_parameters, scenario_of
+from simcodesign.cli.run.scenario import load_noted_machine, machine_parameters, scenario_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.common.progress import search_progress, system_progress
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
@@ -268,7 +267,9 @@ def _texts(study: ExplorationStudy) -> list[str]:
 def _machine(study: ExplorationStudy) -> Machine:
     """The machine alone, with what is set: keys of its file, and parameters of its own (``machine.NAME``)."""
     own = {name: text for name, text in study.settings.items() if name.startswith(PREFIX)}
-    machine = load_machine(study.machine, {name: text for name, text in study.settings.items() if name not in own})
+    machine = load_noted_machine(
+        study.machine, {name: text for name, text in study.settings.items() if name not in own}
+    )
     return machine.with_constants(machine_parameters(machine, own))
 
 

@@ -13,12 +13,12 @@ from simcodesign.cli.commands.codesign import (
     StrawManOptions,
     UpgradeOptions,
 )
-from simcodesign.cli.run.scenario import SET_FORMS, load_scenario
+from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine, load_scenario
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.files import load_machine, load_workload
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.progress import system_progress
 from simcodesign.report.common.terminal import print_all, write_json
@@ -66,7 +66,7 @@ def run_upgrade(options: UpgradeOptions) -> None:
     """Requirements before and after upgrades, and with --simulate the times."""
     requirements, simulate = options.requirements, options.simulation.simulate
     workloads, given, changes = _load(options.workloads, requirements, None if simulate else options.ranks)
-    machine = load_machine(options.machine, changes)
+    machine = load_noted_machine(options.machine, changes)
     upgrades = [load_upgrade(name) for name in options.upgrades or UPGRADES]
     if simulate:
         _simulate_upgrade(workloads, machine, upgrades, given, options)
@@ -123,7 +123,7 @@ def run_straw_man(options: StrawManOptions) -> None:
     """The largest problems and least times of systems, and with --simulate the simulated times."""
     requirements = options.requirements
     workloads, given, changes = _load(options.workloads or APPLICATIONS, requirements, None)
-    machines = [load_machine(name, changes) for name in options.systems or SYSTEMS]
+    machines = [load_noted_machine(name, changes) for name in options.systems or SYSTEMS]
     if options.simulation.simulate:
         _simulate_straw_men(workloads, machines, given, options)
         return

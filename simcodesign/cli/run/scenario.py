@@ -94,7 +94,7 @@ def scenario_of(
         if "." not in name and name not in MACHINE_KEYS:
             what = f"{workload.name} has no parameter and a machine no key of this name"
             raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *MACHINE_KEYS}))
-    machine = load_machine(machine_name, changes)
+    machine = load_noted_machine(machine_name, changes)
     own = {name: value for name, value in own.items() if name not in of_machine}
     machine = with_changes(machine, own)
     values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
@@ -103,6 +103,14 @@ def scenario_of(
     if names_a_path(split_variant(machine_name)[0]) or any(name.startswith("network.interfaces") for name in changes):
         _note_shared_link(machine)
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
+
+
+def load_noted_machine(name: str, changes: Mapping[str, object] | None = None) -> Machine:
+    """Load a machine, and print to standard error how its topology was read where that needs a word."""
+    machine = load_machine(name, changes)
+    for note in machine.network.topology.notes:
+        complain(f"note: {machine.name}: {note}")
+    return machine
 
 
 def note_execution(workload_name: str) -> None:

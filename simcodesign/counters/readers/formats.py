@@ -3,7 +3,7 @@
 | format | holds |
 |---|---|
 | csv | a tidy table, one row per run, kernel and rank, as ``simulate --counters`` writes it; columns may be events |
-| perf | ``perf stat -x``, one run a file (``perf_stat``) |
+| perf | ``perf stat``, with ``-x``, ``-j`` or as text, one run a file (``perf_stat``) |
 | likwid | ``likwid-perfctr -O``, one run a file (``likwid``) |
 
 Each format registers itself in ``READERS``, in the module of this package that reads it; other packages bring theirs

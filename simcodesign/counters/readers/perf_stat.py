@@ -1,19 +1,26 @@
-"""Files of ``perf stat -x SEPARATOR``: one line an event, one run (or the mean of ``-r`` runs) a file.
+"""Files of ``perf stat``: one line an event, one run (or the mean of ``-r`` runs) a file.
 
-Fields: a time stamp (``-I``), what was counted on (``-A``, ``--per-socket`` with a number of CPUs ...), value, unit,
-event, its spread in % (``-r``), run time of the counter, share of the time it ran, a metric with its unit. Lines of one
-event are added up. ``<not counted>`` and ``<not supported>`` are missing. Decimal commas are understood, with the comma
-as separator as well. Metrics alone on a line, and events that no counter needs, are passed over.
+The three outputs are read (``perf_lines``). Lines of one event are added up, such as those of several CPUs or
+intervals. If a file has both intervals and their total, the total counts. ``<not counted>`` and ``<not supported>`` are
+missing. Metrics alone on a line, and events that no counter needs, are passed over.
+
+On a hybrid processor an event has one line for each kind of core (``cpu_core/cycles/``, ``cpu_atom/cycles/``). The
+counters of a process run only while it is on their kind of core, and perf extrapolates each of them to the whole time.
+So each count is multiplied by its fraction of the time before they are added up. System-wide counters run all the time
+and are added up as they are.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.readers import FileStart, Match
-from simcodesign.core.files.text_files import lines, number
+from simcodesign.core.files.input_files import open_text
+from simcodesign.core.files.readers import START_BYTES, FileStart, Match
+from simcodesign.core.files.text_files import lines
 from simcodesign.counters.events import (
     NO_LABELS,
     SCALES,
@@ -26,52 +33,43 @@ from simcodesign.counters.events import (
     misspelt,
 )
 from simcodesign.counters.readers.formats import READERS, CounterReader
+from simcodesign.counters.readers.perf_lines import (
+    ELAPSED,
+    CounterLine,
+    is_text,
+    json_line,
+    separated_line,
+    separator_of,
+    text_lines,
+)
 from simcodesign.counters.table import CounterTable, counter_table
 
-SEPARATORS = (";", "\t", "|", ",")
-MISSING = ("<not counted>", "<not supported>")
 UNITS = {"msec": 1e-3, "ns": 1e-9, "usec": 1e-6, "sec": 1.0}
+#: Fractions of the time of all kinds of cores together: above, the counters are system-wide; below, they took turns
+#: on each kind of core as well (multiplexing), which the extrapolation makes up for.
+MOST_TOGETHER, LEAST_TOGETHER = 1.05, 0.95
 
-_STAMP = re.compile(r"[0-9]+[.,][0-9]{9}")
-_WHERE = re.compile(r"[A-Za-z][\w.:/-]*-?[0-9]+")
-#: Sockets, dies, cores, nodes and caches come with the number of CPUs that were added up, single CPUs do not.
-_GROUP = re.compile(r"(?:[SDCNL][0-9]+)(?:-.*)?")
-_DIGITS = re.compile(r"[0-9]+")
-_UNIT = re.compile(r"[A-Za-z%/]*")
-_EVENT = re.compile(r"[A-Za-z_][^\s]*.*")
+_PMU = re.compile(r"([\w.-]+)/")
 
 
 def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
-    """The one row of a file. The time is ``duration_time``, else the time on a CPU.
+    """Read the one row of a file. The time is ``duration_time`` or the elapsed time, otherwise the time on a CPU.
 
     ``labels.processes`` must be given or stand in a comment (``# processes: 4``). Raises InputError with the line for
     what cannot be read, and where no event is one that a counter needs.
     """
-    events, comments, entries = EventCounts.empty(), [], 0
-    passed_over: dict[str, None] = {}
-    separator = ""
-    used = missing = False
-    for line, text in lines(path):
-        place = Place(str(path), line)
-        if text.startswith("#"):
-            comments.append((text, place))
-            continue
-        separator = separator or separator_of(text, place)
-        entry = parse_line(text, separator, place)
-        entries += 1
-        if entry is None:
-            continue
-        event, value, unit = entry
-        if value is None:
-            missing = True
-            continue
-        name = event_name(event)[0]
-        if events.add(event, value * UNITS.get(unit, SCALES.get(name, 1.0))):
+    comments: list[tuple[str, Place]] = []
+    entries = _whole_run(list(_counter_lines(path, comments)))
+    events = EventCounts.empty()
+    used, passed_over = False, dict[str, None]()
+    for event, value in added_up(entries):
+        if events.add(event, value):
             used = True
         else:
             passed_over[event] = None
     unknown = [note for event in passed_over if (note := misspelt(event, events.counts))]
     if not used:
+        missing = any(entry.value is None for entry in entries)
         what = "no event was counted" if missing or not entries else "no event that a counter needs"
         what = "; ".join([what, *unknown])
         raise InputError(what, Place(str(path)), allowed="cycles, instructions, task-clock, ...")
@@ -84,52 +82,85 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     return counter_table([counters], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])
 
 
-def separator_of(text: str, place: Place) -> str:
-    """The separator with which a line can be read, none that could stand in a number before one that could."""
-    for separator in SEPARATORS:
-        if separator in text:
-            return separator
-    raise InputError("no line of perf stat -x", place, value=text, allowed="fields between , or ; or | or tabs")
+def _counter_lines(path: Path, comments: list[tuple[str, Place]]) -> Iterator[CounterLine]:
+    """The counts of a file in any of the three outputs; comments are appended to ``comments``."""
+    numbered = ((line, text) for line, text in lines(path) if not _is_comment(path, line, text, comments))
+    with open_text(path) as file:
+        if is_text(file.read(START_BYTES)):
+            yield from text_lines(numbered, str(path))
+            return
+    separator = ""
+    for line, text in numbered:
+        place = Place(str(path), line)
+        if text.startswith("{"):
+            entry = json_line(text, place)
+        else:
+            separator = separator or separator_of(text, place)
+            entry = separated_line(text, separator, place)
+        if entry is not None:
+            yield entry
 
 
-def parse_line(text: str, separator: str, place: Place) -> tuple[str, float | None, str] | None:
-    """Event, value (None: missing) and unit of a line; None for a line with a metric alone. InputError for others."""
-    entries = [entry.strip() for entry in text.split(separator)]
-    given = list(entries)
-    if _STAMP.fullmatch(entries[0]):
-        entries = entries[1:]
-    elif separator == "," and len(entries) > 1 and _STAMP.fullmatch(",".join(entries[:2])):
-        entries = entries[2:]
-    if entries and _WHERE.fullmatch(entries[0]):
-        group = _GROUP.fullmatch(entries[0])
-        entries = entries[2:] if group else entries[1:]
-    if len(entries) > 3 and not any(entries[:3]):
-        return None
-    value, rest = _value(entries, separator)
-    if value is None or len(rest) < 2 or not _UNIT.fullmatch(rest[0]) or not _EVENT.fullmatch(rest[1]):
-        raise InputError(
-            "no line of perf stat -x", place, value=separator.join(given), allowed="value, unit, event, run time, share"
+def _is_comment(path: Path, line: int, text: str, comments: list[tuple[str, Place]]) -> bool:
+    """Whether a line is a comment, which is kept; headings of intervals show where the counts begin."""
+    if not text.startswith("#") or is_text(text):
+        return False
+    comments.append((text, Place(str(path), line)))
+    return True
+
+
+def _whole_run(entries: list[CounterLine]) -> list[CounterLine]:
+    """Without the intervals where their total is there, and with one elapsed time."""
+    totals = [entry for entry in entries if not entry.stamp]
+    stamped = any(entry.stamp for entry in entries)
+    chosen = totals if stamped and any(entry.event != ELAPSED for entry in totals) else entries
+    timed = [entry for entry in chosen if entry.event == ELAPSED and entry.unit != "sec"]
+    return [entry for entry in chosen if not (timed and entry.event == ELAPSED and entry.unit == "sec")]
+
+
+def added_up(entries: Iterable[CounterLine]) -> Iterator[tuple[str, float]]:
+    """Yield each event and its count in SI units, once for each interval; see the module for kinds of cores."""
+
+    def key(entry: CounterLine) -> tuple[str, tuple[str, str]]:
+        return entry.stamp, event_name(entry.event)
+
+    counted = [entry for entry in entries if entry.value is not None]
+    order = {one: place for place, one in enumerate(dict.fromkeys(map(key, counted)))}
+    for (_, (name, _)), group in groupby(sorted(counted, key=lambda entry: order[key(entry)]), key):
+        together = list(group)
+        yield (
+            together[0].event,
+            sum(
+                weight * (entry.value or 0.0) * UNITS.get(entry.unit, SCALES.get(name, 1.0))
+                for entry, weight in zip(together, _weights(together), strict=True)
+            ),
         )
-    if value in MISSING:
-        return rest[1], None, rest[0]
-    return rest[1], number(value.replace(",", "."), place, "a count that is not a number"), rest[0]
 
 
-def _value(entries: list[str], separator: str) -> tuple[str | None, list[str]]:
-    """The value, and the fields after it. With the comma as separator and as decimal sign it is two fields."""
-    if not entries:
-        return None, []
-    whole_and_part = len(entries) > 1 and _DIGITS.fullmatch(entries[0]) and _DIGITS.fullmatch(entries[1])
-    if separator == "," and whole_and_part:
-        return f"{entries[0]}.{entries[1]}", entries[2:]
-    return entries[0], entries[1:]
+def _weights(entries: list[CounterLine]) -> list[float]:
+    """What each line of one event counts for: its fraction of the time if kinds of cores share the time."""
+    shares: dict[str, list[float]] = {}
+    for entry in entries:
+        pmu = _PMU.match(entry.event)
+        shares.setdefault(pmu[1] if pmu else "", []).append(1.0 if entry.share is None else entry.share)
+    means = {pmu: sum(ones) / len(ones) for pmu, ones in shares.items()}
+    together = sum(means.values())
+    if len(means) == 1 or together > MOST_TOGETHER or not together:
+        return [1.0] * len(entries)
+    scale = together if together < LEAST_TOGETHER else 1.0
+    return [(1.0 if entry.share is None else entry.share) / scale for entry in entries]
 
 
 def sniff(start: FileStart) -> Match:
-    """The first line that is no comment can be one of perf stat."""
+    """A title of the text, or a first line without ``#`` that can be one of perf stat."""
+    if is_text(start.text):
+        return Match.CERTAIN
     line = next((line for line in start.lines if not line.startswith("#")), "")
     try:
-        parse_line(line, separator_of(line, Place()), Place())
+        if line.startswith("{"):
+            json_line(line, Place())
+        else:
+            separated_line(line, separator_of(line, Place()), Place())
     except InputError:
         return Match.NONE
     return Match.CERTAIN

@@ -79,6 +79,11 @@ class Topology(ABC):
         return [(name, _option_text(value, dimensions.get(name, ""))) for name, value in own]
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on how the topology was made that a user should see once."""
+        return ()
+
+    @property
     def label(self) -> str:
         """A few words for tables: kind and size."""
         return f"{self.kind} of {self.node_count}"

@@ -16,8 +16,9 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.topology.base import Topology, register_topology
-from simcodesign.describe.topology.graphml import load_graphml
-from simcodesign.describe.topology.link_group import DIMENSION_OF, LinkGroup, checked_value
+from simcodesign.describe.topology.graph_edges import HOST, Speed, edges_of, notes_on
+from simcodesign.describe.topology.graph_files import load_graph
+from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.options import Option
 from simcodesign.describe.yaml.tree import Entry
@@ -31,24 +32,10 @@ TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 MOST_SHOWN = 10  # different links on the data sheet
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
 
-#: Attributes that only say how a graph is shown; others, but for ``host`` of a vertex, would be another network.
-COSMETIC = frozenset(
-    {"id", "key", "label", "name", "title", "description", "comment", "url"}
-    | {"colour", "color", "fill", "r", "g", "b", "a", "alpha", "opacity", "font"}
-    | {"pos", "position", "x", "y", "z", "coordinates"}
-    | {"thickness", "shape", "shape_type", "style", "line_type"}
-)
-#: Of a vertex, where they cannot be meant for a link.
-COSMETIC_OF_VERTICES = COSMETIC | {"size", "width", "height"}
 
-
-#: Bandwidth (B/s) and latency (s) of an edge, None where it says none.
-Speed = tuple[float | None, float | None]
-
-
-def _graphml(entry: Entry, folder: Path) -> nx.Graph:
+def _graph_file(entry: Entry, folder: Path) -> nx.Graph:
     """The graph in the file that a machine file names."""
-    return load_graphml(check_confined(folder / entry.text(), entry.place), entry.place)
+    return load_graph(check_confined(folder / entry.text(), entry.place), entry.place)
 
 
 @register_topology
@@ -62,13 +49,18 @@ class GraphTopology(Topology):
     levels, the choices repeat too and spread less; kind ``fat_tree`` routes those well.
 
     The directed links run from ``tail`` to ``head``, both shape (link_count,), sorted by tail and then head; link l is
-    of ``link_groups[group[l]]``, those with the same bandwidth and latency.
-    The routing table is made with the first route or distance.
+    of ``link_groups[group[l]]``, those with the same bandwidth and latency, and consists of ``cables[l]`` parallel
+    edges. The routing table is made with the first route or distance.
     """
 
     kind: ClassVar[str] = "graph"
     options: ClassVar[tuple[Option, ...]] = (
-        Option("graph", "a GraphML file; vertices with ``host`` false are switches", _graphml, file_key="file"),
+        Option(
+            "graph",
+            "a file in GraphML, GML or an edge list; vertices with ``host`` false are switches",
+            _graph_file,
+            file_key="file",
+        ),
     )
     can_be_resized: ClassVar[bool] = False
     names: tuple[str, ...]
@@ -76,6 +68,8 @@ class GraphTopology(Topology):
     head: IntArray
     group: IntArray
     speeds: tuple[Speed, ...]
+    cables: IntArray
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def build(cls, node_count: int, options: Mapping[str, Any], place: Place | None) -> GraphTopology:
@@ -125,23 +119,30 @@ class GraphTopology(Topology):
         """The links by what their edges say of them, in the order in which the links come to it."""
         links = np.bincount(self.group, minlength=len(self.speeds))
         return tuple(
-            LinkGroup(_speed_text(*speed), int(count), None if speed[0] is None else 1 / speed[0], speed[1])
+            LinkGroup(
+                _speed_text(speed),
+                int(count),
+                None if speed.bandwidth is None else 1 / speed.bandwidth,
+                speed.latency,
+                1 / speed.cables,
+            )
             for speed, count in zip(self.speeds, links, strict=True)
         )
 
     def with_speeds(self, bandwidth: tuple[float, ...], latency: tuple[float, ...]) -> GraphTopology:
-        return replace(self, speeds=tuple(zip(bandwidth, latency, strict=True)))
+        return replace(self, speeds=tuple(map(Speed, bandwidth, latency)))
 
     def group_of(self, link: IntArray) -> IntArray:
         return self.group[link]
 
     def facts(self) -> list[tuple[str, str]]:
-        """How many links have which bandwidth and latency, unless all are as the network says."""
-        if all(speed == (None, None) for speed in self.speeds):
-            return []
+        """The notes, and how many links have which bandwidth and latency, unless the network specifies both."""
+        notes = [("note", note) for note in self.notes]
+        if all(speed == (None, None, 1) for speed in self.speeds):
+            return notes
         if len(self.speeds) > MOST_SHOWN:
-            return [("bandwidths and latencies of links", f"{len(self.speeds):,} different")]
-        return [(f"links of {group.name}", f"{group.links:,}") for group in self.link_groups]
+            return [*notes, ("bandwidths and latencies of links", f"{len(self.speeds):,} different")]
+        return [*notes, *((f"links of {group.name}", f"{group.links:,}") for group in self.link_groups)]
 
     def step(self, at: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
         link = self._table[1][target, at].astype(np.int64)
@@ -187,31 +188,33 @@ class GraphTopology(Topology):
         links[row, vertex] = np.nonzero(nearer)[1][chosen]
         return links
 
-    def _cables(self) -> tuple[IntArray, IntArray]:
-        """The undirected links: each pair of linked vertices once."""
-        ends = np.unique(np.sort(np.stack([self.tail, self.head], axis=1), axis=1), axis=0)
-        return ends[:, 0], ends[:, 1]
+    def _two_way_links(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Each pair of linked vertices once, and the number of edges between them in the direction with more."""
+        ends = np.sort(np.stack([self.tail, self.head], axis=1), axis=1)
+        pairs, place = np.unique(ends, axis=0, return_inverse=True)
+        cables = np.zeros(len(pairs), dtype=np.int64)
+        np.maximum.at(cables, place.reshape(-1), self.cables)
+        return pairs[:, 0], pairs[:, 1], cables
 
     def _best_cut(self) -> int:
         if self.node_count == 1:
             return 0
-        lower, upper = self._cables()
         halves = np.arange(2**self.node_count, dtype=np.int64)
         halves = halves[np.bitwise_count(halves) == self.node_count // 2]
         cut = np.zeros(halves.size, dtype=np.int64)
-        for low, high in zip(lower, upper, strict=True):
-            cut += (halves >> low ^ halves >> high) & 1
+        for low, high, cables in zip(*self._two_way_links(), strict=True):
+            cut += cables * ((halves >> low ^ halves >> high) & 1)
         return int(cut.min())
 
     def _good_cut(self) -> int:
         """Hosts halved after Kernighan and Lin (seed 0), every switch then put where it costs least."""
         import networkx as nx
 
-        lower, upper = self._cables()
-        graph = nx.Graph(zip(lower.tolist(), upper.tolist(), strict=True))
-        near, _ = nx.community.kernighan_lin_bisection(graph, seed=0)
+        graph = nx.Graph()
+        links = (ends.tolist() for ends in self._two_way_links())
+        graph.add_edges_from((low, high, {"capacity": cables}) for low, high, cables in zip(*links, strict=True))
+        near, _ = nx.community.kernighan_lin_bisection(graph, weight="capacity", seed=0)
         hosts = sorted(range(self.node_count), key=lambda host: (host not in near, host))
-        nx.set_edge_attributes(graph, 1, "capacity")
         half = self.node_count // 2
         graph.add_edges_from(("source", host) for host in hosts[:half])
         graph.add_edges_from((host, "sink") for host in hosts[half:])
@@ -219,51 +222,37 @@ class GraphTopology(Topology):
 
 
 def graph_topology(graph: nx.Graph, place: Place | None = None) -> GraphTopology:
-    """The topology of a connected graph; vertices with attribute ``host`` false are switches, others hosts.
+    """Return the topology of a connected graph; vertices with attribute ``host`` false are switches, others hosts.
 
-    Hosts are numbered first, then the switches, either in the order in which the graph lists them. An
-    undirected edge is two links. An edge may have a ``bandwidth`` and a ``latency``: numbers in B/s and s, or texts
-    with units; without, its links are as the machine's network says. Routes do not depend on them. Attributes in
-    ``COSMETIC`` say nothing (in any case of letters), a ``weight`` of 1 is a hop, and others are refused. Raises
-    InputError for these, parallel edges, self loops, a graph in which some vertices cannot reach each other (directed:
-    some hosts), a graph without hosts, and one too large for a routing table.
+    Hosts are numbered first, then the switches, either in the order in which the graph lists them. An undirected edge
+    is two links. An edge may have a ``bandwidth`` and a ``latency``: numbers in B/s and s, or texts with units; without
+    them, its links are as the machine's network specifies. Routes do not depend on them. Parallel edges add up
+    (``edges_of``). Edges from a vertex to itself and other attributes are ignored. ``notes`` names them and counts the
+    vertices without ``host``. Raises InputError for values that cannot be used, for a graph in which some vertices
+    cannot reach each other (directed: some hosts), that has no hosts, or that is too large for a routing table.
     """
     _check_size(graph, place)
-    _check_edges(graph, place)
-    _check_attributes(graph, place)
     is_host = {vertex: _is_host(vertex, attributes, place) for vertex, attributes in graph.nodes(data=True)}
     order = sorted(graph.nodes, key=lambda vertex: not is_host[vertex])
     host_count = sum(is_host.values())
     if not host_count:
         raise InputError("graph without hosts", place, value=len(order), allowed="a vertex with host=true")
     _check_connected(graph, order[:host_count], place)
-    number = {vertex: index for index, vertex in enumerate(order)}
-    ends = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-    group, speeds = _speeds(graph, place)
+    edges = edges_of(graph, {vertex: index for index, vertex in enumerate(order)}, place)
+    ends, group, cables = edges.ends, edges.group, edges.cables
     if not graph.is_directed():
-        ends, group = np.concatenate([ends, ends[:, ::-1]]), np.concatenate([group, group])
-    order_of_links = np.lexsort((ends[:, 1], ends[:, 0]))
-    ends, names = ends[order_of_links], tuple(str(vertex) for vertex in order)
-    return GraphTopology(host_count, names, ends[:, 0], ends[:, 1], group[order_of_links], speeds)
+        ends, group, cables = np.concatenate([ends, ends[:, ::-1]]), np.tile(group, 2), np.tile(cables, 2)
+    by_ends = np.lexsort((ends[:, 1], ends[:, 0]))
+    (tail, head), names = ends[by_ends].T, tuple(str(vertex) for vertex in order)
+    notes = notes_on(graph, edges)
+    return GraphTopology(host_count, names, tail, head, group[by_ends], edges.speeds, cables[by_ends], notes)
 
 
-def _speeds(graph: nx.Graph, place: Place | None) -> tuple[IntArray, tuple[Speed, ...]]:
-    """For every edge the place of its bandwidth and latency among the different ones, and these."""
-    known: dict[Speed, int] = {}
-    group = np.zeros(graph.number_of_edges(), np.int64)
-    for place_of_edge, (tail, head, attributes) in enumerate(graph.edges(data=True)):
-        edge = f"the edge from {tail!r} to {head!r}"
-        bandwidth, latency = (
-            checked_value(attributes[name], name, edge, place) if name in attributes else None for name in DIMENSION_OF
-        )
-        group[place_of_edge] = known.setdefault((bandwidth, latency), len(known))
-    return group, tuple(known)
-
-
-def _speed_text(bandwidth: float | None, latency: float | None) -> str:
+def _speed_text(speed: Speed) -> str:
+    times = "" if speed.cables == 1 else f"{speed.cables:,} times "
     texts = [
-        "the network's bandwidth" if bandwidth is None else format_quantity(bandwidth, "bandwidth"),
-        "the network's latency" if latency is None else format_quantity(latency, "time"),
+        f"{times}the network's bandwidth" if speed.bandwidth is None else format_quantity(speed.bandwidth, "bandwidth"),
+        "the network's latency" if speed.latency is None else format_quantity(speed.latency, "time"),
     ]
     return ", ".join(texts)
 
@@ -280,46 +269,12 @@ def _check_size(graph: nx.Graph, place: Place | None) -> None:
         raise InputError(what, place, value=count, allowed=f"at most {MAX_VERTICES}")
 
 
-def _check_edges(graph: nx.Graph, place: Place | None) -> None:
-    linked: set[tuple[Hashable, Hashable]] = set()
-    for edge in graph.edges():
-        if edge[0] == edge[1]:
-            raise InputError("graph with a link from a vertex to itself", place, value=edge[0])
-        if edge in linked:
-            raise InputError("graph with parallel links", place, value=edge, allowed="one link per pair")
-        linked.add(edge)
-        if not graph.is_directed():
-            linked.add((edge[1], edge[0]))
-
-
-def _check_attributes(graph: nx.Graph, place: Place | None) -> None:
-    """Refuse attributes that would be another network if they were modelled, as a capacity of an edge."""
-    for vertex, attributes in graph.nodes(data=True):
-        for name in attributes:
-            if name != "host" and str(name).lower() not in COSMETIC_OF_VERTICES:
-                what = f"attribute {name!r} of vertex {vertex!r} of a graph: all hosts are alike, and all switches"
-                raise InputError(what, place, value=attributes[name], allowed=f"host, {_shown(COSMETIC_OF_VERTICES)}")
-    for tail, head, attributes in graph.edges(data=True):
-        for name, value in attributes.items():
-            known = name in DIMENSION_OF or str(name).lower() in COSMETIC
-            if not known and not (name == "weight" and value == 1):
-                what = f"attribute {name!r} of the edge from {tail!r} to {head!r}: not one of a link"
-                allowed = f"{', '.join(DIMENSION_OF)}, weight 1 (a hop), {_shown(COSMETIC)}"
-                raise InputError(what, place, value=value, allowed=allowed)
-
-
-def _shown(names: frozenset[str]) -> str:
-    return f"or what only says how it is shown: {', '.join(sorted(names))}"
-
-
 def _is_host(vertex: Hashable, attributes: dict[str, object], place: Place | None) -> bool:
-    given = attributes.get("host", True)
-    word = given.strip().lower() if isinstance(given, str) else given
-    if isinstance(word, bool | np.bool_):
-        return bool(word)
-    if word in ("true", "false"):
-        return word == "true"
-    raise InputError(f"attribute host of vertex {vertex!r}", place, value=given, allowed="true or false")
+    given = attributes.get(HOST, True)
+    word = str(given).strip().lower()
+    if word not in ("true", "false", "1", "0"):  # GML has numbers only
+        raise InputError(f"attribute host of vertex {vertex!r}", place, value=given, allowed="true or false, 1 or 0")
+    return word in ("true", "1")
 
 
 def _check_connected(graph: nx.Graph, hosts: list[Hashable], place: Place | None) -> None:

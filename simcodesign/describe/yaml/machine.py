@@ -53,7 +53,7 @@ _REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
 
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
-    """The machine of a file's tree; ``folder`` is where a GraphML file and a mapping that it names are looked for."""
+    """Read the machine of a tree of YAML; files that it names (a graph, a mapping) are relative to ``folder``."""
     items = entry.mapping(MACHINE_KEYS, _REQUIRED)
     check_format(items["simcodesign"])
     follows = _nodes_by_ranks(items, folder)

@@ -1,9 +1,11 @@
 """Score-P's Cube files: a folder with one folder for each run, read by the optional package pycubexr.
 
 A run's folder is called ``[prefix.]x10y1z1[.rN]`` and holds ``profile.cubex``: parameters and their values, with comma
-or point as decimal sign, and the number of the repetition. A region is a call path, as ``main->foo``; a series holds
-the exclusive value (without the functions called), averaged over the processes and threads. A call path that a run
-never came to is missing there (NaN), which is no error, as call trees differ between runs.
+or point as decimal sign, and the number of the repetition. A comma may also separate parameters (``x10,y1,5,z1``).
+
+A region is a call path, as ``main->foo``; a series holds the exclusive value (without the functions called), averaged
+over the processes and threads. A call path that a run never came to is missing there (NaN), which is no error, as call
+trees differ between runs.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from simcodesign.fitting.readers.rows import Rows, pair
 
 PROFILE = "profile.cubex"
 NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-# The prefix is tried last: in x10.r2 the x10 is a parameter.
-RUN = re.compile(rf"(?:.*?\.)??(?P<point>(?:[A-Za-z_]+{NUMBER})+)(?:\.r(?P<run>[0-9]+))?")
+# The prefix is tried last: in x10.r2 the x10 is a parameter. The number of a repetition after a prefix is none.
+RUN = re.compile(
+    rf"(?:.*?\.(?!r[0-9]+$))??(?P<point>(?:[A-Za-z_]+{NUMBER},?)*[A-Za-z_]+{NUMBER})(?:\.r(?P<run>[0-9]+))?"
+)
 COORDINATE = re.compile(rf"([A-Za-z_]+)({NUMBER})")
-FORM = "[prefix.]x10y1z1[.rN], the same parameters in each"
+FORM = "[prefix.]x10y1z1[.rN] or [prefix.]x10,y1,z1[.rN], the same parameters in each"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 ``PARAMETER p n`` / ``POINTS (16 1000) (32 1000)`` / ``METRIC time`` / ``REGION main->foo`` / ``DATA 1.2 1.3``.
 The parentheses are optional for one parameter. Values of a DATA line are repetitions. METRIC and REGION persist until
-the next, and either one starts again at the first point. ``#`` starts a comment. Without METRIC the metric has no
+the next, and either one starts again at the first point. A line that begins with ``#`` is a comment, as are the words
+after a `` #`` behind numbers; names of regions and metrics may contain it. Without METRIC the metric has no
 name; without REGION the region is ``<root>``.
 """
 
@@ -46,8 +47,10 @@ class TextReader:
 
     def line(self, line_number: int, text: str) -> None:
         """One line that is not empty."""
-        keyword, _, rest = text.partition("#")[0].strip().replace("\t", " ").partition(" ")
-        rest = rest.strip()
+        if text.startswith("#"):
+            return
+        keyword, _, rest = text.replace("\t", " ").partition(" ")
+        rest = rest.strip() if keyword in (REGION, METRIC) else rest.partition(" #")[0].strip()
         if keyword == DATA:
             self.data(line_number, rest)
         elif keyword == POINTS:
@@ -56,7 +59,7 @@ class TextReader:
             self.add_parameters(line_number, rest)
         elif keyword in (REGION, METRIC):
             self.start(line_number, keyword, rest)
-        elif keyword:
+        else:
             raise InputError(
                 "no such keyword", self.place(line_number), value=keyword, allowed=nearest(keyword, KEYWORDS)
             )

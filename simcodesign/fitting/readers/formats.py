@@ -9,6 +9,7 @@
 | csv | a tidy table: parameters, region, metric, value, repetition | .csv .tsv |
 | parquet | the same table, or that of a sweep; needs pyarrow | .parquet .pq |
 | sweep | the table of a sweep, in CSV | .csv |
+| extrap | an experiment that Extra-P has saved | .extra-p |
 | cube | a folder of Score-P's runs; needs pycubexr (extra ``cube``) | a folder |
 | osu imb nccl hpl hpcg stream ior mdtest pico caliper smpi | what benchmarks print, or gzip of it | any |
 

@@ -47,7 +47,7 @@ def sequential_share(trace: Trace, line_bytes: int, lines: int, streams: int) ->
     """The share of the lines that come from memory which a prefetcher of so many streams fetches ahead, where accesses
     with a stack distance below ``lines`` find theirs in a cache. 0 where none comes."""
     counter, tables, counts = stack_counter(line_bytes), empty_tables(1, streams), np.zeros(3, np.int64)
-    for chunk in trace.chunks():
+    for chunk in trace.by_line(line_bytes):
         distance = counter.measure(chunk.address)
         missed = chunk.address[(distance < 0) | (distance >= lines)]
         _follow(np.ascontiguousarray(missed), line_shift(line_bytes), tables, counts)

@@ -35,9 +35,10 @@ def simulate_hierarchy(
     """Counts of a hierarchy of true LRU, write-back caches that is empty at first; ``geometries`` from level 1 outward.
 
     ``trace`` is a Trace or an array of addresses in bytes; accesses without kinds are loads. All levels have lines of
-    the same size; an access counts by its start address. It goes level by level outward until one holds its line,
-    where the line becomes the most recently used of its set. A modify is a load and a store of one line and one
-    access: its line is fetched as for a load and is dirty then. An instruction fetch counts as a load does.
+    the same size; if the trace has sizes, an access across lines is one to each of them. It goes level by level outward
+    until one holds its line, where the line becomes the most recently used of its set. A modify is a load and a store
+    of one line and one access: its line is fetched as for a load and is dirty then. An instruction fetch counts as a
+    load does.
 
     Lines in several levels, by ``inclusion``:
 
@@ -67,7 +68,7 @@ def simulate_hierarchy(
     CapacityError for caches too large for this machine.
     """
     simulator = simulator_of(geometries, Policy(inclusion, write_allocate))
-    for chunk in as_trace(trace).chunks():
+    for chunk in as_trace(trace).by_line(geometries[0].line_bytes):
         simulator.run(chunk)
     return simulator.counts()
 
@@ -81,7 +82,7 @@ def lru_hits(trace: Trace | Any, lines: int, line_bytes: int = 64) -> tuple[int,
 
     with _enough_memory([cache]):
         engine = LruEngine(cache)
-    for chunk in as_trace(trace).chunks():
+    for chunk in as_trace(trace).by_line(line_bytes):
         engine.run(chunk)
     return engine.accesses - engine.misses, engine.misses
 

@@ -115,7 +115,7 @@ def _whole_bursts(trace: Trace, line_bytes: int, burst: int, every: int, first: 
     """The accesses in bursts, several bursts at a time and each of them whole."""
     shift, start = np.uint64(line_shift(line_bytes)), 0
     kept = None
-    for chunk in trace.chunks():
+    for chunk in trace.by_line(line_bytes):
         number, place = np.divmod(np.arange(start, start + len(chunk)) - first, every)
         table = _table(chunk, number, place < burst, shift)
         table = table if kept is None else pd.concat([kept, table], ignore_index=True)

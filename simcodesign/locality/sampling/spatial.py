@@ -48,7 +48,7 @@ def sampled_chunks(trace: Trace, line_bytes: int, most_keys: int, seed: int, par
     salt = np.random.default_rng(seed).integers(0, 2**64, 2, np.uint64)
     last = np.zeros(0, np.uint64)  # hashes of the sampled keys, the least recently used first
     highest = np.uint64(2**64 - 1)  # hashes up to this one are sampled
-    for chunk in trace.chunks():
+    for chunk in trace.by_line(line_bytes):
         chosen = _low_hashes(chunk.address, shift, salt, highest)
         stream = np.concatenate([last, chosen])
         key, hashes = pd.factorize(stream)

@@ -61,18 +61,18 @@ def reuse_meter(line_bytes: int = 64) -> Meter:
 
 def stack_distances(trace: Trace | Any, line_bytes: int = 64) -> NDArray[np.int64]:
     """Stack distance of each of the n accesses of a trace or array of addresses, int64 (n,), -1 for first touches."""
-    return _measured(stack_counter(line_bytes), as_trace(trace))
+    return _measured(stack_counter(line_bytes), as_trace(trace), line_bytes)
 
 
 def reuse_distances(trace: Trace | Any, line_bytes: int = 64) -> NDArray[np.int64]:
     """Reuse distance of each of the n accesses of a trace or array of addresses, int64 (n,), -1 for first touches."""
-    return _measured(reuse_meter(line_bytes), as_trace(trace))
+    return _measured(reuse_meter(line_bytes), as_trace(trace), line_bytes)
 
 
 def stack_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProfile:
     """How often each stack distance occurs in a trace or array of addresses."""
     counter = stack_counter(line_bytes)
-    for chunk in as_trace(trace).chunks():
+    for chunk in as_trace(trace).by_line(line_bytes):
         counter.add(chunk.address)
     distance, count = counter.histogram
     return StackDistanceProfile(distance, count.astype(np.float64), float(counter.cold), line_bytes)
@@ -81,7 +81,7 @@ def stack_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProf
 def reuse_profile(trace: Trace | Any, line_bytes: int = 64) -> StackDistanceProfile:
     """How often each reuse distance occurs in a trace or array of addresses."""
     meter, tally = reuse_meter(line_bytes), _Tally()
-    for chunk in as_trace(trace).chunks():
+    for chunk in as_trace(trace).by_line(line_bytes):
         tally.add(np.zeros(len(chunk), np.uint64), meter.measure(chunk.address))
     return tally.profiles(line_bytes)[0]
 
@@ -94,7 +94,7 @@ def group_profiles(trace: Trace | Any, line_bytes: int = 64) -> dict[int, StackD
     """
     source = as_trace(trace)
     counter, tally = stack_counter(line_bytes), _Tally()
-    for chunk in source.chunks():
+    for chunk in source.by_line(line_bytes):
         if chunk.group is None:
             allowed = "a trace with addresses of instructions, such as valgrind's lackey writes"
             raise InputError("the trace has no instruction groups", Place(source.name), allowed=allowed)
@@ -102,8 +102,8 @@ def group_profiles(trace: Trace | Any, line_bytes: int = 64) -> dict[int, StackD
     return tally.profiles(line_bytes)
 
 
-def _measured(meter: Meter, trace: Trace) -> NDArray[np.int64]:
-    parts = [meter.measure(chunk.address) for chunk in trace.chunks()]
+def _measured(meter: Meter, trace: Trace, line_bytes: int) -> NDArray[np.int64]:
+    parts = [meter.measure(chunk.address) for chunk in trace.by_line(line_bytes)]
     return np.concatenate([*parts, np.empty(0, np.int64)])
 
 

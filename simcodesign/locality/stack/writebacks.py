@@ -34,7 +34,7 @@ def profiles_with_writebacks(trace: Trace, line_bytes: int) -> tuple[StackDistan
     """The stack distances of a trace of up to ``MOST`` accesses, and the largest distances of its dirty intervals: a
     cache of C lines writes back as many lines as have one of C or more. Accesses without kinds are loads."""
     counter, intervals = stack_counter(line_bytes), DirtyIntervals(line_shift(line_bytes))
-    for chunk in trace.chunks():
+    for chunk in trace.by_line(line_bytes):
         distances = counter.measure(chunk.address)
         kind = np.zeros(len(chunk), np.uint8) if chunk.kind is None else chunk.kind
         intervals.add(chunk.address, kind, distances)

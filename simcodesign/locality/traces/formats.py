@@ -3,10 +3,11 @@
 | format | holds | suffixes |
 |---|---|---|
 | npy | addresses, an array that ``numpy.save`` wrote | .npy |
-| npz | arrays address, kind and group, as recording writes them | .npz |
+| npz | arrays address, kind, group and size, as recording writes them | .npz |
 | raw | addresses as little-endian uint64 | .u64 .raw .bin |
 | lackey | what ``valgrind --tool=lackey --trace-mem=yes`` prints | .lackey |
 | din | input of the Dinero cache simulators | .din |
+| pin | what the example tool pinatrace of Pin prints | .pin |
 
 Each but npz may be compressed by gzip, xz or bzip2, and then has one more suffix (.gz, .xz, .bz2). Each format
 registers itself in the module of ``readers`` that reads it; other packages bring theirs by entry points

@@ -29,7 +29,7 @@ from numpy.lib import format as npy
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.to_json import attributes_of
 from simcodesign.locality.traces.byte_streams import Stream
-from simcodesign.locality.traces.readers.arrays import ADDRESS, GROUP, KIND
+from simcodesign.locality.traces.readers.arrays import ADDRESS, GROUP, KIND, SIZE
 from simcodesign.locality.traces.readers.text import LACKEY_TEXT, parsed_blocks
 from simcodesign.locality.traces.trace import Accesses
 
@@ -37,7 +37,7 @@ SUFFIX = ".npz"
 PAUSE_S = 0.005
 PIPE_BYTES = 1 << 20
 #: Columns of the file that is written, and the types that they have there.
-COLUMNS = {ADDRESS: np.dtype("<u8"), KIND: np.dtype("u1"), GROUP: np.dtype("<u8")}
+COLUMNS = {ADDRESS: np.dtype("<u8"), KIND: np.dtype("u1"), GROUP: np.dtype("<u8"), SIZE: np.dtype("<u4")}
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ def record_trace(
 
     The program is killed as soon as there are enough; ``Recording.stopped`` says so. What it prints goes to ``stdout``
     and ``stderr``, as of ``subprocess.run``, and never into the trace. The file holds the arrays ``address`` (uint64,
-    bytes), ``kind`` (uint8) and ``group`` (uint64, address of the instruction), which ``open_trace`` and ``numpy.load``
-    read. It appears under its name when it is complete, and not at all if anything goes wrong.
+    bytes), ``kind`` (uint8), ``group`` (uint64, address of the instruction) and ``size`` (uint32, bytes), which
+    ``open_trace`` and ``numpy.load`` read. It appears under its name when it is complete, and not at all if anything
+    goes wrong.
 
     Raises ``InputError`` without valgrind, or for a program that does not exist, that makes no access after ``skip``,
     or that ends by a signal or with a status other than 0 (unless ``any_exit_status``) before there are enough.

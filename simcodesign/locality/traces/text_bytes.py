@@ -9,7 +9,7 @@ import numpy as np
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, Kinds
 
 NOTHING = 255  # no digit, no label
-NEWLINE, COMMA = ord("\n"), ord(",")
+NEWLINE, COMMA, COLON, ZERO = (ord(sign) for sign in "\n,:0")
 
 
 def _table(values: dict[str, int]) -> Kinds:
@@ -24,7 +24,10 @@ DIGIT = _table({byte: int(byte, 16) for byte in "0123456789abcdefABCDEF"})
 BLANK = np.isin(np.arange(256), [ord(byte) for byte in " \t\r"])
 #: Bytes of which two begin a message of valgrind: ``==pid==``, ``--pid--``, ``**pid**``.
 MESSAGE = np.isin(np.arange(256), [ord(byte) for byte in "=-*"])
+#: Formats of lines.
+IS_DIN, IS_LACKEY, IS_PIN = 0, 1, 2
 LACKEY = _table({"L": LOAD, "S": STORE, "M": MODIFY, "I": FETCH})
+PIN = _table({"R": LOAD, "W": STORE})
 #: Dinero III's numbers and Dinero IV's letters.
 DIN = _table({"0": LOAD, "1": STORE, "2": FETCH, "r": LOAD, "w": STORE, "i": FETCH})
 

@@ -1,7 +1,8 @@
 """What an address trace is: chunks of start addresses, each with its kind and the instruction that issued it.
 
-Conventions of the whole package. A *key* is ``address >> log2(line_bytes)``. An access counts by its start address
-(one that straddles two lines counts once), and a modify is one access. *Stack distance*: distinct other keys accessed
+Conventions of the whole package. A *key* is ``address >> log2(line_bytes)``. An access across two lines counts as one
+access to each, if the trace has sizes (``Trace.by_line``); without sizes only start addresses count. A modify is one
+access. *Stack distance*: distinct other keys accessed
 strictly between two uses of a key (0 = touched again at once); *reuse distance*: accesses strictly between two uses.
 The first touch of a key is cold (-1) and is counted apart.
 """
@@ -24,31 +25,67 @@ from simcodesign.core.errors import InputError, Place
 LOAD, STORE, MODIFY, FETCH = 0, 1, 2, 3
 #: Accesses in a chunk by default.
 CHUNK = 1 << 20
+#: Accesses to lines made of a chunk at a time.
+MOST_TOUCHED = 4 * CHUNK
 #: Largest address.
 MOST_ADDRESS = 2**64 - 1
+#: Largest size of an access in bytes. Larger ones in a text are taken as this.
+MOST_SIZE = 2**16
 
 Addresses = NDArray[np.uint64]
 Kinds = NDArray[np.uint8]
+Sizes = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
 class Accesses:
     """A chunk of n consecutive accesses: start addresses in bytes, and what else the trace knows of them.
 
-    ``group`` is the address of the instruction that issued the access (0 before the first one that the trace names).
+    ``group`` is the address of the instruction that issued the access (0 before the first one that the trace names);
+    ``size`` is in bytes.
     """
 
     address: Addresses  # (n,)
     kind: Kinds | None = None  # (n,), LOAD, STORE, MODIFY or FETCH
     group: Addresses | None = None  # (n,)
+    size: Sizes | None = None  # (n,)
 
     def __len__(self) -> int:
         return len(self.address)
 
     def __getitem__(self, part: slice) -> Accesses:
         """The accesses of a slice, as views."""
-        kind = None if self.kind is None else self.kind[part]
-        return Accesses(self.address[part], kind, None if self.group is None else self.group[part])
+        address, kind, group, size = (
+            None if column is None else column[part] for column in (self.address, self.kind, self.group, self.size)
+        )
+        return Accesses(address, kind, group, size)  # type: ignore[arg-type] # each as it was
+
+    def by_line(self, shift: int) -> Iterator[Accesses]:
+        """Yield the accesses by lines of 2^shift bytes: one that touches several lines is one access to each of them.
+
+        The further ones begin at the beginning of their line. The results have no sizes.
+        """
+        if self.size is None:
+            yield self
+            return
+        bits = np.uint64(shift)
+        first = self.address >> bits
+        end = self.address + np.maximum(self.size, 1).astype(np.uint64) - np.uint64(1)
+        further = (np.maximum(end, self.address) >> bits) - first  # beyond the last address nothing is touched
+        if not further.any():
+            yield Accesses(self.address, self.kind, self.group)
+            return
+        touched = further.astype(np.int64) + 1
+        if touched.sum() > MOST_TOUCHED and len(self) > 1:
+            for part in (slice(None, len(self) // 2), slice(len(self) // 2, None)):
+                yield from self[part].by_line(shift)
+            return
+        source = np.repeat(np.arange(len(self)), touched)
+        place = np.arange(len(source)) - np.repeat(np.cumsum(touched) - touched, touched)
+        begins = (first[source] + place.astype(np.uint64)) << bits
+        address = np.where(place == 0, self.address[source], begins)
+        kind = None if self.kind is None else self.kind[source]
+        yield Accesses(address, kind, None if self.group is None else self.group[source])
 
     def split(self, most: int) -> Iterator[Accesses]:
         """The same accesses in pieces of at most ``most``."""
@@ -64,9 +101,14 @@ class Trace(ABC):
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
         """All accesses in order, at most ``most`` (1 or more) at a time and never none.
 
-        Either every chunk has kinds or none has; the same holds for groups. Raises ``InputError`` for a trace that
-        is corrupt, cut off or empty, at the place where that shows: use nothing of it then.
+        Either every chunk has kinds or none has; the same holds for groups and sizes. Raises ``InputError`` for a trace
+        that is corrupt, cut off or empty, at the place where that shows: use nothing of it then.
         """
+
+    def by_line(self, line_bytes: int, most: int = CHUNK) -> Iterator[Accesses]:
+        """``chunks``, in which an access across lines is one access to each of them. They may be longer for that."""
+        shift = line_shift(line_bytes)
+        return (part for chunk in self.chunks(most) for part in chunk.by_line(shift))
 
 
 class ArrayTrace(Trace):
@@ -126,10 +168,12 @@ def read_all(trace: Trace | Any) -> Accesses:
         raise empty_trace(source.name)
     kind = [chunk.kind for chunk in chunks if chunk.kind is not None]
     group = [chunk.group for chunk in chunks if chunk.group is not None]
+    size = [chunk.size for chunk in chunks if chunk.size is not None]
     return Accesses(
         np.concatenate([chunk.address for chunk in chunks]),
         np.concatenate(kind) if kind else None,
         np.concatenate(group) if group else None,
+        np.concatenate(size) if size else None,
     )
 
 
@@ -182,6 +226,16 @@ def kinds(values: Any, place: Place) -> Kinds:
         allowed = f"{LOAD} load, {STORE} store, {MODIFY} modify, {FETCH} instruction fetch"
         raise InputError(f"entry {at} is no kind of access", place, value=int(array[at]), allowed=allowed)
     return array.astype(np.uint8, copy=False)
+
+
+def sizes(values: Any, place: Place) -> Sizes:
+    """The values as uint32 (n,); InputError for anything but sizes of accesses."""
+    array = integers(values, place)
+    wrong = (array < 0) | (array > MOST_SIZE)
+    if np.any(wrong):
+        at = int(np.argmax(wrong))
+        raise InputError(f"entry {at} is no size", place, value=int(array[at]), allowed=f"0 to {MOST_SIZE} bytes")
+    return array.astype(np.uint32, copy=False)
 
 
 def integers(values: Any, place: Place) -> NDArray[Any]:

@@ -194,6 +194,9 @@ def _rows(findings: Findings) -> Iterator[tuple[str, str]]:
         parts = ((kinds.loads, "loads"), (kinds.stores, "stores"), (kinds.modifies, "modifies"))
         fetched = [f"{kinds.fetches:,} fetches"] if kinds.fetches else []
         yield "of these", ", ".join([*(f"{number:,} {name}" for number, name in parts), *fetched])
+    if not (findings.sample or findings.bursts) and profile.accesses > findings.accesses:
+        further = count(profile.accesses - findings.accesses)
+        yield "across lines", f"{further} more accesses to lines, which count like the others"
     if findings.recording:
         stopped = "the program was stopped then" if findings.recording.stopped else "the whole program"
         yield "recorded", f"{findings.recording.accesses:,} accesses: {stopped}"

@@ -266,7 +266,7 @@ b.cali,64,30,opal,main,42.0,42.5,41.5,2688.0
 b.cali,64,30,opal,MPI_Allreduce,,,,
 """
 
-HATCHET = """node,rank,nid,time,time (inc),name
+HATCHET = """node,rank,nid,time (s),time (inc) (s),name
 "{'name': 'main'}",0,0,1.5,10.0,main
 "{'name': 'main'}",1,0,1.25,10.0,main
 "{'name': 'solve'}",0,1,8.5,8.5,solve

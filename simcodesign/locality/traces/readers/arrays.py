@@ -32,10 +32,11 @@ from simcodesign.locality.traces.trace import (
     empty_trace,
     first_negative,
     kinds,
+    sizes,
 )
 
 WORD_BYTES = 8
-ADDRESS, KIND, GROUP = "address", "kind", "group"
+ADDRESS, KIND, GROUP, SIZE = COLUMNS = "address", "kind", "group", "size"
 _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 #: What a zip archive that is none raises.
 _BAD_ARCHIVE = (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError, struct.error)
@@ -113,14 +114,14 @@ class NpyTrace(Trace):
 
 
 class NpzTrace(Trace):
-    """The columns ``address`` and, where they are there, ``kind`` and ``group`` of a ``.npz`` file."""
+    """The columns ``address`` and, where they are there, ``kind``, ``group`` and ``size`` of a ``.npz`` file."""
 
     def __init__(self, path: Path) -> None:
         self.name, self._path = str(path), path
         with self._archive() as archive:
-            self._columns = [name for name in (ADDRESS, KIND, GROUP) if f"{name}.npy" in archive.namelist()]
+            self._columns = [name for name in COLUMNS if f"{name}.npy" in archive.namelist()]
             if ADDRESS not in self._columns:
-                allowed = f"arrays {ADDRESS}, {KIND} and {GROUP}"
+                allowed = f"arrays {', '.join(COLUMNS)}"
                 raise InputError("no array of addresses", Place(self.name), value=archive.namelist(), allowed=allowed)
             counts = [self._count(archive, name) for name in self._columns]
         if len(set(counts)) > 1:
@@ -145,6 +146,7 @@ class NpzTrace(Trace):
             addresses(part[ADDRESS], Place(self.name, path=ADDRESS)),
             kinds(part[KIND], Place(self.name, path=KIND)) if KIND in part else None,
             addresses(part[GROUP], Place(self.name, path=GROUP)) if GROUP in part else None,
+            sizes(part[SIZE], Place(self.name, path=SIZE)) if SIZE in part else None,
         )
 
     @contextmanager

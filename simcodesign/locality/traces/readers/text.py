@@ -1,10 +1,16 @@
-"""Traces of text: what ``valgrind --tool=lackey --trace-mem=yes`` prints, and Dinero's ``din``.
+"""Traces of text: what ``valgrind --tool=lackey --trace-mem=yes`` prints, Dinero's ``din``, and Pin's ``pinatrace``.
 
 lackey prints a line ``I  ADDRESS,SIZE`` for an instruction and then `` L``, `` S`` or `` M ADDRESS,SIZE`` for each of
-its loads, stores and modifies; addresses are hexadecimal, sizes decimal bytes. Lines that begin with ``==``, ``--`` or
-``**`` are messages of valgrind. A line of din is ``LABEL ADDRESS`` and anything after a blank: label 0 or r a read, 1
-or w a write, 2 or i an instruction fetch (numbers: Dinero III, M. D. Hill, manual page; letters: Dinero IV, J. Edler,
-M. D. Hill). Its other labels (3, 4, m, c, v) are no accesses and are refused.
+its loads, stores and modifies; addresses are hexadecimal, sizes decimal bytes. ``SB ADDRESS`` is the beginning of a
+superblock (``--trace-superblocks=yes``) and no access. Lines that begin with ``==``, ``--`` or ``**`` are messages of
+valgrind.
+
+A line of din is ``LABEL ADDRESS`` and anything after a blank: label 0 or r a read, 1 or w a write, 2 or i an
+instruction fetch (numbers: Dinero III, M. D. Hill, manual page; letters: Dinero IV, J. Edler, M. D. Hill); ``0x`` may
+stand before the address. Its other labels (3, 4, m, c, v) are no accesses and are refused.
+
+The example tool ``pinatrace`` of Intel's Pin prints ``INSTRUCTION: R ADDRESS`` for a read and ``W`` for a write, with
+``0x`` before the numbers, and ``#eof`` at the end. It prints no sizes.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
-from simcodesign.locality.traces.text_bytes import DIN, LACKEY, Parsed
+from simcodesign.locality.traces.text_bytes import DIN, IS_DIN, IS_LACKEY, IS_PIN, LACKEY, PIN, Parsed
 from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
 
 #: Bytes parsed at a time, and so the longest line.
@@ -35,21 +41,33 @@ class TextFormat:
     labels: Kinds = field(repr=False)  # (256,) kind by byte
     record: re.Pattern[bytes]  # a line, for guessing the format
     allowed: str
+    form: int
+    has_instructions: bool = True
 
 
 LACKEY_TEXT = TextFormat(
     "lackey",
     LACKEY,
-    re.compile(rb"[ \t]*[ILSM][ \t]+[0-9a-fA-F]+,"),
+    re.compile(rb"[ \t]*(?:SB[ \t]+[0-9a-fA-F]+[ \t\r]*$|[ILSM][ \t]+[0-9a-fA-F]+,)"),
     "'I  ADDRESS,SIZE', or ' L', ' S' or ' M ADDRESS,SIZE'",
+    IS_LACKEY,
 )
 DIN_TEXT = TextFormat(
     "din",
     DIN,
-    re.compile(rb"[ \t]*[012rwi][ \t]+[0-9a-fA-F]+[ \t\r\n]"),
+    re.compile(rb"[ \t]*[012rwi][ \t]+(?:0[xX])?[0-9a-fA-F]+[ \t\r\n]"),
     "LABEL ADDRESS, with label 0 read, 1 write, 2 fetch",
+    IS_DIN,
 )
-MESSAGE_LINE = re.compile(rb"[ \t]*(==|--|\*\*)")
+PIN_TEXT = TextFormat(
+    "pin",
+    PIN,
+    re.compile(rb"[ \t]*(?:0[xX])?[0-9a-fA-F]+:[ \t]*[RW][ \t]+(?:0[xX])?[0-9a-fA-F]+[ \t\r\n]"),
+    "INSTRUCTION: R ADDRESS, or W for a write",
+    IS_PIN,
+    has_instructions=False,
+)
+MESSAGE_LINE = re.compile(rb"[ \t]*(==|--|\*\*|#)")
 
 
 class TextTrace(Trace):
@@ -72,7 +90,7 @@ class TextTrace(Trace):
                 accesses = block.accesses
                 some |= len(accesses) > 0
                 group = accesses.group if self._grouped else None
-                yield from Accesses(accesses.address, accesses.kind, group).split(most)
+                yield from Accesses(accesses.address, accesses.kind, group, accesses.size).split(most)
         if not some:
             raise empty_trace(self.name)
 
@@ -81,7 +99,7 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
     """The lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
     from simcodesign.locality.traces.text_parser import parse_lines
 
-    is_lackey, group = text is LACKEY_TEXT, 0
+    group = 0
     buffer = bytearray(2 * BLOCK_BYTES)
     view = np.frombuffer(buffer, np.uint8)
     stream.line, kept = 1, 0  # bytes kept of a line that has not ended
@@ -89,7 +107,7 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
         start, filled = stream.offset - fresh - kept, kept + fresh
         end = buffer.rfind(b"\n", 0, filled) + 1
         if end:
-            parsed = parse_lines(view[:end], text.labels, is_lackey, instructions, group)
+            parsed = parse_lines(view[:end], text.labels, text.form, instructions, group)
             if parsed.wrong >= 0:
                 stream.line += buffer.count(b"\n", 0, parsed.wrong)
                 line = bytes(buffer[parsed.wrong : buffer.index(b"\n", parsed.wrong)])
@@ -108,7 +126,7 @@ def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) 
 
 def wrong_line(stream: Stream, offset: int, line: bytes, text: TextFormat) -> InputError:
     """The error for a line that is not of the format."""
-    number = re.fullmatch(rb"\s*\w\s+([0-9a-fA-F]+)(,\d+\s*|\s.*|)", line)
+    number = re.fullmatch(rb"\s*(?:\w+:)?\s*\w\s+(?:0[xX])?([0-9a-fA-F]+)(,\d+\s*|\s.*|)", line)
     shown = line[:60].decode("latin-1")
     if number and int(number[1], 16) > MOST_ADDRESS:
         return InputError("address too large", stream.place(offset), value=shown, allowed=f"0 to {MOST_ADDRESS:x}")
@@ -141,8 +159,9 @@ def reader_of(text: TextFormat) -> TraceReader:
         fits = bool(text.record.match(records[0])) if records else bool(lines) and text is LACKEY_TEXT
         return Match.POSSIBLE if fits else Match.NONE
 
-    return TraceReader(text.name, read, (f".{text.name}",), sniff, has_instructions=True)
+    return TraceReader(text.name, read, (f".{text.name}",), sniff, has_instructions=text.has_instructions)
 
 
 READERS.add_reader(reader_of(LACKEY_TEXT))
 READERS.add_reader(reader_of(DIN_TEXT))
+READERS.add_reader(reader_of(PIN_TEXT))

@@ -1,0 +1,10 @@
+graph [
+  node [ id 0 label "a" host 1 ]
+  node [ id 1 label "b" ]
+  node [ id 2 label "c" Country "Italy" ]
+  node [ id 3 label "d" ]
+  edge [ source 0 target 1 bandwidth "50 MB/s" ]
+  edge [ source 1 target 0 bandwidth 1E8 ]
+  edge [ source 1 target 2 latency 1e-6 ]
+  edge [ source 2 target 3 LinkSpeedRaw 1.0e9 ]
+]
