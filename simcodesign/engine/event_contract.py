@@ -56,7 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE, WAIT
 from simcodesign.core.stations.services import Services
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
@@ -181,22 +181,23 @@ def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) 
     if not len(open_ops):
         return
     ranks, first = np.unique(plan.rank[open_ops], return_index=True)
-    waits = [
-        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]), finish)}"
-        for rank, place in list(zip(ranks, first, strict=True))[:5]
-    ]
+    some = zip(ranks[:5].tolist(), open_ops[first[:5]].tolist(), strict=True)
+    waits = [f"rank {rank} waits in {_described(plan, op, finish)}" for rank, op in some]
     more = f"; and {len(ranks) - 5} more ranks" if len(ranks) > 5 else ""
     raise DeadlockError(f"the ranks wait for each other: {'; '.join(waits)}{more}")
 
 
-def _because(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+def _described(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+    """An operation that is not done, and what it waits for."""
     held_by = _unfinished_before(plan, op, finish_s)
     if held_by != NONE:
-        return f", after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
+        sent = int(plan.match[held_by])
+        if plan.kind[op] == WAIT and sent != NONE and plan.rank[sent] == plan.rank[op]:
+            op = sent  # the wait is for the receiver of a message above S
+        return f"{plan.describe(op)}, after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
     if plan.kind[op] != RECEIVE or plan.match[op] == NONE:
-        return ""
-    sender = int(plan.match[op])
-    return f", whose message is its {plan.describe(sender)}"
+        return plan.describe(op)
+    return f"{plan.describe(op)}, whose message is its {plan.describe(int(plan.match[op]))}"
 
 
 def _unfinished_before(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> int:

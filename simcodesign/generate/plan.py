@@ -216,7 +216,8 @@ class LogGOPS:
 @dataclass(frozen=True)
 class Edges:
     """Dependencies besides program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, where
-    ``early``, until it begins (``op`` is no receive then, except in a Plan with ``loggops``)."""
+    ``early``, until it begins. A receive begins when it takes its message up; in a Plan with ``loggops``, when it is
+    posted."""
 
     start: Int64s  # (N + 1,)
     target: Int32s
