@@ -58,7 +58,8 @@ def matched(ranks: int, ends: list[End]) -> tuple[Segment, list[End], np.ndarray
     segment = segment_of(ranks, ends)
     ordered = sorted(ends, key=lambda end: end.rank)  # stable: program order stays
     rank = np.array([end.rank for end in ordered], np.int32)
-    return segment, ordered, *matches(segment, rank, PLACE)
+    found = matches(segment, rank, PLACE)
+    return segment, ordered, found.match, found.mailbox, found.boxes
 
 
 @st.composite
@@ -171,7 +172,7 @@ def test_collectives_do_not_mix_with_messages_by_tag() -> None:
     all_to_all_linear(program_writer, 9.0)
     program_writer.message(RECEIVE, (everyone - 1) % 4, 3.0, 0, None)
     segment = woven(program_writer.columns, 4, 0)
-    match, _, _ = matches(segment, np.repeat(everyone, segment.counts), PLACE)
+    match = matches(segment, np.repeat(everyone, segment.counts), PLACE).match
     first = segment.first
     assert match[first[1:] - 1].tolist() == np.roll(first[:-1], 1).tolist()
     assert np.array_equal(match[match], np.arange(len(match)))
