@@ -17,7 +17,6 @@ import simcodesign as sc
 from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS, TWO_LEVEL
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.workload import Workload
 from tests.builders import machine, network, workload
 
@@ -91,7 +90,7 @@ class RandomMessages:
         """The program in Python."""
 
         def program(rank: int, size: int) -> Iterator[Any]:
-            handles = {}
+            handles: dict[str, Any] = {}
             for action in self.of_rank(rank):
                 if action.kind == WAIT:
                     yield sc.wait(handles.pop(action.name))
@@ -100,7 +99,8 @@ class RandomMessages:
                 else:
                     yield action.operation_in_python()
 
-        return sc.program(program)
+        load: Workload = sc.program(program)
+        return load
 
     def stuck(self, rendezvous_above_bytes: float | None) -> set[int]:
         """The ranks that never finish by the rules of MPI: a receive is done when its message has been sent, a send when
@@ -135,7 +135,7 @@ class _Progress:
 
     def _turns(self) -> dict[tuple[int, int], int]:
         """The number of each collective operation among those of its rank."""
-        turns = {}
+        turns: dict[tuple[int, int], int] = {}
         for rank, actions in enumerate(self.every):
             places = [place for place, action in enumerate(actions) if action.kind == COLLECTIVE]
             turns |= {(rank, place): number for number, place in enumerate(places)}
@@ -250,8 +250,8 @@ class Maker:
 
 def limit_of(where: Machine) -> float | None:
     """Above so many bytes senders wait for their receivers."""
-    on: Network = where.network
-    return on.rendezvous_above_bytes
+    limit = where.network.rendezvous_above_bytes
+    return None if limit is None else float(limit)
 
 
 def outcome(load: Workload, where: Machine, ranks: int, effects: str, engine: str) -> Any:

@@ -142,7 +142,8 @@ def _boxes(plan: Plan, box: Int32s, operations: NDArray[np.intp]) -> Int32s:
     if plan.tag is None:
         return box
     number = np.unique(box.astype(np.int64) << 32 | plan.tag[operations], return_inverse=True)[1]
-    return number.astype(np.int32)
+    boxes: Int32s = number.astype(np.int32)
+    return boxes
 
 
 def _with_tags_of_boxes(plan: Plan, tag: Int32s, operations: NDArray[np.intp], numbers: Int64s) -> Int32s:

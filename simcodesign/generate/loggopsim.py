@@ -89,8 +89,8 @@ def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
 
 
 def as_in_loggopsim(schedule: Schedule, tag: Ints, shared: Ints, segment: Segment) -> Dependencies:
-    """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues; ``shared``:
-    (N,) the number of the queue of messages and receives of several kinds, or NONE.
+    """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues.
+    ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
 
     A message keeps the numbers of its send's processor and interface where it arrives, as in LogGOPSim.
     """

@@ -293,10 +293,11 @@ class Plan:
 
     An operation is ready when the one before it in its rank is done (unless ``follows_previous`` is False) and all that
     it waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
-    receive), or, with a ``mailbox``, the first that comes there. An operation with a ``station`` queues for it. It
-    begins, and is done ``duration_s`` later. With ``tag``, a receive takes only messages from its ``peer``, unless that is
-    ANY, and with its tag, unless that is ANY_TAG: the first in its mailbox (with ``loggops``: in its box) that it may. A message without a route arrives when its send is done, or, with
-    ``flight_s``, that long after the send has begun. A Plan with ``loggops`` goes by other rules.
+    receive), or, with a ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message there
+    from its ``peer``, unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An
+    operation with a ``station`` queues for it. It begins, and is done ``duration_s`` later. A message without a route
+    arrives when its send is done, or, with ``flight_s``, that long after the send has begun. A Plan with ``loggops``
+    goes by other rules.
     """
 
     first: Int64s  # (P + 1,) first operation of each rank

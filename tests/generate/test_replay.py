@@ -8,8 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -330,6 +330,64 @@ CASES: dict[str, tuple[Model, list[list[str]], list[int]]] = {
             ["send 1b to 0 tag 1"],
         ],
         [36, 43, 7, 38, 31],
+    ),
+    # Rank 2's messages come at 31 and 62, that of rank 1 at 131, for which nobody but the named receive is left.
+    "from anyone with any tag, then from one rank": (
+        LEVEL,
+        [
+            [
+                *("a: recv 1b from -1 tag -1", "b: recv 1b from -1 tag -1", "c: recv 1b from 1 tag 5"),
+                *("b requires a", "c requires b"),
+            ],
+            ["a: calc 100", "b: send 1b to 0 tag 5", "b requires a"],
+            ["a: send 1b to 0 tag 1", "b: send 1b to 0 tag 2", "b requires a"],
+        ],
+        [36, 67, 136, 100, 131, 31, 62],
+    ),
+    # By LogGOPSim's rules messages keep the processor for 10, from 110, 160 and 210 on; c meets its message at 210.
+    "the same in LogGOPS": (
+        LOGGOP,
+        [
+            [
+                *("a: recv 1b from -1 tag -1", "b: recv 1b from -1 tag -1", "c: recv 1b from 1 tag 5"),
+                *("b requires a", "c requires b"),
+            ],
+            ["a: calc 100", "b: send 1b to 0 tag 5", "b requires a"],
+            ["a: send 1b to 0 tag 1", "b: send 1b to 0 tag 2", "b requires a"],
+        ],
+        [120, 170, 220, 100, 110, 10, 60],
+    ),
+    # Both wait from 0 on. The message of rank 1, with tag 5, comes at 31: it is not from rank 2. That comes at 38.
+    "a message passes a receive that it does not suit": (
+        LEVEL,
+        [
+            ["recv 1b from 2 tag -1", "recv 1b from -1 tag 5 cpu 1"],
+            ["send 1b to 0 tag 5"],
+            ["a: calc 7", "b: send 1b to 0 tag 5", "b requires a"],
+        ],
+        [43, 36, 31, 7, 38],
+    ),
+    # Above S, what requires the send begins when the receive, posted at 50, takes the message up; the processor is free.
+    "Hockney above S": (
+        Model(startup=30, G=1, overhead=5, S=7),
+        [
+            ["s: send 8b to 1", "c: calc 3", "c requires s", "d: calc 100", "e: calc 1", "e irequires s"],
+            ["a: calc 50", "r: recv 8b from 0", "r requires a"],
+        ],
+        [38, 142, 138, 139, 50, 55],
+    ),
+    "Hockney at S": (
+        Model(startup=30, G=1, overhead=5, S=8),
+        [["s: send 8b to 1", "c: calc 3", "c requires s"], ["a: calc 50", "r: recv 8b from 0", "r requires a"]],
+        [38, 41, 50, 55],
+    ),
+    "Hockney above S, to a receive from anyone": (
+        Model(startup=30, G=1, overhead=5, S=7),
+        [
+            ["s: send 8b to 1", "c: calc 3", "c requires s"],
+            ["a: calc 50", "r: recv 8b from -1", "r requires a"],
+        ],
+        [38, 53, 50, 55],
     ),
     "tags pair messages": (
         LEVEL,
@@ -656,6 +714,11 @@ CIRCLES = [
         ["r: recv 1b from 0", "s: send 1b to 0", "s requires r"],
     ],
     [["r: recv 1b from 0", "s: send 1b to 0", "s requires r"]],
+    # The receive from anyone takes the message that the other one names.
+    [
+        ["r: recv 1b from -1 tag -1", "s: recv 1b from 1 tag 5", "s requires r"],
+        ["a: send 1b to 0 tag 5", "b: calc 100", "c: send 1b to 0 tag 6", "b requires a", "c requires b"],
+    ],
 ]
 
 

@@ -1,7 +1,7 @@
 """Mailboxes of the compiled engine, where messages meet receives while a run goes on.
 
-Where messages suit all receives of their mailbox, both are heaps. Elsewhere (``Program.tag``) both are lists, by arrival
-time and operation.
+Where messages suit all receives of their mailbox, both are heaps. Otherwise (``Program.tag``) both are lists, in the
+order of arrival times and operations.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def suits(run: Run, send: int, receive: int) -> bool:
     if not len(run.program.tag):
         return True
     source, tag = run.program.peer[receive], run.program.tag[receive]
-    if source != ANY and source != run.program.rank[send]:  # noqa: PLR1714 - Numba has no such tuples
+    if source != ANY and source != run.program.rank[send]:
         return False
-    return bool(tag == ANY_TAG or tag == run.program.tag[send])  # noqa: PLR1714
+    return bool(tag == ANY_TAG or tag == run.program.tag[send])
 
 
 @called

@@ -156,7 +156,7 @@ STATION_OF = {FIRST_COME: Station, LIMITED: LimitedStation}
 
 
 class Mailbox(Resource):
-    """Where messages meet receives: the first message that suits a receive there, and the first receive that it suits."""
+    """Where messages meet receives: the first message that suits a receive there goes to the first such receive."""
 
     def __init__(self, env: ContractEnvironment, number: int, suits: Callable[[int, int], bool]) -> None:
         super().__init__(env, number)

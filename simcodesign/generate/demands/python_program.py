@@ -158,7 +158,8 @@ class _Layout:
         """The column with the information whether its senders wait for their receivers."""
         if column.kind != SEND:
             return column
-        return replace(column, extra={"rendezvous": has_rendezvous(self._builder.machine.network, column.size_bytes)})
+        extra: dict[str, Any] = {"rendezvous": has_rendezvous(self._builder.machine.network, column.size_bytes)}
+        return replace(column, extra=extra)
 
     @property
     def _names(self) -> tuple[str, ...]:

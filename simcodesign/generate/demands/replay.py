@@ -140,9 +140,8 @@ def _several_kinds(schedule: Schedule, rank: Ints, any_tag: NDArray[np.bool_]) -
 
 
 class _Graph:
-    """Operations and dependencies; ``with_postings``: and an operation of no time before each receive whose posting others
-    wait for. What waits for the receiver of a message (``waits`` of its send) follows an operation of no time after the
-    send."""
+    """Operations and dependencies, with operations of no time: ``with_postings``, one before each receive whose posting
+    others wait for; and after each send that ``waits`` for its receiver, one that what requires the send requires."""
 
     def __init__(self, schedule: Schedule, with_postings: bool, waits: NDArray[np.bool_]) -> None:
         self._schedule = schedule

@@ -139,7 +139,8 @@ def _check_named(ends: _Ends, sends: NDArray[np.bool_], receives: NDArray[np.boo
     sent, wanted = (np.bincount(number.ravel()[which], minlength=keys.shape[1]) for which in (sends, receives))
     wrong = np.flatnonzero(sent < wanted)
     if len(wrong):
-        _refuse_numbers(*keys[:, wrong[0]].tolist(), (int(sent[wrong[0]]), int(wanted[wrong[0]])), place)
+        source, target, tag = keys[:, wrong[0]].tolist()
+        _refuse_numbers(source, target, tag, (int(sent[wrong[0]]), int(wanted[wrong[0]])), place)
 
 
 def _fill_sizes_of_mailboxes(ends: _Ends, number: Int64s, inside: NDArray[np.bool_], size: NDArray[np.float64]) -> None:
