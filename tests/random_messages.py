@@ -25,6 +25,8 @@ SIZES_BYTES = (0, 1, 8, 100, 5000)
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "all_to_all")
 EVERY = [(name, one) for name, several in ALGORITHMS.items() for one in several if (name, one) not in TWO_LEVEL]
 EFFECTS = ("none", "hops", "links", "links,interfaces", "interfaces")
+#: The tag of messages that are received from anyone.
+ANYONE = 2
 SEND, RECEIVE, COMPUTE, WAIT, COLLECTIVE = "send", "receive", "compute", "wait", "collective"
 
 
@@ -124,8 +126,9 @@ class _Progress:
         for rank, actions in enumerate(self.every):
             for place, action in enumerate(actions):
                 if action.kind == SEND:
-                    ends[rank, action.peer, action.tag][SEND].append((rank, place))
-                elif action.kind == RECEIVE:
+                    source = None if action.tag == ANYONE else rank
+                    ends[source, action.peer, action.tag][SEND].append((rank, place))
+                elif action.kind == RECEIVE:  # of receives from anyone each has any one
                     ends[action.peer, rank, action.tag][RECEIVE].append((rank, place))
         pairs = {}
         for both in ends.values():
@@ -191,7 +194,7 @@ class Maker:
         for _ in range(chance.randint(1, 3)):
             mine: list[list[Action]] = [[] for _ in range(ranks)]
             for _ in range(chance.randint(1, 6)):
-                self._message(mine, ranks, blocking)
+                self._message(mine, ranks, blocking, waits_at_end and not blocking)
             for rank in range(ranks):
                 if chance.random() < 0.3:
                     mine[rank].append(Action(COMPUTE, rank, seconds=chance.choice((1e-7, 1e-6, 3e-6, 1e-5))))
@@ -209,9 +212,13 @@ class Maker:
         chance.shuffle(waiting)
         return RandomMessages(ranks, (*actions, *waiting))
 
-    def _message(self, mine: list[list[Action]], ranks: int, blocking: float) -> None:
+    def _message(self, mine: list[list[Action]], ranks: int, blocking: float, from_anyone: bool) -> None:
         chance = self.chance
         source, target = chance.sample(range(ranks), 2)
+        if from_anyone and chance.random() < 0.2:  # all with this tag are
+            mine[source].append(Action(SEND, source, self._name(blocking), target, ANYONE, 100))
+            mine[target].append(Action(RECEIVE, target, self._name(blocking), None, ANYONE))
+            return
         tag, size = chance.randint(0, 1), chance.choice(SIZES_BYTES)
         mine[source].append(Action(SEND, source, self._name(blocking), target, tag, size))
         mine[target].append(Action(RECEIVE, target, self._name(blocking), source, tag))

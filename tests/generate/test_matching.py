@@ -170,7 +170,9 @@ def test_more_receives_from_a_rank_than_it_sends() -> None:
     ends = [End(1, SEND, 0, 4, 8.0), End(2, SEND, 0, 4, 8.0), *[End(0, RECEIVE, 2, 4)] * 2, End(0, RECEIVE, ANY, 4)]
     with pytest.raises(InputError, match="rank 2 sends 1 message with tag 4 to rank 0, which receives 2 of them"):
         matched(3, ends)
-    with pytest.raises(InputError, match="2 messages with tag 4 are sent to rank 0, which receives 3 from anyone or fr"):
+    with pytest.raises(
+        InputError, match="2 messages with tag 4 are sent to rank 0, which receives 3 from anyone or fr"
+    ):
         matched(3, [*ends[:3], *[End(0, RECEIVE, ANY, 4)] * 2])
 
 

@@ -282,7 +282,7 @@ def named_source(entry: Entry, folder: Path) -> str:
     program = python_file(name)
     if program is not None:
         check_execution(entry.place, program, named_in_description=True)
-    elif not names_a_path(name, _ENDINGS):
+    elif not names_a_path(name, _ENDINGS) and schedule_reader(folder / name) is None:
         return text
     return f"{check_confined(folder / name, entry.place)}{text.strip().removeprefix(name)}"
 
