@@ -122,7 +122,7 @@ def test_the_rules_of_mpi_by_hand() -> None:
         assert ring(first, True).stuck(0.0) == set()
 
 
-@settings(max_examples=examples(300, 40), deadline=None)
+@settings(max_examples=examples(300, 10), deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_programs_end_as_mpi_has_it(seed: int) -> None:
     """Started and blocking messages with tags, waits in any order, collectives between, eager and with rendezvous, in
@@ -131,7 +131,7 @@ def test_random_programs_end_as_mpi_has_it(seed: int) -> None:
     check(random.Random(seed))
 
 
-@settings(max_examples=examples(200, 20), deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_is_only_started_never_waits_for_ever(seed: int) -> None:
     """Nonblocking operations that match, and waits after all of them."""
