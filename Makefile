@@ -2,7 +2,7 @@
 # and make.
 
 PYTHON ?= python3
-EXTRAS ?= dev,browser,docs,fast,plot,sym,report,dist,opt,parquet,lab
+EXTRAS ?= dev,browser,docs,fast,plot,sym,report,dist,opt,parquet,lab,caliper
 JOBS ?= 2
 ARGS ?=
 SEED ?=

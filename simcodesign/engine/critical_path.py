@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, RECEIVE
-from simcodesign.engine.event_contract import Log
+from simcodesign.engine.event_contract import Log, dependencies_of_run
 from simcodesign.engine.waits import begin_s
 from simcodesign.generate.plan import NONE, Plan
 
@@ -47,12 +47,12 @@ class Dependencies:
 
     def __init__(self, plan: Plan, log: Log) -> None:
         self._chained, self._finish = plan.follows_previous, log.finish_s
-        self._edges = plan.edges
-        if plan.edges is not None:
+        self._edges = dependencies_of_run(plan, log)
+        if self._edges is not None:
+            self._source, target, self._early = self._edges
             self._begin = begin_s(plan, log)
-            self._order = np.argsort(plan.edges.target, kind="stable")
-            self._start = np.concatenate([[0], np.cumsum(np.bincount(plan.edges.target, minlength=len(plan)))])
-            self._source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
+            self._order = np.argsort(target, kind="stable")
+            self._start = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=len(plan)))])
 
     def last_before(self, op: int) -> tuple[int, float]:
         """The operation that let this one go, and when; NONE and 0 if it waited for nothing."""
@@ -61,7 +61,7 @@ class Dependencies:
             return latest
         for edge in self._order[self._start[op] : self._start[op + 1]].tolist():
             source = int(self._source[edge])
-            time = float((self._begin if self._edges.early[edge] else self._finish)[source])
+            time = float((self._begin if self._early[edge] else self._finish)[source])
             if time > latest[1] or latest[0] == NONE:
                 latest = source, time
         return latest

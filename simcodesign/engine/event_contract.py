@@ -4,7 +4,8 @@
    station, in station order, when the instant holds no event of phase 0 any more. A station that arbitrates grants
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
-   message, by (arrival time, operation of the send), to its least receive, by (time posted, operation).
+   message, by (arrival time, operation of the send), that suits a receive there to the least such receive, by (time
+   posted, operation); what waits until that message is taken up (``Plan.taken_by``) may go on.
    A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first lets in or
    blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
@@ -34,7 +35,8 @@
    processor (of a send also the interface) is free; a receive is posted then, and takes no processor. Others begin if
    processor and interface are free, and try again when these will be. A send that begins gives its message a number
    before it lets others go; the message first tries when its first byte is there. It occupies processor and interface
-   of its receiver, whether or not the receive is posted; then they meet in their queue. A receive is done when its
+   of its receiver, whether or not the receive is posted; then they meet in their queue: each takes the first there that
+   it suits. A receive is done when its
    message has been processed, or when it is posted, if that is later. A send with a rendezvous is done when the two
    meet, and its processor and interface are not free before that; of their two ranks the lower lets its operations go
    first. An operation with a ``served_at`` begins when it gets its processor, and is a request at that station then;
@@ -56,7 +58,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE, WAIT
 from simcodesign.core.stations.services import Services
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
@@ -181,22 +183,39 @@ def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) 
     if not len(open_ops):
         return
     ranks, first = np.unique(plan.rank[open_ops], return_index=True)
-    waits = [
-        f"rank {rank} waits in {plan.describe(int(open_ops[place]))}{_because(plan, int(open_ops[place]), finish)}"
-        for rank, place in list(zip(ranks, first, strict=True))[:5]
-    ]
+    some = zip(ranks[:5].tolist(), open_ops[first[:5]].tolist(), strict=True)
+    waits = [f"rank {rank} waits in {_described(plan, op, finish)}" for rank, op in some]
     more = f"; and {len(ranks) - 5} more ranks" if len(ranks) > 5 else ""
     raise DeadlockError(f"the ranks wait for each other: {'; '.join(waits)}{more}")
 
 
-def _because(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]] | None:
+    """Source, target and whether it is early of each dependency besides program order, with those on receives that were
+    known only when they met their messages; None where there are none."""
+    if plan.edges is None and plan.taken_by is None:
+        return None
+    source, target, early = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)
+    if plan.edges is not None:
+        source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start))
+        target, early = plan.edges.target, plan.edges.early
+    if plan.taken_by is not None:
+        sends = np.flatnonzero(plan.taken_by != NONE)
+        source, target = np.append(source, log.match[sends]), np.append(target, plan.taken_by[sends])
+        early = np.append(early, np.ones(len(sends), bool))
+    return source, target, early
+
+
+def _described(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> str:
+    """An operation that is not done, and what it waits for."""
     held_by = _unfinished_before(plan, op, finish_s)
     if held_by != NONE:
-        return f", after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
+        sent = int(plan.match[held_by])
+        if plan.kind[op] == WAIT and sent != NONE and plan.rank[sent] == plan.rank[op]:
+            op = sent  # the wait is for the receiver of a message above S
+        return f"{plan.describe(op)}, after rank {plan.rank[held_by]}'s {plan.describe(held_by)}"
     if plan.kind[op] != RECEIVE or plan.match[op] == NONE:
-        return ""
-    sender = int(plan.match[op])
-    return f", whose message is its {plan.describe(sender)}"
+        return plan.describe(op)
+    return f"{plan.describe(op)}, whose message is its {plan.describe(int(plan.match[op]))}"
 
 
 def _unfinished_before(plan: Plan, op: int, finish_s: NDArray[np.float64]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.engine.event_contract import Log
+from simcodesign.engine.event_contract import Log, dependencies_of_run
 from simcodesign.generate.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -14,13 +14,13 @@ Floats = NDArray[np.float64]
 def released_s(plan: Plan, log: Log) -> Floats | None:
     """When the last dependency of each operation besides program order let it go, and, where operations are posted
     together, the last one that its processor was done with before it; None if there are none."""
-    edges = plan.edges
-    if edges is None and plan.loggops is None:
+    dependencies = dependencies_of_run(plan, log)
+    if dependencies is None and plan.loggops is None:
         return None
     released = np.zeros(len(plan)) if plan.loggops is None else _done_before_s(plan, log)
-    if edges is not None:
-        source = np.repeat(np.arange(len(plan)), np.diff(edges.start))
-        np.maximum.at(released, edges.target, np.where(edges.early, begin_s(plan, log)[source], log.finish_s[source]))
+    if dependencies is not None:
+        source, target, early = dependencies
+        np.maximum.at(released, target, np.where(early, begin_s(plan, log)[source], log.finish_s[source]))
     return released
 
 

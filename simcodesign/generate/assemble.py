@@ -52,10 +52,14 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     if len(fields["kind"]) > MOST_OPERATIONS:
         raise InputError("operations of a simulation", place, value=len(fields["kind"]), allowed=f"{MOST_OPERATIONS}")
     rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
-    match, mailbox, boxes = matches(segment, rank, place)
+    found = matches(segment, rank, place)
+    match, mailbox, boxes = found.match, found.mailbox, found.boxes
     prices.price_receives(fields, place)
     if dependencies is None:
-        dependencies = _dependencies_of_program(segment, rank, match, mailbox, prices, place)
+        dependencies = _dependencies_of_program(segment, rank, match, mailbox, prices)
+    taken_by = None
+    if prices.waits_for_receivers:
+        dependencies, taken_by = with_rendezvous(dependencies, segment, rank, match)
     follows_previous = np.ones(len(match) + 1, bool)
     if dependencies is not None:
         follows_previous[:-1] = dependencies.follows_previous
@@ -74,6 +78,8 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         stations=Stations(np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int32)),
         edges=_edges(len(match), dependencies),
         mailbox=mailbox,
+        tag=found.tag,
+        taken_by=taken_by,
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
@@ -101,16 +107,13 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
 
 
 def _dependencies_of_program(
-    segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None, prices: MessagePricing, place: Place
+    segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None, prices: MessagePricing
 ) -> Dependencies | None:
-    """What operations of a program wait for besides those before them, if anything: in LogGOPS, where parts are
-    started, and where a send waits for its receive."""
+    """What operations of a program wait for besides those before them, if anything: in LogGOPS, and where parts are
+    started."""
     if prices.loggops:
         return program_in_loggopsim(segment, rank, match, mailbox)
-    dependencies = dependencies_of_chains(segment, rank) if "back" in segment.fields else None
-    if prices.has_rendezvous:
-        dependencies = with_rendezvous(dependencies, segment, rank, match, place)
-    return dependencies
+    return dependencies_of_chains(segment, rank) if "back" in segment.fields else None
 
 
 def _edges(count: int, dependencies: Dependencies | None) -> Edges | None:

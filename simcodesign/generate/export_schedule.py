@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.goal.schedule import Schedule
-from simcodesign.generate.plan import NONE, PROCESSOR, Plan
+from simcodesign.generate.plan import ANY_TAG, NONE, PROCESSOR, Plan
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -118,8 +118,9 @@ def _tags(plan: Plan) -> Int32s:
     if plan.loggops is not None:  # one for each queue in which messages meet receives
         messages = np.flatnonzero(plan.loggops.box != NONE)
         target = np.where(plan.kind[messages] == SEND, plan.peer[messages], plan.rank[messages])
-        tag[messages] = within(target, plan.loggops.box[messages])
-        return tag
+        return _with_tags_of_boxes(
+            plan, tag, messages, within(target, _boxes(plan, plan.loggops.box[messages], messages))
+        )
     sends = np.flatnonzero((plan.kind == SEND) & (plan.match != NONE)).astype(np.int64)
     if len(sends):
         pair = plan.rank[sends].astype(np.int64) * plan.ranks + plan.peer[sends]
@@ -131,7 +132,25 @@ def _tags(plan: Plan) -> Int32s:
     if plan.mailbox is not None:
         boxed = np.flatnonzero(plan.mailbox != NONE)
         owner = np.where(plan.kind[boxed] == SEND, plan.peer[boxed], plan.rank[boxed])
-        tag[boxed] = (tag.max() + 1 if len(sends) else 0) + within(owner, plan.mailbox[boxed])
+        number = within(owner, _boxes(plan, plan.mailbox[boxed], boxed))
+        tag = _with_tags_of_boxes(plan, tag, boxed, (tag.max() + 1 if len(sends) else 0) + number)
+    return tag
+
+
+def _boxes(plan: Plan, box: Int32s, operations: NDArray[np.intp]) -> Int32s:
+    """The boxes of these operations, each as many as its messages have tags that receives tell apart."""
+    if plan.tag is None:
+        return box
+    number = np.unique(box.astype(np.int64) << 32 | plan.tag[operations], return_inverse=True)[1]
+    boxes: Int32s = number.astype(np.int32)
+    return boxes
+
+
+def _with_tags_of_boxes(plan: Plan, tag: Int32s, operations: NDArray[np.intp], numbers: Int64s) -> Int32s:
+    """The tags, with these numbers for operations whose messages meet in boxes."""
+    tag[operations] = numbers
+    if plan.tag is not None:
+        tag[operations[plan.tag[operations] == ANY_TAG]] = ANY_TAG
     return tag
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.describe.goal.schedule import ANY, Schedule
+from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s, LogGOPS
 from simcodesign.generate.programs.segment import Segment
@@ -88,8 +88,9 @@ def _waits_of_groups(segment: Segment, rank: Int32s) -> tuple[Ints, Ints]:
     return begins[after][pair] + place // width, begins[then][pair] + place % width
 
 
-def as_in_loggopsim(schedule: Schedule, tag: Ints, segment: Segment) -> Dependencies:
+def as_in_loggopsim(schedule: Schedule, tag: Ints, shared: Ints, segment: Segment) -> Dependencies:
     """The dependencies of a schedule, each in the order of the file, and its processors, interfaces and queues.
+    ``shared``: (N,) the number of the queue of messages and receives of several kinds, or NONE.
 
     A message keeps the numbers of its send's processor and interface where it arrives, as in LogGOPSim.
     """
@@ -98,7 +99,7 @@ def as_in_loggopsim(schedule: Schedule, tag: Ints, segment: Segment) -> Dependen
     peer = schedule.peer[sends].astype(np.int64)
     processor, receiver, processors = _units(rank, schedule.cpu, peer, schedule.cpu[sends])
     interface, receiver_interface, interfaces = _units(rank, schedule.nic, peer, schedule.nic[sends])
-    box, boxes = _boxes(schedule, rank, tag)
+    box, boxes = _boxes(schedule, rank, tag, shared)
     line, message_line, lines = _lines(schedule, processor, interface, receiver, receiver_interface)
     rules = LogGOPS(
         interface=interface,
@@ -167,16 +168,16 @@ def _of_sends(values: NDArray[np.int32], sends: Ints, count: int) -> NDArray[np.
     return every
 
 
-def _boxes(schedule: Schedule, rank: Ints, tag: Ints) -> tuple[NDArray[np.int32], int]:
-    """The queue in which each send and receive meets another: one for each source, target and tag, or for each target
-    and tag that receives from anyone."""
+def _boxes(schedule: Schedule, rank: Ints, tag: Ints, shared: Ints) -> tuple[NDArray[np.int32], int]:
+    """The queue in which each send and receive meets another: one for each source, target and tag, or a shared one."""
     messages = np.flatnonzero((schedule.kind == SEND) | (schedule.kind == RECEIVE))
     sends, peer = schedule.kind[messages] == SEND, schedule.peer[messages].astype(np.int64)
     target = np.where(sends, peer, rank[messages])
     source = np.where(sends, rank[messages], peer)
     place = target << 32 | (tag[messages] & 0xFFFFFFFF)
-    source[np.isin(place, place[source == ANY])] = ANY
-    _, number = np.unique(np.stack([place, source]), axis=1, return_inverse=True)
+    common = shared[messages]
+    place, source = np.where(common == NONE, place, 0), np.where(common == NONE, source, 0)
+    _, number = np.unique(np.stack([common, place, source]), axis=1, return_inverse=True)
     box = np.full(len(schedule), NONE, np.int32)
     box[messages] = number.ravel()
     return box, int(box.max(initial=NONE)) + 1

@@ -16,6 +16,8 @@ from simcodesign.core.operation_kinds import KINDS, RECEIVE, SEND
 
 #: No station, no peer, no partner; and the peer of a receive that takes a message from whoever comes first.
 NONE, ANY = -1, -2
+#: The tag of a receive that takes a message of any tag.
+ANY_TAG = -1
 DISK, CONTROLLER, ACCELERATOR, TO_ACCELERATOR, TO_HOST, STORAGE, METADATA_SERVER, PROCESSOR = range(8)
 INTERFACE, LINK, MAILBOX = range(8, 11)
 STATION_KINDS = (
@@ -216,7 +218,8 @@ class LogGOPS:
 @dataclass(frozen=True)
 class Edges:
     """Dependencies besides program order: ``target[start[op]:start[op+1]]`` wait until ``op`` is done, or, where
-    ``early``, until it begins (``op`` is no receive then, except in a Plan with ``loggops``)."""
+    ``early``, until it begins. A receive begins when it takes its message up; in a Plan with ``loggops``, when it is
+    posted."""
 
     start: Int64s  # (N + 1,)
     target: Int32s
@@ -290,9 +293,11 @@ class Plan:
 
     An operation is ready when the one before it in its rank is done (unless ``follows_previous`` is False) and all that
     it waits for by ``edges``. A receive then waits for its message: that of ``match`` (receive -> its send, send -> its
-    receive), or, with a ``mailbox``, the first that comes there. An operation with a ``station`` queues for it. It
-    begins, and is done ``duration_s`` later. A message without a route arrives when its send is done, or, with
-    ``flight_s``, that long after the send has begun. A Plan with ``loggops`` goes by other rules.
+    receive), or, with a ``mailbox``, the first that comes there. With ``tag``, a receive takes the first message there
+    from its ``peer``, unless that is ANY, with its tag, unless that is ANY_TAG; with ``loggops``, in its box. An
+    operation with a ``station`` queues for it. It begins, and is done ``duration_s`` later. A message without a route
+    arrives when its send is done, or, with ``flight_s``, that long after the send has begun. A Plan with ``loggops``
+    goes by other rules.
     """
 
     first: Int64s  # (P + 1,) first operation of each rank
@@ -310,6 +315,8 @@ class Plan:
     routes: Routes | None = None
     edges: Edges | None = None
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
+    tag: Int32s | None = None  # (N,) where messages that come to one mailbox or box do not suit all of its receives
+    taken_by: Int32s | None = None  # (N,) of a send to a mailbox: what waits until its message is taken up, or NONE
     gap_s: Floats | None = None  # (N,) with ``loggops``
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above

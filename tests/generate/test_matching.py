@@ -58,7 +58,8 @@ def matched(ranks: int, ends: list[End]) -> tuple[Segment, list[End], np.ndarray
     segment = segment_of(ranks, ends)
     ordered = sorted(ends, key=lambda end: end.rank)  # stable: program order stays
     rank = np.array([end.rank for end in ordered], np.int32)
-    return segment, ordered, *matches(segment, rank, PLACE)
+    found = matches(segment, rank, PLACE)
+    return segment, ordered, found.match, found.mailbox, found.boxes
 
 
 @st.composite
@@ -147,16 +148,32 @@ def test_counts_of_a_mailbox() -> None:
         matched(3, ends[2:])
 
 
-def test_receives_from_anyone_and_from_one_do_not_mix() -> None:
-    """With another tag, or at another rank, they do."""
+def test_receives_from_anyone_beside_one_from_a_named_rank() -> None:
+    """They share a mailbox, and tags and peers say which messages suit which of them; with another tag, or at another
+    rank, they do not."""
     mixed = [End(1, SEND, 0, 4, 8.0), End(2, SEND, 0, 4, 8.0), End(0, RECEIVE, ANY, 4), End(0, RECEIVE, 2, 4)]
-    with pytest.raises(InputError, match="rank 0 receives with tag 4 both from anyone and from rank 2") as caught:
-        matched(3, mixed)
-    assert "different tags" in str(caught.value)
+    found = matches(segment_of(3, mixed), np.array([0, 0, 1, 2], np.int32), PLACE)
+    assert found.mailbox is not None
+    assert found.tag is not None
+    assert (found.boxes, found.mailbox.tolist(), found.tag.tolist()) == (1, [0] * 4, [4] * 4)
+    assert found.match.tolist() == [NONE] * 4
     apart = [End(1, SEND, 0, 4, 8.0), End(2, SEND, 0, 5, 8.0), End(0, RECEIVE, ANY, 4), End(0, RECEIVE, 2, 5)]
-    assert matched(3, apart)[2].tolist() == [NONE, 3, NONE, 1]
+    found = matches(segment_of(3, apart), np.array([0, 0, 1, 2], np.int32), PLACE)
+    assert found.match.tolist() == [NONE, 3, NONE, 1]
+    assert found.tag is None
     elsewhere = [End(1, SEND, 0, 4, 8.0), End(2, SEND, 1, 4, 8.0), End(0, RECEIVE, ANY, 4), End(1, RECEIVE, 2, 4)]
     assert matched(3, elsewhere)[2].tolist() == [NONE, NONE, 3, 2]
+
+
+def test_more_receives_from_a_rank_than_it_sends() -> None:
+    """Those from anyone do not count for it."""
+    ends = [End(1, SEND, 0, 4, 8.0), End(2, SEND, 0, 4, 8.0), *[End(0, RECEIVE, 2, 4)] * 2, End(0, RECEIVE, ANY, 4)]
+    with pytest.raises(InputError, match="rank 2 sends 1 message with tag 4 to rank 0, which receives 2 of them"):
+        matched(3, ends)
+    with pytest.raises(
+        InputError, match="2 messages with tag 4 are sent to rank 0, which receives 3 from anyone or fr"
+    ):
+        matched(3, [*ends[:3], *[End(0, RECEIVE, ANY, 4)] * 2])
 
 
 def test_a_stated_size_must_be_what_was_sent() -> None:
@@ -171,7 +188,7 @@ def test_collectives_do_not_mix_with_messages_by_tag() -> None:
     all_to_all_linear(program_writer, 9.0)
     program_writer.message(RECEIVE, (everyone - 1) % 4, 3.0, 0, None)
     segment = woven(program_writer.columns, 4, 0)
-    match, _, _ = matches(segment, np.repeat(everyone, segment.counts), PLACE)
+    match = matches(segment, np.repeat(everyone, segment.counts), PLACE).match
     first = segment.first
     assert match[first[1:] - 1].tolist() == np.roll(first[:-1], 1).tolist()
     assert np.array_equal(match[match], np.arange(len(match)))

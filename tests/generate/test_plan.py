@@ -316,7 +316,8 @@ def test_receives_of_a_pen_say_how_far_back_their_send_is() -> None:
     program_writer.work(COMPUTE, 0.0, 1.0, np.array([1], np.int32))
     program_writer.receive((program_writer.rank - 1) % 3, 8.0, match=-2)
     segment = woven(program_writer.columns, 3, 0)
-    match, mailbox, boxes = matches(segment, np.repeat(np.arange(3, dtype=np.int32), segment.counts), Place())
+    found = matches(segment, np.repeat(np.arange(3, dtype=np.int32), segment.counts), Place())
+    match, mailbox, boxes = found.match, found.mailbox, found.boxes
     # ranks 0 and 2: send, receive; rank 1: send, compute, receive
     assert match.tolist() == [4, 5, 6, NONE, 0, 1, 2]
     assert (mailbox, boxes) == (None, 0)

@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -51,13 +52,14 @@ class Model:
 
     def machine(self, nodes: int, tick: float = TICK) -> Machine:
         topology = build_topology("crossbar", max(nodes, 2))
+        limit = None if math.isinf(self.S) else self.S
         if self.startup is not None:
             constants = {"startup_s": self.startup, "receive_overhead_s": self.overhead, "per_byte_s": self.G}
-            network = Network(topology, sends="one_by_one", **{name: value * tick for name, value in constants.items()})
+            times = {name: value * tick for name, value in constants.items()}
+            network = Network(topology, sends="one_by_one", rendezvous_above_bytes=limit, **times)
         else:
             letters = {"latency_s": self.L, "overhead_s": self.o, "gap_s": self.g, "per_byte_s": self.G}
             letters["overhead_per_byte_s"] = self.O
-            limit = None if math.isinf(self.S) else self.S
             network = Network(
                 topology,
                 model="loggop",
@@ -80,7 +82,8 @@ def schedule_of(ranks: Sequence[Sequence[str]], folder: Path) -> Schedule:
 def replay(schedule: Schedule, machine: Machine, engine: str) -> tuple[list[float], list[int]]:
     """When every operation is done, and the send whose message each receive took (NONE for the others).
 
-    Before a receive whose start something waits for stands its posting in the Plan.
+    Before a receive whose start something waits for stands its posting in the Plan; after a send that waits for its
+    receiver, in Hockney's model, stands that wait.
     """
     plan = make_plan(bind(workload_of(schedule), machine))
     log = run(plan, engine)
@@ -88,7 +91,10 @@ def replay(schedule: Schedule, machine: Machine, engine: str) -> tuple[list[floa
     started = np.unique(source[schedule.edge_early])
     posted = np.zeros(len(schedule), bool)
     posted[started[schedule.kind[started] == RECEIVE]] = True
-    rows = np.arange(len(schedule)) + np.cumsum(posted)
+    network, waits = machine.network, np.zeros(len(schedule), bool)
+    if network.model == "hockney" and network.rendezvous_above_bytes is not None:
+        waits = (schedule.kind == SEND) & (schedule.size_bytes > network.rendezvous_above_bytes)
+    rows = np.arange(len(schedule)) + np.cumsum(posted) + np.cumsum(waits) - waits
     number = np.full(len(plan), NONE)
     number[rows] = np.arange(len(schedule))
     taken = np.where(schedule.kind == RECEIVE, number[log.match[rows]], NONE)
@@ -325,6 +331,64 @@ CASES: dict[str, tuple[Model, list[list[str]], list[int]]] = {
         ],
         [36, 43, 7, 38, 31],
     ),
+    # Rank 2's messages come at 31 and 62, that of rank 1 at 131, for which nobody but the named receive is left.
+    "from anyone with any tag, then from one rank": (
+        LEVEL,
+        [
+            [
+                *("a: recv 1b from -1 tag -1", "b: recv 1b from -1 tag -1", "c: recv 1b from 1 tag 5"),
+                *("b requires a", "c requires b"),
+            ],
+            ["a: calc 100", "b: send 1b to 0 tag 5", "b requires a"],
+            ["a: send 1b to 0 tag 1", "b: send 1b to 0 tag 2", "b requires a"],
+        ],
+        [36, 67, 136, 100, 131, 31, 62],
+    ),
+    # By LogGOPSim's rules messages keep the processor for 10, from 110, 160 and 210 on; c meets its message at 210.
+    "the same in LogGOPS": (
+        LOGGOP,
+        [
+            [
+                *("a: recv 1b from -1 tag -1", "b: recv 1b from -1 tag -1", "c: recv 1b from 1 tag 5"),
+                *("b requires a", "c requires b"),
+            ],
+            ["a: calc 100", "b: send 1b to 0 tag 5", "b requires a"],
+            ["a: send 1b to 0 tag 1", "b: send 1b to 0 tag 2", "b requires a"],
+        ],
+        [120, 170, 220, 100, 110, 10, 60],
+    ),
+    # Both wait from 0 on. The message of rank 1, with tag 5, comes at 31: it is not from rank 2. That comes at 38.
+    "a message passes a receive that it does not suit": (
+        LEVEL,
+        [
+            ["recv 1b from 2 tag -1", "recv 1b from -1 tag 5 cpu 1"],
+            ["send 1b to 0 tag 5"],
+            ["a: calc 7", "b: send 1b to 0 tag 5", "b requires a"],
+        ],
+        [43, 36, 31, 7, 38],
+    ),
+    # Above S, what requires the send begins when the receive, posted at 50, takes the message up; the processor is free.
+    "Hockney above S": (
+        Model(startup=30, G=1, overhead=5, S=7),
+        [
+            ["s: send 8b to 1", "c: calc 3", "c requires s", "d: calc 100", "e: calc 1", "e irequires s"],
+            ["a: calc 50", "r: recv 8b from 0", "r requires a"],
+        ],
+        [38, 142, 138, 139, 50, 55],
+    ),
+    "Hockney at S": (
+        Model(startup=30, G=1, overhead=5, S=8),
+        [["s: send 8b to 1", "c: calc 3", "c requires s"], ["a: calc 50", "r: recv 8b from 0", "r requires a"]],
+        [38, 41, 50, 55],
+    ),
+    "Hockney above S, to a receive from anyone": (
+        Model(startup=30, G=1, overhead=5, S=7),
+        [
+            ["s: send 8b to 1", "c: calc 3", "c requires s"],
+            ["a: calc 50", "r: recv 8b from -1", "r requires a"],
+        ],
+        [38, 53, 50, 55],
+    ),
     "tags pair messages": (
         LEVEL,
         [["send 1b to 1 tag 1", "send 11b to 1 tag 2 cpu 1"], ["recv 11b from 0 tag 2", "recv 1b from 0 tag 1 cpu 1"]],
@@ -377,6 +441,7 @@ class Item:
     done: int | None = None
     arrived: int | None = None  # its message
     partner: int = NONE
+    taker: int = NONE  # the receive that its message met in a mailbox
 
 
 class Slow:
@@ -390,8 +455,9 @@ class Slow:
         self.posted: dict[object, list[tuple[int, int]]] = defaultdict(list)
         self.landed: dict[object, list[tuple[int, int]]] = defaultdict(list)
         self.queued: set[int] = set()
-        self.boxes = {(item.rank, item.tag) for item in items if item.kind == RECEIVE and item.peer == ANY}
         self.open = {item.rank for item in items if item.tag == ANY_TAG}
+        self.boxes = {(item.rank, item.tag) for item in items if item.kind == RECEIVE and item.peer == ANY}
+        self.boxes |= {(rank, ANY_TAG) for rank in self.open}
         self.pair()
         while self.settle() or self.grant() or self.meet() or self.go_on():
             pass
@@ -417,8 +483,13 @@ class Slow:
 
     def is_over(self, number: int) -> bool:
         """Whether what requires this operation may begin."""
-        done = self.items[number].done
-        return done is not None and done <= self.now
+        item = self.items[number]
+        if item.kind == SEND and item.size > self.model.S:  # its receiver must have taken the message up
+            taker = item.taker if item.partner == NONE else item.partner
+            taken = None if taker == NONE else self.items[taker].started
+            if taken is None or taken > self.now:
+                return False
+        return item.done is not None and item.done <= self.now
 
     def has_begun(self, number: int) -> bool:
         item = self.items[number]
@@ -472,15 +543,18 @@ class Slow:
         self.free[key] = item.done
 
     def meet(self) -> bool:
-        """The message that came first, to the receive that was posted first."""
+        """The message that came first of those for which a receive is posted, to the one that was posted first."""
         for box in sorted(self.boxes):
-            if self.posted[box] and self.landed[box]:
-                receive, send = min(self.posted[box]), min(self.landed[box])
-                self.posted[box].remove(receive)
-                self.landed[box].remove(send)
-                self.items[receive[1]].partner = send[1]
-                return True
+            for send, receive in product(sorted(self.landed[box]), sorted(self.posted[box])):
+                if self.suits(self.items[send[1]], self.items[receive[1]]):
+                    self.posted[box].remove(receive)
+                    self.landed[box].remove(send)
+                    self.items[receive[1]].partner, self.items[send[1]].taker = send[1], receive[1]
+                    return True
         return False
+
+    def suits(self, send: Item, receive: Item) -> bool:
+        return receive.peer in (ANY, send.rank) and receive.tag in (ANY_TAG, send.tag)
 
     def go_on(self) -> bool:
         """To the next instant."""
@@ -494,6 +568,7 @@ class Slow:
 def written(random: Random) -> list[list[Item]]:
     """Items by rank, numbered through. Each send is written before its receive, and most waits are backwards."""
     ranks, cpus, boxed = random.randint(1, 4), random.randint(1, 2), random.random() < 0.3
+    some_from_anyone = random.choice([0.0, 0.0, 0.3])  # and of any tag, beside others
     blocks: list[list[Item]] = [[] for _ in range(ranks)]
     open_ = {rank for rank in range(ranks) if random.random() < 0.1}
     owed: list[Item] = []
@@ -521,6 +596,8 @@ def written(random: Random) -> list[list[Item]]:
             receive.peer, receive.tag = ANY, ANY_TAG
         elif boxed and tag:
             receive.peer = ANY
+        if random.random() < some_from_anyone:
+            receive.peer, receive.tag = random.choice([(ANY, ANY_TAG), (ANY, tag), (rank, ANY_TAG), (rank, tag)])
         owed.append(receive)
     for receive in owed:
         put(receive, density)
@@ -562,7 +639,9 @@ def as_schedule(items: list[Item], ranks: int) -> Schedule:
 
 FEW = st.integers(0, 3)
 #: No message takes no time, so that what happens in an instant stays in its rank.
-MODELS = st.builds(Model, G=FEW, startup=st.integers(1, 4), overhead=FEW)
+MODELS = st.builds(
+    Model, G=FEW, startup=st.integers(1, 4), overhead=FEW, S=st.sampled_from([math.inf, math.inf, 0.0, 1.0])
+)
 
 
 @settings(max_examples=examples(300))
@@ -611,10 +690,12 @@ UNMATCHED = [
     ([[], ["recv 8b from 0"]], "rank 0 sends 0 messages"),
     ([["send 8b to 1 tag 1"], ["recv 8b from 0 tag 2"]], "sends and receives do not match"),
     ([["send 8b to 1"], ["recv 8b from -1", "recv 8b from -1"]], "which receives 2 from anyone"),
-    ([["send 8b to 1"] * 2, ["recv 8b from -1", "recv 8b from 0"]], "both from anyone and from rank 0"),
-    ([["send 8b to 1"] * 2, ["recv 8b from -1 tag -1", "recv 8b from 0"]], "rank 1 receives messages of any tag, but"),
-    ([["send 8b to 1"] * 2, ["recv 8b from -1 tag -1", "recv 8b from -1"]], "operation 2 of rank 1 (recv)"),
-    ([["send 8b to 1"], ["recv 8b from 0 tag -1"]], "rank 1 receives messages of any tag, but not all from anyone"),
+    ([["send 8b to 1"], ["recv 8b from -1", "recv 8b from 0"]], "which receives 2 from anyone or from named ranks"),
+    (
+        [["send 8b to 1"], ["recv 8b from -1 tag -1", "recv 8b from 0"]],
+        "1 messages are sent to rank 1, which receives 2",
+    ),
+    ([["send 8b to 1"] * 2, ["recv 8b from -1 tag -1", "recv 8b from 0 tag 7"]], "rank 0 sends 0 messages with tag 7"),
 ]
 
 
@@ -633,6 +714,11 @@ CIRCLES = [
         ["r: recv 1b from 0", "s: send 1b to 0", "s requires r"],
     ],
     [["r: recv 1b from 0", "s: send 1b to 0", "s requires r"]],
+    # The receive from anyone takes the message that the other one names.
+    [
+        ["r: recv 1b from -1 tag -1", "s: recv 1b from 1 tag 5", "s requires r"],
+        ["a: send 1b to 0 tag 5", "b: calc 100", "c: send 1b to 0 tag 6", "b requires a", "c requires b"],
+    ],
 ]
 
 

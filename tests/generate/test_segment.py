@@ -277,7 +277,8 @@ def check(ranks: int, tree: Piece | Repeat) -> None:
         assert got.fields[name].tolist() == expected, name
         assert got.fields[name].dtype == (FIELDS | {key: kind for key, (kind, _) in EXTRAS.items()})[name]
     rank = np.repeat(np.arange(ranks, dtype=np.int32), got.counts)
-    match, mailbox, boxes = matches(got, rank, Place())
+    found = matches(got, rank, Place())
+    match, mailbox, boxes = found.match, found.mailbox, found.boxes
     assert match.tolist() == partners(steps)
     assert (mailbox, boxes) == (None, 0)
 

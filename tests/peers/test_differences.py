@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simcodesign as sc
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.yaml.files import workload_of
 from validation.peers import booksim, ciw, loggopsim, simgrid
@@ -54,16 +54,18 @@ def test_loggopsim_2_requires_on_another_processor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "receiver",
+    ("receiver", "error"),
     [
-        ("l1: recv 8b from 0 tag 1", "l2: recv 8b from 0 tag 1"),  # more receives than sends
-        ("l1: recv 8b from -1 tag 1", "l2: recv 8b from 0 tag 1"),  # from anyone and from rank 0
+        (("l1: recv 8b from 0 tag 1", "l2: recv 8b from 0 tag 1"), InputError),  # more receives than sends
+        (("l1: recv 8b from -1 tag 1", "l2: recv 8b from 0 tag 1"), DeadlockError),  # from anyone takes that of rank 0
     ],
 )
-def test_loggopsim_3_schedules_that_cannot_end(receiver: tuple[str, ...], tmp_path: Path) -> None:
+def test_loggopsim_3_schedules_that_cannot_end(
+    receiver: tuple[str, ...], error: type[Exception], tmp_path: Path
+) -> None:
     sends = ["l1: send 8b to 2 tag 1"]
     text = "num_ranks 3\n" + block(0, *sends) + block(1, *(sends if "-1" in receiver[0] else ())) + block(2, *receiver)
-    with pytest.raises(InputError):
+    with pytest.raises(error):
         makespan_ns(text, tmp_path)
 
 

@@ -12,6 +12,7 @@ from simcodesign.core.files.input_files import is_file, names_a_path
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.goal.files import schedule_reader
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import python_file
@@ -209,7 +210,7 @@ def is_in_python(name: str) -> bool:
 def kind_of(text: str) -> str:
     """Whether a name, file or variant is a machine or a workload. Raises InputError for what is neither, or both."""
     name = split_variant(text)[0]
-    if name.endswith((".goal", ".bin")) or is_in_python(name):
+    if is_in_python(name) or schedule_reader(name) is not None:
         return "workload"
     if "=" in name and not is_file(name):
         first, _, rest = name.partition(" ")

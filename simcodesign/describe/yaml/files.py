@@ -23,8 +23,7 @@ from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.design_point import check_preset, select_phases
-from simcodesign.describe.goal.binary import read_binary_goal
-from simcodesign.describe.goal.format import read_goal
+from simcodesign.describe.goal.files import SCHEDULES, schedule_reader
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
@@ -46,8 +45,6 @@ PRESET, PHASE = "preset", "phase"
 _REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
 #: What messages call a description that stands in no file.
 _MACHINE, _WORKLOAD = "make_machine", "make_workload"
-#: Endings of GOAL schedules, as text and as LogGOPSim's binary format, and who reads them.
-SCHEDULES = {".goal": read_goal, ".bin": read_binary_goal}
 _ENDINGS = (".yaml", ".yml", ".aspen", *SCHEDULES)
 
 
@@ -108,8 +105,9 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def load_workload(name: str | Path) -> Workload:
-    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``), or a
-    program in Python (``a.py:name``), which executes the file; or a variant (``seismic with preset=small, n=64``).
+    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``, or any
+    ending if it begins as one), or a program in Python (``a.py:name``), which executes the file; or a variant
+    (``seismic with preset=small, n=64``).
 
     InputError names file, line and path of an error.
 
@@ -124,8 +122,8 @@ def load_workload(name: str | Path) -> Workload:
 def _plain_workload(name: str | Path) -> Workload:
     if python_file(name) is not None:
         return load_program(name)
-    if (suffix := Path(name).suffix) in SCHEDULES:
-        return workload_of(SCHEDULES[suffix](name))
+    if (read := schedule_reader(name)) is not None:
+        return workload_of(read(name))
     return workload_from(read_yaml(_find(name, "workloads")))
 
 
@@ -284,7 +282,7 @@ def named_source(entry: Entry, folder: Path) -> str:
     program = python_file(name)
     if program is not None:
         check_execution(entry.place, program, named_in_description=True)
-    elif not names_a_path(name, _ENDINGS):
+    elif not names_a_path(name, _ENDINGS) and schedule_reader(folder / name) is None:
         return text
     return f"{check_confined(folder / name, entry.place)}{text.strip().removeprefix(name)}"
 

@@ -24,16 +24,15 @@ from simcodesign.engine.compiled.journeys import (
     next_message_s,
     with_more_nodes,
 )
+from simcodesign.engine.compiled.mailboxes import expect, meet
 from simcodesign.engine.compiled.messages import (
     choose_route,
     count_last_queues,
     forward,
     hold,
-    meet,
     send,
     send_of_others,
     share_links,
-    wake_mailbox,
 )
 from simcodesign.engine.compiled.operations import Run, fetch_operation, is_over, others_for, release, waits_at
 from simcodesign.engine.compiled.packets import packets_for
@@ -230,8 +229,8 @@ def ask(run: Run, station: int, op: int) -> None:
         come(run.stations, run.requests, station, slot)
         schedule(run.stations, run.calendar, station, run.requests.arrival_s[slot])
         return
-    join(run.stations, run.requests, station, slot)
     if station >= run.program.first_mailbox:
-        wake_mailbox(run, station, 0.0)
-    else:
-        wake(run, station)
+        expect(run, station, slot)
+        return
+    join(run.stations, run.requests, station, slot)
+    wake(run, station)

@@ -6,9 +6,10 @@ import numpy as np
 
 from simcodesign.core.jit import called, inlined
 from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.engine.compiled.mailboxes import suits
 from simcodesign.engine.compiled.messages import become_flow, set_out
 from simcodesign.engine.compiled.operations import Run
-from simcodesign.engine.compiled.state import as_int64
+from simcodesign.engine.compiled.state import Array, as_int64
 from simcodesign.engine.compiled.stations import begin_service, grant, wake, wake_after
 from simcodesign.engine.compiled.turns import READY, Turns, add_turn, first_byte_comes, new_number, try_at
 from simcodesign.engine.compiled.waiting_line import join, new_request
@@ -187,12 +188,14 @@ def let_go(run: Run, op: int, early: bool, time_s: float) -> None:
 
 @inlined
 def post(run: Run, op: int, now: float) -> None:
-    """A receive takes the first message in its queue, or waits there for one."""
+    """A receive takes the first message in its queue that suits it, or waits there for one."""
     turns, box = run.turns, run.rules.box[op]
     begins(run, op, now)
-    send = as_int64(turns.first_unexpected[box])
+    before, send = NONE, as_int64(turns.first_unexpected[box])
+    while send != NONE and not suits(run, send, op):
+        before, send = send, as_int64(turns.following[send])
     if send != NONE:
-        turns.first_unexpected[box] = turns.following[send]
+        leave_box(turns, turns.first_unexpected, turns.last_unexpected, box, before, send)
         meet(run, send, op, max(turns.end_s[send], now), now)
         return
     if turns.first_posted[box] == NONE:
@@ -201,6 +204,18 @@ def post(run: Run, op: int, now: float) -> None:
         turns.following[turns.last_posted[box]] = op
     turns.last_posted[box] = op
     enter(run, 0, turns.counts[READY], 0, 0)
+
+
+@inlined
+def leave_box(turns: Turns, first: Array, last: Array, box: int, before: int, op: int) -> None:
+    """A receive or a message leaves its queue, in which it follows ``before``."""
+    following = as_int64(turns.following[op])
+    if before == NONE:
+        first[box] = following
+    else:
+        turns.following[before] = following
+        if following == NONE:
+            last[box] = before
 
 
 # --- Messages -------------------------------------------------------------------------------------------------
@@ -217,9 +232,11 @@ def take_message(run: Run, send: int, now: float) -> None:
     turns.next_message_s[interface] = now + run.program.gap_s[send]
     turns.taken_s[send], turns.end_s[send] = now, end_s
     box = rules.box[send]
-    receive = as_int64(turns.first_posted[box])
+    before, receive = NONE, as_int64(turns.first_posted[box])
+    while receive != NONE and not suits(run, send, receive):
+        before, receive = receive, as_int64(turns.following[receive])
     if receive != NONE:
-        turns.first_posted[box] = turns.following[receive]
+        leave_box(turns, turns.first_posted, turns.last_posted, box, before, receive)
         meet(run, send, receive, end_s, now)
         return
     if turns.first_unexpected[box] == NONE:

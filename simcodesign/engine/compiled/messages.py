@@ -1,5 +1,4 @@
-"""Messages in the compiled engine: on their way through interfaces and links, in turn, in packets, or as flows; in
-mailboxes."""
+"""Messages in the compiled engine: on their way through interfaces and links, in turn, in packets, or as flows."""
 
 from __future__ import annotations
 
@@ -19,7 +18,8 @@ from simcodesign.engine.compiled.flows import (
     next_change_s,
 )
 from simcodesign.engine.compiled.journeys import begin_journey
-from simcodesign.engine.compiled.operations import Run, go_on, release
+from simcodesign.engine.compiled.mailboxes import put
+from simcodesign.engine.compiled.operations import Run, release
 from simcodesign.engine.compiled.packets import may_ask, next_to_ask
 from simcodesign.engine.compiled.state import (
     AFTER_INTERFACE_COST,
@@ -30,7 +30,6 @@ from simcodesign.engine.compiled.state import (
     INTERFACE_COST,
     LATENCY_COST,
     LINK_COST,
-    MET,
     TAIL_COST,
     as_int64,
 )
@@ -38,14 +37,11 @@ from simcodesign.engine.compiled.stations import grant, wake, wake_after
 from simcodesign.engine.compiled.turns import message_comes
 from simcodesign.engine.compiled.waiting_line import (
     come,
-    first_arrival_s,
     forget,
     join,
     leave_the_way,
     line_up,
-    melded,
     new_request,
-    without_root,
 )
 from simcodesign.generate.plan import NONE
 
@@ -337,37 +333,3 @@ def end_send(run: Run, op: int, now: float) -> None:
                 release(run, run.program.edge_target[edge], now)
     if run.program.follows_previous[op + 1]:
         release(run, op + 1, now)
-
-
-# --- Mailboxes ------------------------------------------------------------------------------------------------
-
-
-@called
-def put(run: Run, op: int, time: float) -> None:
-    """The message of a send comes to its mailbox."""
-    box = as_int64(run.program.mailbox[op])
-    slot, stock = new_request(run.requests, run.memory, op, time), run.memory.stock[box - run.program.first_mailbox]
-    run.memory.stock[box - run.program.first_mailbox] = slot if stock == NONE else melded(run.requests, stock, slot)
-    wake_mailbox(run, box, 0.0)
-
-
-@inlined
-def wake_mailbox(run: Run, box: int, now: float) -> None:
-    """Let the first receive and the first message meet as soon as both are there."""
-    stock = run.memory.stock[box - run.program.first_mailbox]
-    first = first_arrival_s(run.stations, run.requests, box)
-    if stock != NONE and first < np.inf:
-        schedule(run.stations, run.calendar, box, max(now, max(first, run.requests.arrival_s[stock])))
-
-
-@called
-def meet(run: Run, box: int, now: float) -> None:
-    """The first message in a mailbox goes to the first receive."""
-    slot, stock = grant(run, box, now), run.memory.stock[box - run.program.first_mailbox]
-    run.memory.stock[box - run.program.first_mailbox] = without_root(run.requests, stock)
-    receive, send_ = as_int64(run.requests.op[slot]), as_int64(run.requests.op[stock])
-    run.program.match[receive], run.program.match[send_] = send_, receive
-    forget(run.requests, run.memory, slot)
-    forget(run.requests, run.memory, stock)
-    wake_mailbox(run, box, now)
-    go_on(run, receive, MET, now)

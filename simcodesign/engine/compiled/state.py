@@ -49,6 +49,9 @@ class Program(NamedTuple):
     gap_s: Array
     flight_s: Array
     mailbox: Array
+    tag: Array  # empty where messages suit all receives of their mailbox or box
+    peer: Array  # empty as ``tag``
+    taken_by: Array  # of a send to a mailbox: what waits until its message is taken up
     edge_start: Array
     edge_target: Array
     edge_early: Array
@@ -178,11 +181,14 @@ def program_of(plan: Plan) -> Program:
         match=plan.match if plan.mailbox is None and plan.loggops is None else plan.match.copy(),
         follows_previous=plan.follows_previous,
         duration_s=plan.duration_s,
-        rank=plan.rank if plan.gap_s is not None else np.zeros(0, np.int32),
+        rank=plan.rank if plan.gap_s is not None or plan.tag is not None else np.zeros(0, np.int32),
         station=_given(plan.station, np.int32),
         gap_s=_given(plan.gap_s, np.float64),
         flight_s=_given(plan.flight_s, np.float64),
         mailbox=_given(plan.mailbox, np.int32),
+        tag=_given(plan.tag, np.int32),
+        peer=_given(None if plan.tag is None else plan.peer, np.int32),
+        taken_by=_given(plan.taken_by, np.int32),
         edge_start=_given(edges.start if edges else None, np.int64),
         edge_target=_given(edges.target if edges else None, np.int32),
         edge_early=_given(edges.early if edges else None, np.bool_),
@@ -239,6 +245,8 @@ def memory_for(plan: Plan) -> Memory:
     missing += (plan.kind == RECEIVE) & (plan.match != NONE)
     if plan.edges is not None:
         missing += np.bincount(plan.edges.target, minlength=len(plan)).astype(np.int32)
+    if plan.taken_by is not None:
+        missing += np.bincount(plan.taken_by[plan.taken_by != NONE], minlength=len(plan)).astype(np.int32)
     kinds = plan.stations.kind
     service = int(np.searchsorted(kinds, INTERFACE))
     start = np.concatenate([[0], np.cumsum(plan.stations.servers[:service])]).astype(np.int64)

@@ -47,7 +47,7 @@ from simcodesign.engine.reference.fair_links import FairLinks
 from simcodesign.engine.reference.messages import Messages
 from simcodesign.engine.reference.others import Others, Process
 from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
-from simcodesign.generate.plan import MAILBOX, NONE, Plan
+from simcodesign.generate.plan import ANY, ANY_TAG, MAILBOX, NONE, Plan
 
 #: Events between two reports of progress.
 REPORT_EVERY = 20_000
@@ -97,6 +97,7 @@ class Simulation(Messages):
         self.passed: dict[int, simpy.Event] = defaultdict(
             self.env.event
         )  # the last byte of a message that holds its send
+        self.taken: dict[int, simpy.Event] = defaultdict(self.env.event)  # a message of a mailbox has its receive
         self.fair_links: FairLinks | None = None
         self.stations = [self.make_station(number) for number in range(len(plan.stations))]
         self.read_operations(plan)
@@ -117,9 +118,17 @@ class Simulation(Messages):
         """The resource with this number in the order of arbitration."""
         stations = self.plan.stations
         if stations.kind[number] == MAILBOX:
-            return Mailbox(self.env, number)
+            return Mailbox(self.env, number, self.suits)
         discipline = stations.discipline_of(number)
         return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
+
+    def suits(self, send: int, receive: int) -> bool:
+        """Whether a receive takes the message of a send that comes to its mailbox."""
+        plan = self.plan
+        if plan.tag is None:
+            return True
+        from_there = plan.peer[receive] in (ANY, plan.rank[send])
+        return bool(from_there and plan.tag[receive] in (ANY_TAG, plan.tag[send]))
 
     def read_operations(self, plan: Plan) -> None:
         """What each operation is, how long it takes and where it queues."""
@@ -137,6 +146,9 @@ class Simulation(Messages):
             source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start)).tolist()
             for other, op, early in zip(source, plan.edges.target.tolist(), plan.edges.early.tolist(), strict=True):
                 self.awaited[op].append((self.begun if early else self.done)[other])
+        if plan.taken_by is not None:
+            for send in np.flatnonzero(plan.taken_by != NONE).tolist():
+                self.awaited[int(plan.taken_by[send])].append(self.taken[send])
 
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
@@ -171,6 +183,8 @@ class Simulation(Messages):
             send = yield self.stations[self.mailbox[op]].get(op)
             self.match[op], self.match[send] = send, op
             self.events += 1
+            if send in self.taken:
+                self.taken[send].succeed()
         elif self.match[op] != NONE and isnan(self.arrival_s[self.match[op]]):
             yield self.arrived[self.match[op]]
 

@@ -186,14 +186,16 @@ class LogGOPSimulation(Simulation):
         line.leave()
 
     def post(self, op: int) -> None:
-        """A receive takes the first message in its queue, or waits there for one."""
+        """A receive takes the first message in its queue that suits it, or waits there for one."""
         began = self.begins(op)
-        if unexpected := self.unexpected[self.box[op]]:
-            send, end = unexpected.popleft()
-            self.meet(send, op, max(end, self.env.now), began)
-        else:
-            self.posted[self.box[op]].append(op)
-            self.enter(began)
+        unexpected = self.unexpected[self.box[op]]
+        for place, (send, end) in enumerate(unexpected):
+            if self.suits(send, op):
+                del unexpected[place]
+                self.meet(send, op, max(end, self.env.now), began)
+                return
+        self.posted[self.box[op]].append(op)
+        self.enter(began)
 
     def begins(self, op: int) -> list[int]:
         """An operation begins; those that become ready."""
@@ -243,10 +245,13 @@ class LogGOPSimulation(Simulation):
         self.next_message_s[interface] = self.env.now + self.gap_s[send]
         processor.take_up(busy_s, self.env.now - first_s)
         self.taken_s[send], self.processed_s[send] = self.env.now, end
-        if posted := self.posted[self.box[send]]:
-            self.meet(send, posted.popleft(), end, [])
-        else:
-            self.unexpected[self.box[send]].append((send, end))
+        posted = self.posted[self.box[send]]
+        for place, receive in enumerate(posted):
+            if self.suits(send, receive):
+                del posted[place]
+                self.meet(send, receive, end, [])
+                return
+        self.unexpected[self.box[send]].append((send, end))
 
     def meet(self, send: int, receive: int, end_s: float, began: list[int]) -> None:
         """A message has its receive, at whose end it is known; ``began``: what the posting has let go."""

@@ -7,7 +7,8 @@ somebody waits and a server is free they arbitrate again in the same instant, af
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import insort
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 import simpy
@@ -155,34 +156,44 @@ STATION_OF = {FIRST_COME: Station, LIMITED: LimitedStation}
 
 
 class Mailbox(Resource):
-    """Where messages for anyone who receives at a rank meet the receives: the first message and the first receive."""
+    """Where messages meet receives: the first message that suits a receive there goes to the first such receive."""
 
-    def __init__(self, env: ContractEnvironment, number: int) -> None:
+    def __init__(self, env: ContractEnvironment, number: int, suits: Callable[[int, int], bool]) -> None:
         super().__init__(env, number)
-        self.messages: list[tuple[float, int]] = []  # (arrival time, send), a heap
-        self.receives: list[tuple[float, int, simpy.Event]] = []  # (since, receive, its message), a heap
+        self.suits = suits  # whether a send's message suits a receive
+        self.messages: list[tuple[float, int]] = []  # (arrival time, send), sorted
+        self.receives: list[tuple[float, int, simpy.Event]] = []  # (since, receive, its message), sorted
 
     def put(self, send: int) -> None:
         """The message of a send has arrived."""
-        heappush(self.messages, (self.env.now, send))
+        insort(self.messages, (self.env.now, send))
         self.arbitrate_if_needed()
 
     def get(self, receive: int) -> simpy.Event:
         """An event: the receive has its message; the value is the send."""
         received = self.env.event()
-        heappush(self.receives, (self.env.now, receive, received))
+        insort(self.receives, (self.env.now, receive, received))
         self.longest_queue = max(self.longest_queue, len(self.receives))
         self.arbitrate_if_needed()
         return received
 
     def can_grant(self) -> bool:
-        """Whether a message and a receive are there."""
-        return len(self.messages) > 0 and len(self.receives) > 0
+        """Whether a message and a receive that it suits are there."""
+        return next(self.pairs(), None) is not None
+
+    def pairs(self) -> Iterator[tuple[tuple[float, int], tuple[float, int, simpy.Event]]]:
+        """Messages and receives that they suit, the first ones first."""
+        for message in self.messages if self.receives else ():
+            for receive in self.receives:
+                if self.suits(message[1], receive[1]):
+                    yield message, receive
 
     def grant(self) -> None:
-        """The first receive gets the first message."""
-        since, _, received = heappop(self.receives)
-        _, send = heappop(self.messages)
+        """The first message that can goes to the first receive that takes it."""
+        message, receive = next(self.pairs())
+        self.messages.remove(message)
+        self.receives.remove(receive)
+        (_, send), (since, _, received) = message, receive
         self.served += 1
         self.wait_s += self.env.now - since
         received.succeed(send)

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.engine.critical_path import steps_back
-from simcodesign.engine.event_contract import Log
+from simcodesign.engine.event_contract import Log, dependencies_of_run
 from simcodesign.engine.steady.loops import Loop, LoopOperations, operations_of
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 
@@ -176,8 +176,8 @@ class Window:
 
     def _waited_for(self) -> Int64s:
         """What operations from the window on wait for besides messages and those before them."""
-        edges = self._run.plan.edges
-        if edges is None:
+        dependencies = dependencies_of_run(self._run.plan, self._run.log)
+        if dependencies is None:
             return np.zeros(0, np.int64)
-        source = np.repeat(np.arange(len(self._run.plan)), np.diff(edges.start))
-        return np.asarray(source[~self._is_older[edges.target]])
+        source, target, _ = dependencies
+        return np.asarray(source[~self._is_older[target]])

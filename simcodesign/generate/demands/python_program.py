@@ -4,7 +4,7 @@ number of ranks and size (a template), and laid out for all calls of it at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,13 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.generate.columns import Column, Ranks, with_waits
+from simcodesign.generate.columns import Column, Ranks, have_rendezvous, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
 from simcodesign.generate.demands.memory_accesses import accesses_of, operations_of, parts_of, shares_controller
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
+from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
@@ -50,6 +51,8 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         firsts = calls.entry[calls.place == 0]
         size, op = calls.size[calls.place == 0], recording.op[firsts]
         total = float(len(recording.op) - len(calls.entry))
+        if writer.builder.prices.waits_for_receivers:
+            total += len(recording.entries_of(recording.of_kind(kinds.SEND)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.effects) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
@@ -106,8 +109,11 @@ class _Layout:
 
     def _pieces(self) -> tuple[_Templates, Int64s]:
         """The templates, and the piece of every entry."""
-        recording, calls = self.recording, self._calls
+        recording, calls, prices = self.recording, self._calls, self._builder.prices
         piece = np.zeros(len(recording.op), np.int64)  # piece 0: one operation, whatever it is
+        if prices.waits_for_receivers:
+            sends = recording.entries_of(recording.of_kind(kinds.SEND))
+            piece[sends] = has_rendezvous(self._builder.machine.network, self._sizes[sends])  # piece 1: and a wait
         op, size = recording.op[calls.entry], calls.size
         keys, number = np.unique(np.stack([op, size], axis=1), axis=0, return_inverse=True)
         shared: dict[tuple[Any, ...], int] = {}
@@ -127,7 +133,7 @@ class _Layout:
             for those, segment in self._accesses(one, entry):
                 placed.append((those, len(segments)))
                 segments.append(segment)
-        templates = _stored(segments)
+        templates = _stored(segments, self._names)
         for entry, number_of_one in placed:
             piece[entry] = templates.first_piece[number_of_one]
         root = np.nan_to_num(recording.column(4, (kinds.COLLECTIVE,))).astype(np.int64)[op]
@@ -141,9 +147,25 @@ class _Layout:
         writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
+        columns = writer.columns
         if builder.prices.loggops:
-            return woven(with_waits(writer.columns), ranks, 0, ("until", *builder.fields_of_memory))
-        return woven(writer.columns, ranks, 0, builder.fields_of_memory)
+            columns = with_waits(columns)
+        elif builder.prices.waits_for_receivers:
+            columns = with_waits([self._marked(column) for column in columns], have_rendezvous)
+        return woven(columns, ranks, 0, self._names)
+
+    def _marked(self, column: Column) -> Column:
+        """The column with the information whether its senders wait for their receivers."""
+        if column.kind != SEND:
+            return column
+        extra: dict[str, Any] = {"rendezvous": has_rendezvous(self._builder.machine.network, column.size_bytes)}
+        return replace(column, extra=extra)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The extra fields of templates."""
+        until = ("until",) if "until" in self._builder.prices.names else ()
+        return (*self._builder.fields_of_memory, *until)
 
     def _accesses(self, op: int, entry: Int64s) -> Iterator[tuple[Int64s, Segment]]:
         """Loads and stores, which these entries are: what they are of a rank, and the entries of those ranks to whom
@@ -157,7 +179,6 @@ class _Layout:
         amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
         by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
         distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
-        names = builder.fields_of_memory + (("until",) if builder.prices.loggops else ())
         for which, column in enumerate(distinct.T.tolist()):
             columns = [
                 Column(MEMORY, None, NONE, size, duration, tag=None, extra=dict.fromkeys(builder.fields_of_memory, at))
@@ -165,7 +186,7 @@ class _Layout:
                     column[::2], column[1::2], (part.controller for part in parts), strict=True
                 )
             ]
-            yield entry[number.ravel() == which], woven(columns, 1, 0, names)
+            yield entry[number.ravel() == which], woven(columns, 1, 0, self._names)
 
     def _count(self, accesses: ServedAccesses, memory: Memory, ranks: NDArray[Any]) -> None:
         """Note for the Result where the accesses of these ranks are served, and how that was computed."""
@@ -296,15 +317,15 @@ class _Layout:
         return SourceLines(self.recording.file, self.recording.line[self.entry].astype(np.int32))
 
 
-def _stored(segments: list[Segment]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing."""
-    names = tuple(name for name in ("until", "controller") if any(name in one.fields for one in segments))
-    plain = woven([Column(COMPUTE, None, NONE, 0.0, tag=None)], 1, 0, names)
-    every = [plain, *segments]
+def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
+    """The templates one behind the other, after one operation that does nothing, and one with a wait after it."""
+    nothing, wait = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT))
+    plain, awaited = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait]))
+    every = [plain, awaited, *segments]
     fields = {name: np.concatenate([one.fields[name] for one in every]) for name in plain.fields}
     length = np.concatenate([one.counts for one in every])
     pieces = np.cumsum([len(one.counts) for one in every])
-    return _Templates(fields, np.cumsum(length) - length, length, pieces[:-1])
+    return _Templates(fields, np.cumsum(length) - length, length, pieces[1:-1])
 
 
 LOWERINGS.add(PythonProgram, PythonProgramLowering())

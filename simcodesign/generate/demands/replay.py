@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND, WAIT
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.goal.schedule import ANY_TAG, Schedule
@@ -25,6 +25,8 @@ from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.loggopsim import as_in_loggopsim
+from simcodesign.generate.messages.constants_by_size import has_rendezvous
+from simcodesign.generate.messages.matching import ANY_TAG_FIELD
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
@@ -59,13 +61,11 @@ def _count_instructions(tally: Tally, segment: Segment, machine: Machine) -> Non
 
 
 def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tuple[Segment, Dependencies]:
-    """The operations of a schedule and their dependencies. InputError for tags that cannot be told apart."""
-    if prices.has_rendezvous and not prices.loggops:
-        what = "in a schedule, senders wait for their receivers (network.S) only in LogGOPS"
-        raise InputError(
-            what, schedule.place, value=f"model: {machine.network.model}", allowed="model: loggop, or no S"
-        )
-    graph = _Graph(schedule, with_postings=not prices.loggops)
+    """The operations of a schedule and their dependencies."""
+    waits = np.zeros(len(schedule), bool)
+    if prices.waits_for_receivers:
+        waits = (schedule.kind == SEND) & has_rendezvous(machine.network, schedule.size_bytes)
+    graph = _Graph(schedule, with_postings=not prices.loggops, waits=waits)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
     fields |= {name: np.full(len(graph.of), EXTRAS[name][1], EXTRAS[name][0]) for name in prices.names}
@@ -74,16 +74,25 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     fields["kind"][real], fields["peer"][real] = schedule.kind[taken], schedule.peer[taken]
     fields["duration_s"][real] = schedule.calc_s[taken]
     fields["size_bytes"][real] = schedule.size_bytes[taken]
-    fields["peer"][~real] = NONE
+    fields["kind"][graph.waits], fields["peer"][~real] = WAIT, NONE
     fields["match"][:] = NONE
-    tag = _tags(schedule)
+    tag, any_tag, box = _tags(schedule)
     messages = real.copy()
     messages[real] = schedule.kind[taken] != COMPUTE
     fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
+    if any_tag.any():
+        fields[ANY_TAG_FIELD] = real.copy()
+        fields[ANY_TAG_FIELD][real] = any_tag[taken]
+    # A receive has the size of its message, where it is known which one that is.
+    is_known = np.zeros(len(graph.of), bool)
+    is_known[real] = ((schedule.kind == RECEIVE) & (box == NONE))[taken]
+    fields["size_bytes"][is_known] = np.nan
     _price(fields, rank, prices, machine)
     segment = Segment(graph.first, fields)
     if prices.loggops:
-        return segment, as_in_loggopsim(schedule, tag, segment)
+        return segment, as_in_loggopsim(schedule, tag, box, segment)
+    if prices.waits_for_receivers:
+        fields["until"][graph.waits - 1] = graph.waits - graph.first[rank[graph.waits]]
     return segment, graph.dependencies(rank)
 
 
@@ -92,9 +101,6 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
     for kind in (SEND, RECEIVE):
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
-        # A receive has the size of its message, where it is known which one that is.
-        size = np.where((kind == RECEIVE) & (peer != ANY), np.nan, size)
-        fields["size_bytes"][mine] = size
         who = rank[mine].astype(np.int32)
         (column,) = prices.priced([Column(kind, who, peer.astype(np.int32), size, tag=0)], machine)
         fields["duration_s"][mine] = column.duration_s
@@ -102,51 +108,59 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
             fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
 
-def _tags(schedule: Schedule) -> Ints:
-    """Tags, as small numbers if they are none. A rank that receives any tag has one tag for all that comes to it."""
+def _tags(schedule: Schedule) -> tuple[Ints, NDArray[np.bool_], Ints]:
+    """Tags, as small numbers if they are none; receives of any tag at ranks that also receive others; and the number of
+    the place where messages meet receives of several kinds, NONE for all others.
+
+    A rank all of whose receives are from anyone and of any tag has one tag for all that comes to it.
+    """
     tag = schedule.tag.astype(np.int64)
     if tag.min(initial=0) < ANY_TAG or tag.max(initial=0) > MOST_TAG:
         tag = np.unique(tag, return_inverse=True)[1].astype(np.int64)
-    any_tag = (schedule.kind == RECEIVE) & (schedule.tag == ANY_TAG)
-    if not any_tag.any():
-        return tag
     rank = np.repeat(np.arange(schedule.ranks), np.diff(schedule.first))
-    open_ = np.zeros(schedule.ranks, bool)
-    open_[rank[any_tag]] = True
-    receives = (schedule.kind == RECEIVE) & open_[rank]
-    wrong = np.flatnonzero(receives & ~(any_tag & (schedule.peer == ANY)))
-    if len(wrong):
-        raise InputError(
-            f"rank {rank[wrong[0]]} receives messages of any tag, but not all from anyone and of any tag",
-            schedule.place,
-            value=schedule.label(int(wrong[0])),
-            allowed="recv ... from -1 tag -1 for all receives of the rank, or for none",
-        )
-    to_open = (schedule.kind == SEND) & open_[np.maximum(schedule.peer, 0)]
-    tag[receives | to_open] = 0
-    return tag
+    receives, sends = schedule.kind == RECEIVE, schedule.kind == SEND
+    target = np.where(sends, schedule.peer, rank)
+    any_tag = receives & (schedule.tag == ANY_TAG)
+    of_any_tag = np.zeros(schedule.ranks, bool)
+    of_any_tag[rank[any_tag]] = True
+    tag[(receives | sends) & of_any_tag[target] & ~_several_kinds(schedule, rank, any_tag)[target]] = 0
+    tag[any_tag] = 0
+    any_tag &= _several_kinds(schedule, rank, any_tag)[rank]
+    key = target << 32 | np.where(of_any_tag[target], 0, tag)
+    boxes = np.unique(key[receives & ((schedule.peer == ANY) | of_any_tag[rank])])
+    inside = (receives | sends) & np.isin(key, boxes)
+    return tag, any_tag, np.where(inside, np.searchsorted(boxes, key), NONE)
+
+
+def _several_kinds(schedule: Schedule, rank: Ints, any_tag: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(P,) ranks with a receive that does not take whatever comes first."""
+    some = np.zeros(schedule.ranks, bool)
+    some[rank[(schedule.kind == RECEIVE) & ~(any_tag & (schedule.peer == ANY))]] = True
+    return some
 
 
 class _Graph:
-    """Operations and dependencies; ``with_postings``: and an operation of no time for each receive whose posting others
-    wait for."""
+    """Operations and dependencies, with operations of no time: ``with_postings``, one before each receive whose posting
+    others wait for; and after each send that ``waits`` for its receiver, one that what requires the send requires."""
 
-    def __init__(self, schedule: Schedule, with_postings: bool) -> None:
+    def __init__(self, schedule: Schedule, with_postings: bool, waits: NDArray[np.bool_]) -> None:
         self._schedule = schedule
         count = len(schedule)
         source = np.repeat(np.arange(count), np.diff(schedule.edge_start))
         target, early = schedule.edge_target.astype(np.int64), schedule.edge_early
         posted = np.zeros(count, bool)
         posted[source[early & (schedule.kind[source] == RECEIVE)]] = with_postings
-        new = np.arange(count) + np.cumsum(posted)  # where every operation stands now: after its posting
-        begin = new - posted
-        self.of = np.full(count + int(posted.sum()), NONE, np.int64)  # operation of the schedule, NONE for postings
+        new = np.arange(count) + np.cumsum(posted) + np.cumsum(waits) - waits  # where every operation stands now
+        begin, end = new - posted, new + waits
+        self.of = np.full(count + int(posted.sum() + waits.sum()), NONE, np.int64)  # of the schedule, or NONE
         self.of[new] = np.arange(count)
+        self.waits = end[waits]
         self.first = np.append(begin, len(self.of))[schedule.first]
-        from_posting = early & posted[source]
-        self._source = np.concatenate([np.where(from_posting, begin[source], new[source]), begin[posted]])
-        self._target = np.concatenate([begin[target], new[posted]])
-        self._early = np.concatenate([early & ~posted[source], np.zeros(int(posted.sum()), bool)])
+        begins = np.where(posted[source], begin[source], new[source])
+        added = np.zeros(int(posted.sum() + waits.sum()), bool)
+        self._source = np.concatenate([np.where(early, begins, end[source]), begin[posted], new[waits]])
+        self._target = np.concatenate([begin[target], new[posted], end[waits]])
+        self._early = np.concatenate([early & ~posted[source], added])
 
     def dependencies(self, rank: Ints) -> Dependencies:
         """What waits for what."""

@@ -5,22 +5,37 @@ Only receives from anyone are paired while it runs: their messages meet them in 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.generate.plan import ANY, NONE
+from simcodesign.generate.plan import ANY, ANY_TAG, NONE
 from simcodesign.generate.programs.segment import BY_TAG, Segment
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Operations whose messages are paired together, so that they stay in the processor's cache.
 AT_ONCE = 2**15
+#: A field that a segment may have: receives of messages with any tag.
+ANY_TAG_FIELD = "any_tag"
 
 
-def matches(segment: Segment, rank: Int32s, place: Place) -> tuple[Int32s, Int32s | None, int]:
-    """For every operation the other end of its message or NONE; its mailbox (None if there are none), and how many.
+@dataclass(frozen=True)
+class Matches:
+    """Of every operation the other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0); and
+    its tag (``Plan.tag``), where messages of a mailbox do not suit all receives there."""
+
+    match: Int32s
+    mailbox: Int32s | None = None
+    boxes: int = 0
+    tag: Int32s | None = None
+
+
+def matches(segment: Segment, rank: Int32s, place: Place) -> Matches:
+    """The messages of a segment, paired as far as they can be before the simulation starts.
 
     Raises InputError when sends and receives do not match in number or size; the sizes of receives are filled in.
     """
@@ -30,12 +45,12 @@ def matches(segment: Segment, rank: Int32s, place: Place) -> tuple[Int32s, Int32
     match[tagged] = NONE
     _match_by_place(segment, match)
     if not len(tagged):
-        return match, None, 0
+        return Matches(match)
     ends = _Ends(segment, rank, tagged, tag)
-    mailbox, count = _mailboxes(ends, len(match), segment.fields["size_bytes"], place)
+    boxed = _mailboxes(ends, match, segment.fields["size_bytes"], place)
     _match_by_order(ends, match, place)
     _fill_sizes(segment, rank, match, tagged, place)
-    return match, mailbox, count
+    return boxed
 
 
 def _match_by_place(segment: Segment, match: Int32s) -> None:
@@ -54,10 +69,23 @@ class _Ends:
         here, there = rank[tagged], segment.fields["peer"][tagged]
         self.op, self.tag, self.sends = tagged, tag, sends
         self.source, self.target = np.where(sends, here, there), np.where(sends, there, here)
+        any_tag = segment.fields.get(ANY_TAG_FIELD)
+        self.any_tag = np.zeros(len(tagged), bool) if any_tag is None else any_tag[tagged]
+
+    def boxes(self) -> tuple[Int64s, NDArray[np.bool_]]:
+        """For each end the number of its mailbox, and whether it has one: one for each rank and tag with a receive from
+        anyone, or for all messages to a rank that receives any tag."""
+        any_tag = np.isin(self.target, self.target[self.any_tag])
+        key = self.target.astype(np.int64) << 32 | np.where(any_tag, 0, self.tag).astype(np.int64)
+        boxes = np.unique(key[(self.source == ANY) | self.any_tag])
+        if not len(boxes):
+            return np.zeros(len(key), np.int64), np.zeros(len(key), bool)
+        number = np.minimum(np.searchsorted(boxes, key), len(boxes) - 1)
+        return number, boxes[number] == key
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Keep only these."""
-        for name in ("op", "tag", "sends", "source", "target"):
+        for name in ("op", "tag", "sends", "source", "target", "any_tag"):
             setattr(self, name, getattr(self, name)[chosen])
 
     def rows(self, kind: int) -> Int64s:
@@ -67,42 +95,52 @@ class _Ends:
         return rows[:, np.lexsort(rows[::-1])].T
 
 
-def _mailboxes(ends: _Ends, count: int, size: NDArray[np.float64], place: Place) -> tuple[Int32s | None, int]:
-    """Numbers the mailboxes, one for each rank and tag with a receive from anyone; their messages leave ``ends``."""
-    anyone = ends.source == ANY
-    if not anyone.any():
-        return None, 0
-    box = ends.target.astype(np.int64) << 32 | ends.tag.astype(np.int64)
-    boxes = np.unique(box[anyone])
-    number = np.minimum(np.searchsorted(boxes, box), len(boxes) - 1)
-    inside = boxes[number] == box
-    _check_mailboxes(ends, number, inside, anyone, place)
-    mailbox = np.full(count, NONE, np.int32)
+def _mailboxes(ends: _Ends, match: Int32s, size: NDArray[np.float64], place: Place) -> Matches:
+    """The mailboxes; their messages leave ``ends``."""
+    number, inside = ends.boxes()
+    if not inside.any():
+        return Matches(match)
+    _check_mailboxes(ends, number, inside, place)
+    mailbox, tag = np.full(len(match), NONE, np.int32), None
     mailbox[ends.op[inside]] = number[inside]
+    receives = inside & ~ends.sends
+    named = receives & (ends.source != ANY)
+    if named.any() or (ends.any_tag.any() and (receives & ~ends.any_tag & np.isin(number, number[ends.any_tag])).any()):
+        tag = np.zeros(len(match), np.int32)
+        tag[ends.op[inside]] = np.where(ends.any_tag, ANY_TAG, ends.tag)[inside]
     _fill_sizes_of_mailboxes(ends, number, inside, size)
     ends.keep(~inside)
-    return mailbox, len(boxes)
+    return Matches(match, mailbox, int(number.max()) + 1, tag)
 
 
-def _check_mailboxes(
-    ends: _Ends, number: Int64s, inside: NDArray[np.bool_], anyone: NDArray[np.bool_], place: Place
-) -> None:
-    mixed = np.flatnonzero(inside & ~ends.sends & ~anyone)
-    if len(mixed):
-        rank, tag, source = ends.target[mixed[0]], ends.tag[mixed[0]], ends.source[mixed[0]]
-        what = f"rank {rank} receives with tag {tag} both from anyone and from rank {source}"
-        raise InputError(what, place, allowed="one or the other; give them different tags")
+def _check_mailboxes(ends: _Ends, number: Int64s, inside: NDArray[np.bool_], place: Place) -> None:
+    named = inside & ~ends.sends & (ends.source != ANY) & ~ends.any_tag
+    _check_named(ends, inside & ends.sends, named, place)
     put, taken = (np.bincount(number[inside & which], minlength=1) for which in (ends.sends, ~ends.sends))
     width = max(len(put), len(taken))
     put, taken = (np.pad(counts, (0, width - len(counts))) for counts in (put, taken))
     wrong = np.flatnonzero(put != taken)
     if len(wrong):
-        first = int(np.flatnonzero(inside & (number == wrong[0]))[0])
+        mine = inside & (number == wrong[0])
+        first = int(np.flatnonzero(mine)[0])
+        tagged = "" if ends.any_tag[mine].any() else f" with tag {ends.tag[first]}"
+        whom = "anyone or from named ranks" if named[mine].any() else "anyone"
         what = (
-            f"{put[wrong[0]]} messages with tag {ends.tag[first]} are sent to rank {ends.target[first]}, "
-            f"which receives {taken[wrong[0]]} from anyone"
+            f"{put[wrong[0]]} messages{tagged} are sent to rank {ends.target[first]}, "
+            f"which receives {taken[wrong[0]]} from {whom}"
         )
         raise InputError(f"sends and receives do not match: {what}", place)
+
+
+def _check_named(ends: _Ends, sends: NDArray[np.bool_], receives: NDArray[np.bool_], place: Place) -> None:
+    """InputError for a receive from a rank that sends too few messages with its tag."""
+    rows = np.stack([ends.source, ends.target, ends.tag])
+    keys, number = np.unique(rows, axis=1, return_inverse=True)
+    sent, wanted = (np.bincount(number.ravel()[which], minlength=keys.shape[1]) for which in (sends, receives))
+    wrong = np.flatnonzero(sent < wanted)
+    if len(wrong):
+        source, target, tag = keys[:, wrong[0]].tolist()
+        _refuse_numbers(source, target, tag, (int(sent[wrong[0]]), int(wanted[wrong[0]])), place)
 
 
 def _fill_sizes_of_mailboxes(ends: _Ends, number: Int64s, inside: NDArray[np.bool_], size: NDArray[np.float64]) -> None:
@@ -130,6 +168,10 @@ def _refuse(sends: Int64s, receives: Int64s, row: int, place: Place) -> None:
     rows = [tuple(int(x) for x in part[row, :3]) for part in (sends, receives) if row < len(part)]
     source, target, tag = min(rows)
     counts = [int(np.count_nonzero((part[:, :3] == (source, target, tag)).all(axis=1))) for part in (sends, receives)]
+    _refuse_numbers(source, target, tag, (counts[0], counts[1]), place)
+
+
+def _refuse_numbers(source: int, target: int, tag: int, counts: tuple[int, int], place: Place) -> None:
     sent = f"rank {source} sends {counts[0]} message{'s' * (counts[0] != 1)} with tag {tag} to rank {target}"
     what = f"{sent}, which receives {counts[1]} of them"
     raise InputError(f"sends and receives do not match: {what}", place)

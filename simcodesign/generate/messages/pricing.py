@@ -64,12 +64,17 @@ class MessagePricing:
         return RouteTable(self._machine, self.node_of, self._effects, self._choice) if shared else None
 
     @property
+    def waits_for_receivers(self) -> bool:
+        """Whether an operation of its own waits for the receiver of a message in Hockney's model."""
+        return self.has_rendezvous and not self.loggops
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The extra fields that operations need."""
         routed = ("route", "cost") if self.route_table else ()
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
-        rendezvous = ("until", "rendezvous") if self.has_rendezvous and not self.loggops else ()
+        rendezvous = ("until", "rendezvous") if self.waits_for_receivers else ()
         sized = ("variant",) if self._receives_by_size and not self.loggops else ()
         return routed + flies + loggops + rendezvous + sized + (("train",) if self._trains else ())
 

@@ -9,35 +9,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError, Place
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s
 from simcodesign.generate.programs.segment import Segment
 
 
 def with_rendezvous(
-    others: Dependencies | None, segment: Segment, rank: Int32s, match: Int32s, place: Place
-) -> Dependencies:
-    """The dependencies of a program with those from the beginning of each receive above S to what waits for its send.
-
-    InputError for such a message to a receive from anyone, which is not known before the simulation.
-    """
+    others: Dependencies | None, segment: Segment, rank: Int32s, match: Int32s
+) -> tuple[Dependencies, Int32s | None]:
+    """The dependencies of a program with those from the beginning of each receive above S to what waits for its send;
+    and of sends to a mailbox, whose receives are not known before the simulation, what waits for them
+    (``Plan.taken_by``)."""
     sends = np.flatnonzero(segment.fields["rendezvous"])
-    receives: NDArray[np.int64] = match[sends].astype(np.int64)
-    if (receives == NONE).any():
-        what = "a message above network.S comes to a receive from anyone"
-        allowed = "receives from named ranks, model: loggop, or no network.S"
-        raise InputError(what, place, value=segment.fields["size_bytes"][sends[receives == NONE][0]], allowed=allowed)
     target = segment.first[rank[sends]] + segment.fields["until"][sends]
-    early = np.ones(len(sends), bool)
+    boxed, taken_by = match[sends] == NONE, None
+    if boxed.any():
+        taken_by = np.full(len(match), NONE, np.int32)
+        taken_by[sends[boxed]] = target[boxed]
+    receives, target = match[sends[~boxed]].astype(np.int64), target[~boxed]
+    early = np.ones(len(receives), bool)
     if others is None:
         follows_previous, none = np.ones(len(match), bool), np.full(len(match), NONE, np.int32)
-        return Dependencies(follows_previous, receives, target, early, none, 0)
-    return replace(
+        return Dependencies(follows_previous, receives, target, early, none, 0), taken_by
+    several = replace(
         others,
         source=np.concatenate([others.source, receives]),
         target=np.concatenate([others.target, target]),
         early=np.concatenate([others.early, early]),
     )
+    return several, taken_by

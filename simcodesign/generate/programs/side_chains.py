@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.core.operation_kinds import WAIT
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.demands.wait import Wait
-from simcodesign.generate.columns import Column
+from simcodesign.generate.columns import Column, Int32s, of_ranks
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE
 from simcodesign.generate.plan_builder import StepWriter
@@ -32,7 +32,8 @@ class SideChains:
 
     def __init__(self, ranks: int) -> None:
         self._done = np.zeros(ranks, np.int64)  # operations of every rank so far
-        self._last: dict[str, Int64s] = {}  # place of the last one of a part, NONE in ranks without one
+        self._last: dict[str, Int64s] = {}  # place of the last one of a part, NONE in ranks whose part is empty
+        self._who: dict[str, Int32s | None] = {}  # the ranks that have started a part; None: all
 
     def placed(self, demand: Demand, written: Segment, writer: StepWriter) -> Segment:
         """What a demand has written, as it stands in the block."""
@@ -51,19 +52,23 @@ class SideChains:
         self._last[demand.started_as] = np.where(part.counts > 0, self._done + part.counts - 1, NONE)
         unit = part.fields["unit"]
         unit[unit == 0] = UNITS.index(demand.works_on) if demand.works_on else 0
-        onward = _column(back=part.counts + 1)
+        self._who[demand.started_as] = writer.who
+        onward = _column(writer.who, back=part.counts + 1)
         return joined([part, _woven([onward], writer)], writer.builder.ranks, writer.builder.extra_fields)
 
     def _wait(self, wait: Wait, writer: StepWriter) -> Segment:
-        columns = []
-        for number, name in enumerate(wait.names):
-            last = self._last.pop(name)
-            columns.append(_column(awaits=np.where(last == NONE, 0, self._done + number - last)))
+        columns, here = [], self._done.copy()
+        for name in wait.names:
+            last, who = self._last.pop(name), self._who.pop(name)
+            columns.append(_column(who, awaits=np.where(last == NONE, 0, here - last)))
+            here[slice(None) if who is None else who] += 1
         return _woven(columns, writer)
 
 
-def _column(**fields: Int64s) -> Column:
-    return Column(WAIT, None, NONE, 0.0, extra={name: value.astype(np.int32) for name, value in fields.items()})
+def _column(who: Int32s | None, **fields: Int64s) -> Column:
+    """An operation of no time of the ranks ``who``; fields have a value for every rank."""
+    extra = {name: of_ranks(value.astype(np.int32), who) for name, value in fields.items()}
+    return Column(WAIT, who, NONE, 0.0, extra=extra)
 
 
 def _woven(columns: list[Column], writer: StepWriter) -> Segment:

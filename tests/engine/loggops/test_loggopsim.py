@@ -80,6 +80,7 @@ class Writer:
         self.cpus, self.nics = random.choice([1, 1, 2]), random.choice([1, 1, 2])
         self.density, self.open_tag = random.choice([0.0, 0.3, 0.8, 1.0]), random.choice([None, None, 1])
         self.any_rank = random.choice([None, None, None, 0])
+        self.some_from_anyone = random.choice([0.0, 0.0, 0.3])  # and of any tag, beside others
         self.blocks: list[list[dict[str, int]]] = [[] for _ in range(self.ranks)]
         self.waits: list[tuple[int, int, int, bool]] = []  # rank, operation, one that waits, early
         owed: list[tuple[int, dict[str, int]]] = []
@@ -100,6 +101,8 @@ class Writer:
         size, tag = random.choice([0, 1, 2, 5, 9]), random.choice([0, 0, 1])
         self.put(source, {"kind": SEND, "peer": target, "size": size, "tag": tag})
         peer, tag = (ANY, ANY_TAG) if target == self.any_rank else (ANY if tag == self.open_tag else source, tag)
+        if target != self.any_rank and random.random() < self.some_from_anyone:
+            peer, tag = random.choice([(ANY, ANY_TAG), (ANY, tag), (source, ANY_TAG)])
         return target, {"kind": RECEIVE, "peer": peer, "size": size, "tag": tag}
 
     def put(self, rank: int, operation: dict[str, int]) -> None:

@@ -32,11 +32,18 @@ ENGINES = ("simpy", "compiled")
 BOTH = pytest.mark.parametrize("engine", ENGINES)
 
 
-def machine(nodes: int, topology: str, more: str = "", startup: str = "1 us", sharing: str = "fair") -> Machine:
+def machine(
+    nodes: int,
+    topology: str,
+    more: str = "",
+    startup: str = "1 us",
+    sharing: str = "fair",
+    sends: str = "one_by_one",
+) -> Machine:
     """Links of 1 GB/s, a startup, and nothing else that costs time."""
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  sends: one_by_one\n  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
+        f"  sends: {sends}\n  startup: {startup}\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
     )
 
 
@@ -138,10 +145,12 @@ def test_a_broadcast_to_the_nearest_child_first_over_a_mesh(engine: str, bits: i
 # --- SimGrid --------------------------------------------------------------------------------------------------
 
 
-def goal_of(stages: list[list[list[float]]], ranks: int, delay_ns: Callable[[int, int], int]) -> str:
+def goal_of(
+    stages: list[list[list[float]]], ranks: int, delay_ns: Callable[[int, int], int], with_answers: bool = True
+) -> str:
     """A schedule in which a message sets out after a delay when its sender and its receiver have both done all of their
-    stage before. The receiver says so, and that it has got the message, by messages without bytes, which take no time; every
-    message has a processor of its own."""
+    stage before. The receiver says so, and ``with_answers`` that it has got the message, by messages without bytes, which
+    take no time; every message has a processor of its own."""
     lines: dict[int, list[str]] = defaultdict(list)
     before: dict[int, list[str]] = defaultdict(list)
 
@@ -159,9 +168,10 @@ def goal_of(stages: list[list[list[float]]], ranks: int, delay_ns: Callable[[int
             add(source, f"{name}c", f"calc {delay_ns(source, target)} {cpu}", f"{name}b", *before[source])
             add(source, f"{name}d", f"send {size}b to {target} tag {tag + 1} {cpu}", f"{name}c")
             add(target, f"{name}e", f"recv {size}b from {source} tag {tag + 1} {cpu}")
-            add(target, f"{name}f", f"send 0b to {source} tag {tag + 2} {cpu}", f"{name}e")
-            add(source, f"{name}g", f"recv 0b from {target} tag {tag + 2} {cpu}", f"{name}d")
-            mine[source].append(f"{name}g")
+            if with_answers:
+                add(target, f"{name}f", f"send 0b to {source} tag {tag + 2} {cpu}", f"{name}e")
+                add(source, f"{name}g", f"recv 0b from {target} tag {tag + 2} {cpu}", f"{name}d")
+            mine[source].append(f"{name}{'g' if with_answers else 'd'}")
             mine[target].append(f"{name}e")
         before.update(mine)
     bodies = ("\n".join(lines[rank]) for rank in range(ranks))
@@ -177,6 +187,76 @@ def test_simgrid_gives_the_same_where_all_routes_have_the_same_latency(
     torus = machine(64, "kind: torus, shape: [4, 4, 4]", startup="0 us")
     result = simulate(str(tmp_path / "flows.goal"), torus, effects="links", engine="compiled")
     assert result.makespan_s * 1e6 == pytest.approx(case["simgrid_equal_shares_us"], rel=1e-6)
+
+
+@pytest.mark.parametrize("number", [6, 7])
+def test_simgrid_gives_the_same_where_senders_wait_for_the_end_of_their_flows(
+    cases: Path, tmp_path: Path, number: int
+) -> None:
+    """Ten permutations in a row: what requires a send begins when its flow has ended, as in SimGrid; without S it does
+    not."""
+    case = json.loads((cases / "flows" / "torus-4x4x4.json").read_text())[number]
+    text = goal_of(case["stages"], 64, lambda source, target: 1000, with_answers=False)
+    (tmp_path / "flows.goal").write_text(text)
+    times_us = {}
+    for limit in ("  S: 0 B\n", ""):
+        torus = machine(64, "kind: torus, shape: [4, 4, 4]", limit, startup="0 us")
+        result = simulate(str(tmp_path / "flows.goal"), torus, effects="links", engine="compiled")
+        times_us[limit] = result.makespan_s * 1e6
+    assert times_us["  S: 0 B\n"] == pytest.approx(case["simgrid_equal_shares_us"], rel=1e-6)
+    assert times_us[""] != pytest.approx(case["simgrid_equal_shares_us"], rel=1e-3)
+
+
+STAGES = """num_ranks 4
+rank 0 {
+a: send 3000b to 3
+b: send 500b to 1
+c: recv 1000b from 3 cpu 1
+b requires a
+}
+rank 1 {
+a: send 1000b to 2
+b: send 1000b to 3
+c: recv 500b from 0 cpu 1
+b requires a
+}
+rank 2 {
+a: calc LATE
+b: recv 1000b from 1
+b requires a
+}
+rank 3 {
+a: recv 3000b from 0
+b: recv 1000b from 1 cpu 1
+c: send 1000b to 0
+c requires a
+}
+"""
+
+
+@BOTH
+@pytest.mark.parametrize("sends", ["one_by_one", "together"])
+@pytest.mark.parametrize(
+    ("late_ns", "ends_us"), [(0, [6.0, 5.5, 2.0, 6.0]), (2500, [6.0, 5.5, 2.5, 6.0]), (6000, [5.0, 7.0, 6.0, 7.0])]
+)
+def test_stages_of_a_schedule_by_hand(
+    tmp_path: Path, engine: str, sends: str, late_ns: int, ends_us: list[float]
+) -> None:
+    """A line of four nodes, 1,000 bytes a us. The flows 0 -> 3 and 1 -> 2 share the middle link: the second has its 1,000
+    bytes at 2, the first has 2,000 left. Rank 1 goes on when rank 2 takes its message up, at 2 or when that is ready: 1 -> 3
+    shares two links with 0 -> 3.
+
+    - Ready at 0: 1 -> 3 ends at 4; 0 -> 3 has 1,000 left, which end at 5. Then rank 0 sends 500 bytes until 5.5, and rank 3
+      sends 1,000 the other way until 6.
+    - Ready at 2.5: 0 -> 3 has 1,500 left then; 1 -> 3 ends at 4.5, and 0 -> 3, with 500 left, at 5 again.
+    - Ready at 6: 0 -> 3 is alone from 2 on and ends at 4: rank 0 sends until 4.5, rank 3 from 4 until 5. 1 -> 3 is alone
+      from 6 on and ends at 7.
+    """
+    (tmp_path / "stages.goal").write_text(STAGES.replace("LATE", str(late_ns)))
+    line = machine(4, "kind: mesh, shape: [4]", "  S: 0 B\n", "0 us", sends=sends)
+    result = simulate(str(tmp_path / "stages.goal"), line, effects="links", engine=engine)
+    assert result.ranks is not None
+    assert result.ranks.end_s * 1e6 == pytest.approx(ends_us, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", range(10))

@@ -282,7 +282,7 @@ def test_operations_of_a_plan_match_each_other(name: str, algorithm: str) -> Non
         columns = written(name, algorithm, ranks)
         segment = woven(columns.program_writer.columns, ranks, 0).repeated(2)
         rank = np.repeat(np.arange(ranks, dtype=np.int32), segment.counts)
-        match, _, _ = matches(segment, rank, Place())
+        match = matches(segment, rank, Place()).match
         present = np.concatenate([columns.present] * 2)
         number = np.cumsum(present.T.ravel()).reshape(ranks, -1).T - 1
         assert len(match) == np.count_nonzero(present)
