@@ -54,6 +54,7 @@ def recorded(experiment: str, quantity: str) -> float:
 
 CASES: list[Case] = [
     Case(
+        printed=True,
         name="peers/booksim/latency",
         claim="The example of BookSim's guide: mean latency of one-flit messages at 15 % of the torus' capacity.",
         source="BookSim 2.0 User's Guide (Jiang, Michelogiannakis, Becker, Towles, Dally), output of examples/torus88",

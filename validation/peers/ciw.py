@@ -92,6 +92,7 @@ def simulated() -> dict[str, float]:
 
 def _case(reading: str, claim: str, tolerance: Tolerance, measure: Callable[[], Readings]) -> Case:
     return Case(
+        printed=True,
         name=f"peers/ciw/{reading}",
         claim=claim,
         source=SOURCE,

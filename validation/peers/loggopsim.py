@@ -149,6 +149,7 @@ def _case(name: str) -> Case:
         return Readings(forecast, simulation)
 
     return Case(
+        printed=True,
         name=f"peers/loggopsim/{name.lower().replace(', ', '-').replace(' ', '-')}",
         claim=f"LogGOPSim gives these times for {pattern.about}.",
         source="LogGOPSim at commit 76451de of github.com/spcl/LogGOPSim (Hoefler et al., HPDC 2010)",

@@ -122,6 +122,7 @@ def recorded_us(flows: str, settings: str = "plain") -> float:
 def _case(kind: str, claim: str) -> Case:
     names = [name for name in FLOWS if name.startswith(kind)]
     return Case(
+        printed=True,
         name=f"peers/simgrid/{kind.replace(' ', '-')}",
         claim=claim,
         source="SimGrid 3.32 (Casanova et al., JPDC 74(10), 2014), model CM02",

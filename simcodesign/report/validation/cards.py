@@ -11,7 +11,7 @@ from simcodesign.report.validation.story import Worst, worst_cases
 from simcodesign.report.validation.tables import shown_point
 from simcodesign.studies.validation.case import KINDS, Collection
 from simcodesign.studies.validation.outcome import CaseOutcome, counts
-from simcodesign.studies.validation.verdict import Verdict
+from simcodesign.studies.validation.verdict import HOLDS, Verdict
 
 #: The picture: its width, what is below its axis, how far the axis goes on to both sides, the width of a column of
 #: dots, how high columns may be, and how wide half the middle is, in which deviations are too small to tell apart.
@@ -78,7 +78,7 @@ def cards(outcomes: Sequence[CaseOutcome]) -> list[Card]:
 
 def deviation(outcome: CaseOutcome) -> float:
     """That of the point that shows the case; nan where there is none, as of a bound that holds."""
-    if outcome.tolerance.sense != "equal" and outcome.verdict is Verdict.REPRODUCED:
+    if outcome.tolerance.sense != "equal" and outcome.verdict in HOLDS:
         return math.nan
     return outcome.deviation(shown_point(outcome))
 

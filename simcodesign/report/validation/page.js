@@ -84,7 +84,8 @@
     const value = parseFloat(part.replaceAll("\u2212", "-").replace(/holds, (x )?|[^\d.e+-]/g, ""));
     return Number.isNaN(value) ? -1 : Math.abs(value);
   };
-  const rank = ["differs", "not-reproduced", "not-recoverable", "source-inconsistent", "reproduced"];
+  const rank = ["differs", "not-reproduced", "not-recoverable", "source-inconsistent", "own-consistency-check",
+    "reproduced-under-a-chosen-reading", "published-number-reproduced"];
   const keys = { verdict: row => rank.findIndex(name => row.classList.contains(name)), case: words,
     points: size(2), deviation: size(7) };
   all("#cases th[data-sort]").forEach(head => {

@@ -34,12 +34,14 @@ from simcodesign.report.validation.tables import (
     tolerance_text,
 )
 from simcodesign.studies.validation.outcome import CaseLadder, CaseOutcome, counts
-from simcodesign.studies.validation.verdict import SERIES, CaseValue, Verdict
+from simcodesign.studies.validation.verdict import HOLDS, SERIES, CaseValue, Verdict
 
 TEMPLATE, STYLE, SCRIPT = (Path(__file__).with_name(f"page.{suffix}") for suffix in ("html.j2", "css", "js"))
 #: What stands before each verdict, beside its colour.
 SIGNS = {
     Verdict.REPRODUCED: "\\2713",
+    Verdict.CHOSEN: "\\223C",
+    Verdict.CONSISTENT: "=",
     Verdict.INCONSISTENT: "\\2260",
     Verdict.NOT_RECOVERABLE: "?",
     Verdict.NOT_REPRODUCED: "\\2212",
@@ -98,6 +100,7 @@ def page(outcomes: Sequence[CaseOutcome], *, dated: bool = False) -> str:
         style=STYLE.read_text(encoding="utf-8"),
         script=SCRIPT.read_text(encoding="utf-8"),
         readings=READING_WORDS,
+        holding=HOLDS,
         version=__version__,
         most_rows=MOST_ROWS,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC") if dated else "",

@@ -12,12 +12,12 @@ import numpy as np
 from simcodesign.report.validation.tables import closeness, deviation_text, expected_text, number, row_unit, shown_point
 from simcodesign.studies.validation.case import KINDS
 from simcodesign.studies.validation.outcome import CaseOutcome, counts, source_checks
-from simcodesign.studies.validation.verdict import Verdict
+from simcodesign.studies.validation.verdict import HOLDS, Verdict
 
 #: So many cases are the worst.
 WORST = 3
 #: From bad to good; a source that contradicts itself, or lacks something, says nothing of the readings.
-_JUDGED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED, Verdict.REPRODUCED)
+_JUDGED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED, *HOLDS)
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,16 @@ def checked_text(outcomes: Sequence[CaseOutcome]) -> str:
 
 
 def holds_text(outcomes: Sequence[CaseOutcome]) -> str:
-    """How many cases are reproduced, and how near the readings are to what they have to meet."""
-    good = sum(outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
-    alone = source_checks(outcomes)
-    text = f"{good:,} of {len(outcomes):,} cases are reproduced"
-    if alone:
-        text += f", {alone:,} of which compare the source with itself"
+    """Return how many cases hold, by kind of evidence, and how near the readings are to the expected numbers."""
+    number_of, alone = counts(outcomes), source_checks(outcomes)
+    words = {
+        Verdict.REPRODUCED: "reproduce a published number",
+        Verdict.CHOSEN: "do so under a chosen reading of the source",
+        Verdict.CONSISTENT: "are consistency checks of our own, with numbers that no source prints",
+    }
+    parts = [f"{number_of[kind]:,} {words[kind]}" for kind in HOLDS]
+    parts[0] += f" ({alone:,} of these compare the source with itself)" if alone else ""
+    text = f"Of {len(outcomes):,} cases, {parts[0]}, {parts[1]}, and {parts[2]}"
     sizes = list(_deviations(outcomes))
     if len(sizes) < 10:
         return text
@@ -65,7 +69,7 @@ def holds_text(outcomes: Sequence[CaseOutcome]) -> str:
 
 def others_text(outcomes: Sequence[CaseOutcome]) -> str:
     """How many cases have each of the other verdicts."""
-    others = {verdict: count for verdict, count in counts(outcomes).items() if verdict is not Verdict.REPRODUCED}
+    others = {verdict: count for verdict, count in counts(outcomes).items() if verdict not in HOLDS}
     parts = [f"{count:,} {verdict}" for verdict, count in others.items() if count]
     return f"Of the others, {', '.join(parts)}" if parts else "Nothing else came out"
 
@@ -91,9 +95,9 @@ def worst_cases(outcomes: Sequence[CaseOutcome], count: int = WORST) -> list[Wor
 
 def _order(outcome: CaseOutcome) -> tuple[int, float]:
     point = shown_point(outcome)
-    good = outcome.verdict is Verdict.REPRODUCED
+    good = outcome.verdict in HOLDS
     size = closeness(outcome, point) if good else abs(outcome.deviation(point))
-    return _JUDGED.index(outcome.verdict), -(math.inf if math.isnan(size) else size)
+    return 2 if good else _JUDGED.index(outcome.verdict), -(math.inf if math.isnan(size) else size)
 
 
 def _values(outcome: CaseOutcome) -> str:
@@ -107,7 +111,7 @@ def _values(outcome: CaseOutcome) -> str:
 
 
 def _why(outcome: CaseOutcome) -> str:
-    if outcome.verdict is Verdict.REPRODUCED:
+    if outcome.verdict in HOLDS:
         used = closeness(outcome, shown_point(outcome))
         return f"within its tolerance, of which it uses {used:.0%}" if 0 < used <= 1 else "within its tolerance"
     return outcome.error or outcome.because

@@ -19,7 +19,9 @@ from simcodesign.studies.validation.outcome import CaseOutcome, counts, source_c
 from simcodesign.studies.validation.verdict import CaseValue, Verdict
 
 STYLES = {
-    Verdict.REPRODUCED: "green",
+    Verdict.REPRODUCED: "bold green",
+    Verdict.CHOSEN: "green",
+    Verdict.CONSISTENT: "cyan",
     Verdict.INCONSISTENT: "magenta",
     Verdict.NOT_RECOVERABLE: "yellow",
     Verdict.NOT_REPRODUCED: "red",
@@ -34,6 +36,8 @@ FAILED = (Verdict.DIFFERS, Verdict.NOT_REPRODUCED)
 #: The verdict as one character, where the words do not fit.
 MARKS = {
     Verdict.REPRODUCED: "+",
+    Verdict.CHOSEN: "~",
+    Verdict.CONSISTENT: "=",
     Verdict.INCONSISTENT: "/",
     Verdict.NOT_RECOVERABLE: "?",
     Verdict.NOT_REPRODUCED: "-",
@@ -195,12 +199,11 @@ def tolerance_text(outcome: CaseOutcome) -> str:
 
 
 def counts_line(outcomes: Sequence[CaseOutcome]) -> str:
-    """How many of how many: only what is reproduced is a success."""
-    number_of = counts(outcomes)
-    rest = [f"{verdict}: {count}" for verdict, count in number_of.items() if verdict is not Verdict.REPRODUCED]
+    """Return the number of cases of each kind, with a note on those that compare the source with itself."""
     alone = source_checks(outcomes)
-    of_these = f" ({alone} of them compare the source with itself)" if alone else ""
-    return f"{number_of[Verdict.REPRODUCED]} of {len(outcomes)} cases reproduced{of_these}; " + ", ".join(rest)
+    notes = {Verdict.REPRODUCED: f" ({alone} of them compare the source with itself)"} if alone else {}
+    parts = [f"{verdict}: {count}{notes.get(verdict, '')}" for verdict, count in counts(outcomes).items()]
+    return f"{len(outcomes)} case{'s' if len(outcomes) != 1 else ''}; " + ", ".join(parts)
 
 
 def failure_lines(outcome: CaseOutcome) -> Iterator[str]:

@@ -20,6 +20,12 @@ Label = str | int | float
 #: Which reading a case tests. ``source`` compares numbers of the source with each other, and tests neither.
 READINGS = ("forecast", "simulation", "both", "source")
 SENSES = ("equal", "at_least", "at_most")
+#: Where an input of a case is from. ``published``: legible in the text of the source. ``public``: printed by others.
+#: ``reconstructed``: lost, and derived from other numbers of the source. ``assumed``: not known. ``chosen``: by us,
+#: among readings that the text allows, or as the one that fits.
+ORIGINS = ("published", "public", "reconstructed", "assumed", "chosen")
+#: Origins of numbers that are ours.
+OURS = ("reconstructed", "assumed", "chosen")
 #: Values by label. Keys of a Mapping are invariant, so that words alone would be no labels.
 Values = Mapping[Any, float]
 NAME = re.compile(r"[a-z0-9.-]+(/[a-z0-9.-]+)+")
@@ -156,7 +162,11 @@ class Case:
     on demand. ``measured``: what was measured on a real machine, with its spread, by label, in the unit of the case;
     mostly what is expected is the value of each. The report then shows formula, forecast, simulation and measured
     value, the error of each, and what the simulation does not explain. ``collection``:
-    set as cases are loaded. InputError for a case that cannot be judged, or that checks nothing.
+    set as cases are loaded. ``printed``: whether the source prints what is expected; without it, what is expected was
+    computed here, and the case is a consistency check of our own. ``inputs``: the origin, one of ``ORIGINS``, of
+    everything that the computation of own values and readings needs. The verdict depends on both: a source is
+    inconsistent only if all inputs are published, and a number that needs an input of ours is reproduced under a
+    chosen reading. InputError for a case that cannot be judged, or that checks nothing.
     """
 
     name: str
@@ -179,6 +189,8 @@ class Case:
     full: bool = False
     measured: Mapping[Any, MeasuredValue] = field(default_factory=dict)
     collection: Collection = field(default_factory=Collection)
+    printed: bool = False
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -191,6 +203,10 @@ class Case:
             raise InputError(f"{self.name}: recomputed what is not expected", value=[*self.own])
         if not self.measured.keys() <= self.expected.keys():
             raise InputError(f"{self.name}: measured what is not expected", value=[*self.measured])
+        if self.measured and self.own:
+            raise InputError(f"{self.name}: own values of what was measured", value=[*self.own], allowed="because")
+        if unknown := {*self.inputs.values()} - {*ORIGINS}:
+            raise InputError(f"{self.name}: origin of an input", value=min(unknown), allowed=", ".join(ORIGINS))
         if self.missing:
             return
         if (self.measure is None) != (self.reading == "source"):
@@ -207,6 +223,21 @@ class Case:
     def missing(self) -> tuple[str, ...]:
         """Inputs that the source lacks."""
         return tuple(name for name, value in self.needs.items() if value is None or math.isnan(value))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether what is expected was printed or measured by others."""
+        return self.printed or bool(self.measured)
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """Inputs that are not from the source nor from anything public, with their origins."""
+        return tuple(f"{name} ({origin})" for name, origin in self.inputs.items() if origin in OURS)
+
+    @property
+    def can_contradict(self) -> bool:
+        """Whether a contradiction is one of the source: it prints the number and every input."""
+        return self.printed and bool(self.inputs) and {*self.inputs.values()} == {"published"}
 
     @property
     def tested(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.formulas.ladder import FormulaComparison
 from simcodesign.core.to_json import PlainResult, fields_of
 from simcodesign.studies.validation.case import Case, Collection, Readings, Tolerance
-from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of, verdict_of
+from simcodesign.studies.validation.verdict import HOLDS, CaseValue, Verdict, points_of, verdict_of
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,9 @@ class CaseOutcome(PlainResult):
     error: str = ""
     plot: str = ""
     collection: Collection = field(default_factory=Collection)
+    printed: bool = False
+    inputs: tuple[tuple[str, str], ...] = ()
+    ours: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -88,14 +91,27 @@ class CaseOutcome(PlainResult):
 
     @property
     def in_short(self) -> str:
-        """The verdict in words, with what stands behind it where the bare word would say too much or too little."""
+        """The verdict in words, with its reason where the bare word would be too much or too little."""
         if self.verdict is Verdict.NOT_RECOVERABLE:
-            return f"{self.verdict}: the source lacks {'; '.join(self.missing)}"
+            return f"{self.verdict}: {self.unknown}"
         if self.verdict is Verdict.NOT_REPRODUCED:
-            return f"{self.verdict}: {self.because}"
-        if self.of_source and self.verdict is Verdict.REPRODUCED:
+            error = self.deviation(self.worst)
+            size = f" by {100 * error:+.1f} %" if math.isfinite(error) else ""
+            return f"{self.verdict}{size}: {self.because}"
+        if self.verdict is Verdict.CHOSEN:
+            return f"{self.verdict}: {'; '.join(self.ours)}" + (" (no reading tested)" if self.of_source else "")
+        if self.of_source and self.verdict in HOLDS:
             return f"{self.verdict} (no reading tested)"
         return str(self.verdict)
+
+    @property
+    def unknown(self) -> str:
+        """Why nothing can be recovered: inputs that the source lacks, or inputs that are ours."""
+        if self.missing:
+            return f"the source lacks {'; '.join(self.missing)}"
+        if not self.ours:
+            return "the case does not state the origins of its inputs"
+        return f"the contradiction depends on {'; '.join(self.ours)}"
 
     def deviation(self, point: CaseValue) -> float:
         """The worst relative deviation of the readings under test from their target, with its sign: the largest, and
@@ -123,7 +139,8 @@ class CaseOutcome(PlainResult):
 
     def json_fields(self) -> dict[str, Any]:
         """All but the plot."""
-        return fields_of(self, "in_short", without=("plot",)) | {"parameters": dict(self.parameters)}
+        shown = fields_of(self, "in_short", without=("plot", "ours"))
+        return shown | {"parameters": dict(self.parameters), "inputs": dict(self.inputs)}
 
 
 def outcome_of(
@@ -131,7 +148,7 @@ def outcome_of(
 ) -> CaseOutcome:
     """The verdict on the readings. ValueError and the like when a derivation cannot be evaluated."""
     points, error = points_of(case, readings), ""
-    if case.because and verdict_of(points) in (Verdict.REPRODUCED, Verdict.INCONSISTENT):
+    if case.because and not case.missing and verdict_of(points) not in (Verdict.NOT_REPRODUCED, Verdict.DIFFERS):
         points = tuple(replace(point, verdict=Verdict.DIFFERS) for point in points)
         error = f"reproduced, although the case gives a reason why not: {case.because}"
     return _outcome(
@@ -172,6 +189,9 @@ def _outcome(case: Case, points: tuple[CaseValue, ...], **rest: object) -> CaseO
         missing=case.missing,
         because=case.because,
         collection=case.collection,
+        printed=case.is_published,
+        inputs=tuple(case.inputs.items()),
+        ours=case.ours,
         **rest,  # type: ignore[arg-type] # as the two callers above give them
     )
 
@@ -199,7 +219,7 @@ def counts(outcomes: Iterable[CaseOutcome]) -> dict[Verdict, int]:
 
 
 def source_checks(outcomes: Iterable[CaseOutcome]) -> int:
-    """How many of the reproduced cases compare the source only with itself: they say nothing of this system."""
+    """Count the reproduced cases that compare the source with itself: they test nothing of this system."""
     return sum(outcome.of_source and outcome.verdict is Verdict.REPRODUCED for outcome in outcomes)
 
 

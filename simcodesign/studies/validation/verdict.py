@@ -15,16 +15,25 @@ from simcodesign.studies.validation.case import Case, Label, Readings
 
 
 class Verdict(StrEnum):
-    """From bad to good; only ``DIFFERS`` is a failure, and only ``REPRODUCED`` a success.
+    """From bad to good; only ``DIFFERS`` is a failure.
 
-    ``NOT_REPRODUCED``: what the source claims is not so here, and the case says why.
+    ``NOT_REPRODUCED``: what the source claims is not so here, and the case says why. ``NOT_RECOVERABLE``: the source
+    lacks an input, or is contradicted by a number of ours alone. ``INCONSISTENT``: the source is contradicted by its
+    own published numbers. ``CONSISTENT``: what is expected was computed here. ``CHOSEN``: a published number holds with
+    an input of ours.
     """
 
     DIFFERS = "differs"
     NOT_REPRODUCED = "not reproduced"
     NOT_RECOVERABLE = "not recoverable"
     INCONSISTENT = "source inconsistent"
-    REPRODUCED = "reproduced"
+    CONSISTENT = "own consistency check"
+    CHOSEN = "reproduced under a chosen reading"
+    REPRODUCED = "published number reproduced"
+
+
+#: Verdicts on what holds: three kinds of evidence, which are counted apart.
+HOLDS = (Verdict.REPRODUCED, Verdict.CHOSEN, Verdict.CONSISTENT)
 
 
 #: What gives values of a case beside its source.
@@ -88,7 +97,8 @@ def points_of(case: Case, readings: Readings) -> tuple[CaseValue, ...]:
 
 
 def _verdict(case: Case, label: Label, values_of: Mapping[str, Mapping[Label, float]]) -> Verdict:
-    """A source that contradicts itself must be matched where its own equations lead, not where it says they do."""
+    """The verdict on a value. Where the source's own equations contradict its number, the readings must match the
+    equations."""
     if case.missing:
         return Verdict.NOT_RECOVERABLE
     expected, tolerance = case.expected[label], case.tolerance
@@ -102,7 +112,20 @@ def _verdict(case: Case, label: Label, values_of: Mapping[str, Mapping[Label, fl
     if not all(tolerance.holds(value, expected) for value in values):
         known = case.because and all(map(math.isfinite, values))
         return Verdict.NOT_REPRODUCED if known else Verdict.DIFFERS
-    return Verdict.REPRODUCED if consistent else Verdict.INCONSISTENT
+    return _verdict_where_it_holds(case) if consistent else _verdict_on_contradiction(case)
+
+
+def _verdict_where_it_holds(case: Case) -> Verdict:
+    """Which kind of evidence it is: depends on the origins of the expected values and of the inputs."""
+    if not case.is_published:
+        return Verdict.CONSISTENT
+    return Verdict.CHOSEN if case.ours else Verdict.REPRODUCED
+
+
+def _verdict_on_contradiction(case: Case) -> Verdict:
+    """A source contradicts itself only where everything in the contradiction is published: a number of ours may be what
+    is wrong."""
+    return Verdict.INCONSISTENT if case.can_contradict else Verdict.NOT_RECOVERABLE
 
 
 def verdict_of(points: tuple[CaseValue, ...]) -> Verdict:

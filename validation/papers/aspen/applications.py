@@ -15,7 +15,7 @@ from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance
 
-from .models import ROUNDING, WHOLE, application, case, machine, planned, printed, stated
+from .models import PUBLIC, ROUNDING, WHOLE, application, case, machine, planned, printed, stated
 
 LINKS = (120, 360, 1)
 
@@ -59,6 +59,7 @@ def sensor_cases() -> list[Case]:
             Tolerance(WHOLE),
             lambda: Readings(forecast={"tf": tuned().point.values["tf"]}),
             pair=pair,
+            inputs=PUBLIC,
         ),
         case(
             "sensor/least-flops",
@@ -70,6 +71,7 @@ def sensor_cases() -> list[Case]:
             lambda: Readings(forecast={"flops": tuned().point.metrics["flops"]}),
             derivation=(least,),
             pair=pair,
+            inputs=PUBLIC,
         ),
         case(
             "sensor/flops-by-tile",

@@ -14,7 +14,7 @@ from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenMode
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
-from .models import ROUNDING, SEARCHED, application, case, machine, planned, printed, stated
+from .models import PUBLIC, ROUNDING, SEARCHED, application, case, machine, planned, printed, stated
 
 # Forces between atoms: machine planner.
 
@@ -52,6 +52,7 @@ def atoms_cases() -> list[Case]:
             SEARCHED,
             lambda: clock("coreClock"),
             pair=pair,
+            inputs=PUBLIC,
         ),
         case(
             "atoms/flops-time",
@@ -138,6 +139,11 @@ def rack_case(
             Tolerance("a bound that the least power must exceed", sense="at_least"),
             power,
             own={"kW": kilowatts},
+            inputs={
+                "power of a GPU": "published",
+                "clocks and lanes of a GPU": "public",
+                f"3 : 1 read as {name.replace('-', ' ')}": "chosen",
+            },
             derivation=(watts,),
             pair=("", "aspen/gpu-rack.aspen"),
         ),

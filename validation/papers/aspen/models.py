@@ -6,7 +6,7 @@ that is at hand; their content is recovered from the public models as far as the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from ...published.tables import half_unit, number
 PAPER = "Spafford and Vetter, Automated design space exploration with Aspen (Scientific Programming 2015, art. 157305)"
 FOLDER = Path(__file__).resolve().parent.parent.parent / "aspen"
 WHOLE = "whole numbers, or a bound that holds or does not"
+#: The applications and Keeneland, which the text does not give, are public as models in Aspen.
+PUBLIC = {"application and machine, from the public Aspen models": "public"}
 ROUNDING = Tolerance("rounding of double precision, over a few operations", relative=1e-12)
 SEARCHED = Tolerance("a search of real variables: 0.1 % of the best value", relative=1e-3)
 
@@ -67,8 +69,9 @@ def case(
     axis: str = "",
     pair: tuple[str, str] = ("", ""),
     missing: str = "",
+    inputs: Mapping[str, str] | None = None,
 ) -> Case:
-    """A case of this group."""
+    """Return a case of this group. ``inputs``: their origins, where the paper prints what is expected."""
     return Case(
         name=f"aspen/{name}",
         claim=claim,
@@ -85,6 +88,8 @@ def case(
         machine=pair[1],
         quick=True,
         needs={missing: None} if missing else {},
+        printed=inputs is not None,
+        inputs=inputs or {},
     )
 
 

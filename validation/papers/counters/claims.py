@@ -38,8 +38,9 @@ def source_case(
     tolerance: Tolerance,
     derivation: tuple[Derived, ...] = (),
     axis: str = "",
+    chosen: str = "",
 ) -> Case:
-    """What is printed, against what follows from what else is printed."""
+    """Compare what is printed with what follows from other printed numbers. ``chosen``: what we read into it."""
     return Case(
         name=f"hardware-counters/{name}",
         claim=f"{claim} {SOURCE_ALONE}",
@@ -47,6 +48,8 @@ def source_case(
         unit=unit,
         expected=expected,
         own=own,
+        printed=True,
+        inputs={"numbers and equations of the derivation": "published"} | ({chosen: "chosen"} if chosen else {}),
         tolerance=tolerance,
         reading="source",
         derivation=derivation,
@@ -74,6 +77,7 @@ def kernel_count_cases() -> list[Case]:
                 {code: own.value},
                 Tolerance(EXACT, sense="at_least"),
                 (own,),
+                chosen="that the claim, which is of the method, is of each code",
             )
         )
     return cases
@@ -162,6 +166,7 @@ def volume_case(name: str, counts: tuple[int, ...]) -> Case:
         Tolerance(EXACT, sense="at_most"),
         (line,),
         "processes",
+        "numbers of processes at which the volumes are compared",
     )
 
 
@@ -181,6 +186,7 @@ def crossover_case() -> Case:
         {"least P": own.value},
         Tolerance(EXACT, sense="at_most"),
         (own,),
+        chosen="that the claim holds from the smallest profiled run on",
     )
 
 
@@ -219,6 +225,7 @@ def ratio_cases() -> list[Case]:
             {"factor": cells.value},
             ROUNDING,
             (cells,),
+            chosen="ne256/ne32 as a ratio of cells; as a ratio of edges it is the printed factor",
         ),
         source_case(
             "larger-size/ratio-of-edges",

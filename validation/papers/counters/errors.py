@@ -23,6 +23,7 @@ def error_case() -> Case:
         {"error": own.value},
         Tolerance("'around': half a unit of the first of two digits", absolute=0.5),
         (own,),
+        chosen="the required accuracy of section 5 as an average error",
     )
 
 

@@ -143,6 +143,8 @@ def claim_case(
         machine=MACHINE,
         parameters={"P": 128},
         because=because,
+        printed=True,
+        inputs={"codes and machine, which stand in for those of the paper": "assumed"},
     )
 
 

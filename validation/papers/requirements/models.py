@@ -50,6 +50,18 @@ def model(app: str, metric: str, n: float, p: float, bases: Bases = LOG2) -> flo
     )
 
 
+@cache
+def origins(app: str, *metrics: str) -> dict[str, str]:
+    """Return the origin of each requirement: that of its least certain row of Table II."""
+    rows = table("requirements-table-2")
+    order = ("published", "reconstructed", "assumed", "chosen")
+    found = {}
+    for metric in metrics:
+        status = rows[(rows.app == app) & (rows.metric == metric)].status
+        found[f"{metric} of {app} in Table II"] = max(status, key=order.index)
+    return found
+
+
 def additive_flop(n: float, p: float) -> float:
     """LULESH if what depends on n and what depends on p were added (section III-B)."""
     return 1e5 * n * math.log2(n) + p**0.25 * math.log2(p)

@@ -12,6 +12,7 @@ import numpy as np
 
 from simcodesign.calibration.calibrate import calibrate
 from simcodesign.calibration.timings import Timing
+from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.studies.validation.case import Case, Readings
 
 from ...papers.seismic.equations import (
@@ -57,6 +58,8 @@ def table_1_case(phase: int) -> Case:
     times = np.array([number("seismic-table-1", f"phase{phase}", P=int(count)) for count in ranks])
     unknown = ["computation", *NETWORK, *(["disk.read_startup"] if phase == 4 else [])]
 
+    worst = float(np.max(np.abs(best_fit(phase, ranks, times) / times - 1)))
+
     def measure() -> Readings:
         made = [
             Timing(seconds, {"P": count}, "small", PHASES[phase])
@@ -85,7 +88,9 @@ def table_1_case(phase: int) -> Case:
         source=f"{PAPER}, Table 1; equations 2 to 4; section 3.3",
         unit="s",
         expected=dict(zip(map(int, ranks), times.tolist(), strict=True)),
-        own=dict(zip(map(int, ranks), best_fit(phase, ranks, times).tolist(), strict=True)),
+        measured=dict(zip(map(int, ranks), map(MeasuredValue, times.tolist()), strict=True)),
+        because="times of single runs, whose scatter is not published, are no sum of the terms of equations 2 to 4 to three "
+        f"digits; the best fit is off by {worst:.1%} at most",
         tolerance=THREE_DIGITS,
         reading="forecast",
         measure=measure,
