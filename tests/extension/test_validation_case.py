@@ -16,8 +16,8 @@ FOLDER = Path(__file__).with_name("my_cases")
 def test_it_is_run_and_judged(capfd: pytest.CaptureFixture[str]) -> None:
     answer = command(capfd, "validate", "--cases")(FOLDER, "-j", "1", "--json").json
     (case,) = answer["cases"]
-    assert (case["name"], case["verdict"]) == ("messages/one-message", "reproduced")
-    assert [point["verdict"] for point in case["points"]] == ["reproduced"] * 3
+    assert (case["name"], case["verdict"]) == ("messages/one-message", "own consistency check")
+    assert [point["verdict"] for point in case["points"]] == ["own consistency check"] * 3
 
 
 def test_it_would_notice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -28,7 +28,7 @@ def test_it_would_notice(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     ran = command(capfd, "validate", "--cases")(folder, "-j", "1", "--json")
     (case,) = json.loads(ran.out)["cases"]
     assert (ran.status, case["verdict"]) == (1, "differs")
-    assert [point["verdict"] for point in case["points"]] == ["reproduced", "differs", "differs"]
+    assert [point["verdict"] for point in case["points"]] == ["own consistency check", "differs", "differs"]
 
 
 def test_it_is_listed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -50,14 +50,12 @@ def checked_text(outcomes: Sequence[CaseOutcome]) -> str:
 def holds_text(outcomes: Sequence[CaseOutcome]) -> str:
     """Return how many cases hold, by kind of evidence, and how near the readings are to the expected numbers."""
     number_of, alone = counts(outcomes), source_checks(outcomes)
-    words = {
-        Verdict.REPRODUCED: "reproduce a published number",
-        Verdict.CHOSEN: "do so under a chosen reading of the source",
-        Verdict.CONSISTENT: "are consistency checks of our own, with numbers that no source prints",
+    notes = {
+        Verdict.REPRODUCED: f" ({alone:,} compare the source with itself)" if alone else "",
+        Verdict.CONSISTENT: " (no source prints the number)",
     }
-    parts = [f"{number_of[kind]:,} {words[kind]}" for kind in HOLDS]
-    parts[0] += f" ({alone:,} of these compare the source with itself)" if alone else ""
-    text = f"Of {len(outcomes):,} cases, {parts[0]}, {parts[1]}, and {parts[2]}"
+    parts = [f"{kind} {number_of[kind]:,}{notes.get(kind, '')}" for kind in HOLDS]
+    text = f"Of {len(outcomes):,} cases: {', '.join(parts)}"
     sizes = list(_deviations(outcomes))
     if len(sizes) < 10:
         return text

@@ -100,6 +100,7 @@ def test_a_derivation_shows_its_numbers() -> None:
         {"source": ""},
         {"expected": {}},
         {"own": {"b": 1.0}},
+        {"inputs": {"rate": "guessed"}},
         {"measure": None},
         {"reading": "source"},
         # What would check nothing: of all values, or of one.

@@ -56,10 +56,10 @@ def chatty():
     return Readings({"x": 2.0}, {"x": 2.25})
 
 CASES = [
-    case("toys/slow", says(x=2.0), full=True),
-    case("toys/right", says(x=2.0), quick=True),
+    case("toys/slow", says(x=2.0), full=True, printed=True, inputs={"rate": "chosen"}),
+    case("toys/right", says(x=2.0), quick=True, printed=True),
     case("toys/chatty", chatty),
-    case("toys/source", None, "source", own={"x": 2.0}),
+    case("toys/source", None, "source", own={"x": 2.0}, printed=True),
 ]
 """
 )
@@ -75,7 +75,7 @@ CASES = [
     case("other/nothing", says()),
     case("other/nan", says(x=float("nan"))),
     case("other/lost", None, needs={"rate": None}),
-    case("other/inconsistent", says(x=9.0), own={"x": 9.0}, quick=True),
+    case("other/inconsistent", says(x=9.0), own={"x": 9.0}, quick=True, printed=True, inputs={"rate": "published"}),
 ]
 """
 )
@@ -253,10 +253,10 @@ VERDICTS = {
     "other/nan": "differs",
     "other/lost": "not recoverable",
     "other/inconsistent": "source inconsistent",
-    "toys/slow": "reproduced",
-    "toys/right": "reproduced",
-    "toys/chatty": "reproduced",
-    "toys/source": "reproduced",
+    "toys/slow": "reproduced under a chosen reading",
+    "toys/right": "published number reproduced",
+    "toys/chatty": "own consistency check",
+    "toys/source": "published number reproduced",
 }
 
 
@@ -267,7 +267,9 @@ def test_verdicts_in_the_order_of_the_cases(outcomes: tuple[CaseOutcome, ...]) -
 
 def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[CaseOutcome, ...]) -> None:
     assert {str(verdict): count for verdict, count in counts(outcomes).items()} == {
-        "reproduced": 4,
+        "published number reproduced": 2,
+        "reproduced under a chosen reading": 1,
+        "own consistency check": 1,
         "source inconsistent": 1,
         "not recoverable": 1,
         "not reproduced": 0,
@@ -280,7 +282,8 @@ def test_only_what_is_reproduced_counts_as_that(outcomes: tuple[CaseOutcome, ...
 def test_checks_of_the_source_alone_are_counted(outcomes: tuple[CaseOutcome, ...]) -> None:
     assert [outcome.name for outcome in outcomes if outcome.of_source] == ["toys/source"]
     assert source_checks(outcomes) == 1
-    off = measured(toy(reading="source", measure=None, own={"a": 2.0}))
+    off = toy(reading="source", measure=None, own={"a": 2.0}, printed=True, inputs={"rate": "published"})
+    off = measured(off)
     assert (off.of_source, str(off.verdict), source_checks([off])) == (True, "source inconsistent", 0)
 
 
@@ -288,7 +291,7 @@ def test_what_is_not_so_here_is_no_failure_while_there_is_a_reason() -> None:
     """But a reason for nothing is one, and so is a value that is none."""
     one = Readings({"a": 1.0})
     off = measured(toy(expected={"a": 7.0}, measure=lambda: one, because="it was another machine"))
-    assert (str(off.verdict), off.in_short) == ("not reproduced", "not reproduced: it was another machine")
+    assert (str(off.verdict), off.in_short) == ("not reproduced", "not reproduced by -85.7 %: it was another machine")
     assert status_of([off]) == 0
     assert off.points[0].verdict is Verdict.NOT_REPRODUCED
     assert list(failure_lines(off))[1] == "  because it was another machine"
@@ -304,8 +307,11 @@ def test_a_verdict_in_short(outcomes: tuple[CaseOutcome, ...]) -> None:
     short = {outcome.name: outcome.in_short for outcome in outcomes}
     assert short == VERDICTS | {
         "other/lost": "not recoverable: the source lacks rate",
-        "toys/source": "reproduced (no reading tested)",
+        "toys/slow": "reproduced under a chosen reading: rate (chosen)",
+        "toys/source": "published number reproduced (no reading tested)",
     }
+    ours = measured(toy(own={"a": 2.0}, measure=lambda: Readings({"a": 2.0}), printed=True, inputs={"P": "assumed"}))
+    assert ours.in_short == "not recoverable: the contradiction depends on P (assumed)"
     assert [outcome.to_dict()["in_short"] for outcome in outcomes] == list(short.values())
 
 
@@ -394,7 +400,7 @@ CASES = [case(f"toys/{k}", dies if k % 3 == 1 else says(x=2.0)) for k in range(6
 def test_a_process_that_dies_takes_only_its_case(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, dying=DYING)
     outcomes = run(load_cases(folder), jobs=2, folder=folder)
-    assert [(outcome.verdict == "reproduced", outcome.error) for outcome in outcomes] == [
+    assert [(outcome.verdict == "own consistency check", outcome.error) for outcome in outcomes] == [
         (True, ""),
         (False, "its process was ended by signal 9"),
         (True, ""),
@@ -412,7 +418,8 @@ def test_the_table_and_the_status(folder: Path) -> None:
     result = invoke(folder, "-j", "1", "--full")
     assert result.exit_code == 1
     assert (
-        "4 of 10 cases reproduced (1 of them compare the source with itself); source inconsistent: 1, " in result.stdout
+        "10 cases; published number reproduced: 2 (1 of them compare the source with itself), reproduced under a chosen "
+        in result.stdout
     )
     assert "  x: expected 2 s, forecast 3 s, simulation 3 s (+50 %)" in result.stdout
     assert "other/raises differs (within 0.5: made up)\n  ValueError: nothing <here>" in result.stdout
@@ -435,7 +442,9 @@ def test_json_is_strict(folder: Path) -> None:
         item for item in VERDICTS.items() if item[0] != "toys/slow"
     ]
     assert answer["counts"] == {
-        "reproduced": 3,
+        "published number reproduced": 2,
+        "reproduced under a chosen reading": 0,
+        "own consistency check": 1,
         "source inconsistent": 1,
         "not recoverable": 1,
         "not reproduced": 0,

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simcodesign.studies.validation.case import Case, Readings, Tolerance
+from simcodesign.core.errors import InputError
+from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.studies.validation.case import ORIGINS, Case, Readings, Tolerance
 from simcodesign.studies.validation.verdict import CaseValue, Verdict, points_of, verdict_of
 
 #: Values that are equal, or far out of the tolerance of one half.
 few = st.sampled_from([1.0, 2.0, 3.0])
 maybe = st.none() | few
+origins = st.lists(st.sampled_from(ORIGINS), max_size=3)
+PUBLISHED = ["published"]
 
 
-def case(reading: str, own: float | None, lacking: bool) -> Case:
+def case(
+    reading: str, own: float | None, lacking: bool, printed: bool = True, inputs: list[str] = PUBLISHED
+) -> Case:
     return Case(
         "toys/one",
         "One is one.",
@@ -29,6 +36,8 @@ def case(reading: str, own: float | None, lacking: bool) -> Case:
         None if reading == "source" else Readings,
         own={} if own is None else {"a": own},
         needs={"x": None if lacking else 1.0},
+        printed=printed,
+        inputs={str(number): origin for number, origin in enumerate(inputs)},
     )
 
 
@@ -49,6 +58,56 @@ def test_the_verdict_on_a_value(
     assert point == CaseValue("a", 1.0, own, forecast, simulation, expected)
 
 
+#: What a case may be called whose readings meet what they are to meet, by hand: whether the source prints the number,
+#: whether its own equations contradict it, and the origins of the inputs.
+TABLE = [
+    (True, False, [], "published number reproduced"),
+    (True, False, ["published"], "published number reproduced"),
+    (True, False, ["published", "public"], "published number reproduced"),
+    (True, False, ["published", "reconstructed"], "reproduced under a chosen reading"),
+    (True, False, ["assumed"], "reproduced under a chosen reading"),
+    (True, False, ["published", "chosen"], "reproduced under a chosen reading"),
+    (False, False, [], "own consistency check"),
+    (False, False, ["published"], "own consistency check"),
+    (True, True, ["published", "published"], "source inconsistent"),
+    (True, True, [], "not recoverable"),
+    (True, True, ["published", "public"], "not recoverable"),
+    (True, True, ["published", "reconstructed"], "not recoverable"),
+    (True, True, ["published", "assumed"], "not recoverable"),
+    (True, True, ["chosen"], "not recoverable"),
+    (False, True, ["published"], "not recoverable"),
+]
+
+
+@pytest.mark.parametrize(("printed", "contradicted", "inputs", "verdict"), TABLE)
+@pytest.mark.parametrize("reading", ["forecast", "simulation", "both", "source"])
+def test_the_verdict_follows_from_the_origins(
+    reading: str, printed: bool, contradicted: bool, inputs: list[str], verdict: str
+) -> None:
+    own = 3.0 if contradicted else 1.0
+    (point,) = points_of(case(reading, own, False, printed, inputs), Readings({"a": own}, {"a": own}))
+    assert point.verdict == verdict
+
+
+@given(st.booleans(), maybe, origins, few, few)
+def test_no_source_is_blamed_with_an_input_that_is_not_published(
+    printed: bool, own: float | None, inputs: list[str], forecast: float, simulation: float
+) -> None:
+    (point,) = points_of(case("both", own, False, printed, inputs), Readings({"a": forecast}, {"a": simulation}))
+    if point.verdict is Verdict.INCONSISTENT:
+        assert printed and inputs and all(origin == "published" for origin in inputs)
+
+
+def test_a_measured_time_is_missed_and_contradicts_nothing() -> None:
+    given = ("toys/one", "It took 1 s.", "made up", "s", {"a": 1.0}, Tolerance("made up"), "forecast")
+    seen = {"a": MeasuredValue(1.0)}
+    missed = Case(*given, lambda: Readings({"a": 2.0}), measured=seen, because="it waits")
+    assert points_of(missed, Readings({"a": 2.0}))[0].verdict is Verdict.NOT_REPRODUCED
+    assert points_of(missed, Readings({"a": 1.0}))[0].verdict is Verdict.REPRODUCED
+    with pytest.raises(InputError, match="own values of what was measured"):
+        Case(*given, Readings, measured=seen, own={"a": 2.0}, inputs={"x": "published"}, printed=True)
+
+
 @pytest.mark.parametrize("sense", ["at_least", "at_most"])
 @given(own=few, shown=few)
 def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, shown: float) -> None:
@@ -57,6 +116,7 @@ def test_a_bound_is_one_and_an_own_value_is_a_value(sense: str, own: float, show
     bounded = Case(
         "toys/one", "It is bound.", "made up", "s", {"a": 2.0}, tolerance, "forecast", Readings, own={"a": own}
     )
+    bounded = replace(bounded, printed=True, inputs={"x": "published"})
 
     def within(value: float) -> bool:
         return value >= 2.0 if sense == "at_least" else value <= 2.0
@@ -78,10 +138,11 @@ def test_own_equations_that_give_no_number_are_a_failure(reading: str, own: floa
 @pytest.mark.parametrize(
     ("verdicts", "worst"),
     [
-        ("reproduced", "reproduced"),
-        ("reproduced,source inconsistent", "source inconsistent"),
-        ("source inconsistent,not recoverable,reproduced", "not recoverable"),
-        ("not recoverable,differs,reproduced", "differs"),
+        ("published number reproduced", "published number reproduced"),
+        ("published number reproduced,reproduced under a chosen reading", "reproduced under a chosen reading"),
+        ("published number reproduced,source inconsistent", "source inconsistent"),
+        ("source inconsistent,not recoverable,published number reproduced", "not recoverable"),
+        ("not recoverable,differs,own consistency check", "differs"),
     ],
 )
 def test_a_case_is_as_good_as_its_worst_point(verdicts: str, worst: str) -> None:
