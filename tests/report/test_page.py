@@ -197,7 +197,10 @@ def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutc
     assert "T = t_s + n*B = 2e-06 + 1024*1e-09 = 3.024e-06 s" in visible
     assert "size = 64 KiB" in visible
     assert "What explains the gap: 16 ranks" in visible
-    assert "Of 11 cases: published number reproduced 1, reproduced under a chosen reading 0, own consistency check 6" in visible
+    assert (
+        "Of 11 cases, published number reproduced: 1, reproduced under a chosen reading: 0, own consistency check: 6"
+        in visible
+    )
     assert "Of the others, 1 source inconsistent, 1 not recoverable, 2 differs." in visible
 
 

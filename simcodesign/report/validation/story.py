@@ -54,8 +54,8 @@ def holds_text(outcomes: Sequence[CaseOutcome]) -> str:
         Verdict.REPRODUCED: f" ({alone:,} compare the source with itself)" if alone else "",
         Verdict.CONSISTENT: " (no source prints the number)",
     }
-    parts = [f"{kind} {number_of[kind]:,}{notes.get(kind, '')}" for kind in HOLDS]
-    text = f"Of {len(outcomes):,} cases: {', '.join(parts)}"
+    parts = [f"{kind}: {number_of[kind]:,}{notes.get(kind, '')}" for kind in HOLDS]
+    text = f"Of {len(outcomes):,} cases, {', '.join(parts)}"
     sizes = list(_deviations(outcomes))
     if len(sizes) < 10:
         return text

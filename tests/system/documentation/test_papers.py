@@ -17,12 +17,14 @@ from click.testing import CliRunner
 
 from simcodesign.cli import app
 from simcodesign.comparison.attribution import relative_error
+from simcodesign.studies.replication.output_analysis import interval
 from simcodesign.studies.validation.case import Case, Readings
 from simcodesign.studies.validation.registry import load_cases
 from simcodesign.studies.validation.run import measured
 from simcodesign.studies.validation.select import selected
 from simcodesign.studies.validation.verdict import Verdict, points_of, verdict_of
 from tests import ROOT
+from validation.papers.seismic.disk_activity import NOISE, SEEDS, peak
 from validation.papers.seismic.tables import PARTS, seconds
 from validation.published.tables import number
 
@@ -32,6 +34,8 @@ IDS = re.compile(r"`([a-z0-9./-]+)`")
 #: Columns of the table in short between the number of cases and that of full ones.
 COLUMNS = (
     Verdict.REPRODUCED,
+    Verdict.CHOSEN,
+    Verdict.CONSISTENT,
     Verdict.INCONSISTENT,
     Verdict.NOT_RECOVERABLE,
     Verdict.NOT_REPRODUCED,
@@ -75,7 +79,7 @@ def cases_of(word: str) -> tuple[Case, ...]:
 
 @cache
 def verdicts_of(word: str) -> dict[str, Verdict]:
-    """Of the cases of a paper, by name."""
+    """Return the verdicts on the cases of a paper, by name."""
     return {case.name: verdict_where_readings_hold(case) for case in cases_of(word)}
 
 
@@ -149,7 +153,9 @@ def cases_with(word: str, beginning: str, verdict: str) -> list[str]:
 def test_contradictions_are_those_of_the_cases(word: str) -> None:
     by_name = {case.name: case for case in cases_of(word)}
     rows = tables(SECTIONS[word], "| case | value |")
-    assert rows
+    inconsistent = {name for name, verdict in verdicts_of(word).items() if verdict is Verdict.INCONSISTENT}
+    assert {row[0].strip("`") for row in rows} <= inconsistent
+    assert bool(rows) == bool(inconsistent)
     for name, label, printed, own, _ in rows:
         case = by_name[name.strip("`")]
         (key,) = [key for key in case.expected if str(key) == label]
@@ -174,6 +180,16 @@ def test_times_of_the_test_set() -> None:
         computed_s = seconds("forecast", "test", 16, columns[phase], component)
         assert (float(shown_s), f"{computed_s:.3g}") == (measured_s, forecast_s)
         assert f"{100 * relative_error(computed_s, measured_s):.0f} %".replace("-", "\N{MINUS SIGN}") == deviation
+
+
+@pytest.mark.thorough
+def test_processors_at_the_disk() -> None:
+    """Means and intervals of the table of Figure 3, over the seeds of the cases."""
+    for phase, _, *cells in tables(TEXT, "| phase | published | noise"):
+        for noise, cell in zip(NOISE, cells, strict=True):
+            found = interval([peak(int(phase), noise, seed) for seed in SEEDS])
+            shown = f"{found.mean:.3g}" + ("" if found.same else f" ({found.low:.3g} to {found.high:.3g})")
+            assert shown == cell, (phase, noise)
 
 
 def test_what_is_said_to_be_here_is_here() -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import simcodesign as sc
 from simcodesign.core.operation_kinds import READ
+from simcodesign.core.simulation_parts import Timeline
 from simcodesign.studies.replication.output_analysis import interval
 from simcodesign.studies.validation.case import Case, Label, Readings, Tolerance
 
@@ -40,23 +41,26 @@ def activity(begin_s: Numbers, end_s: Numbers) -> tuple[Numbers, NDArray[np.int6
     return times[order], np.cumsum(change[order])
 
 
-@cache
-def at_disk(phase: int, noise: str, seed: int) -> tuple[Numbers, NDArray[np.int64], float, float]:
-    """Return times and numbers of processors in read and write functions, and the beginning and end of the phase. The
-    whole program runs: a phase alone would begin on all processors together."""
-    line = whole_run(noise, seed).timeline
-    assert line is not None
-    here = line.phase == line.phases.index(PHASES[phase])
-    busy = here & (line.kind >= READ) & (line.finish_s > line.ready_s)
-    times_s, counts = activity(line.ready_s[busy], line.finish_s[busy])
-    return times_s, counts, float(line.ready_s[here].min()), float(line.finish_s[here].max())
+def accesses(line: Timeline, phase: str) -> tuple[Numbers, Numbers]:
+    """Return when the read and write functions of a phase begin and end: an access begins when its processor is ready
+    for it, and waits for the disk from then on."""
+    busy = (line.phase == line.phases.index(phase)) & (line.kind >= READ) & (line.finish_s > line.ready_s)
+    return line.ready_s[busy], line.finish_s[busy]
 
 
 @cache
-def whole_run(noise: str, seed: int) -> sc.Result:
-    """Simulate the test set on 16 processors with one disk and every effect."""
+def whole_run(noise: str, seed: int) -> Timeline:
+    """Simulate the test set on 16 processors with one disk and every effect. The whole program runs: a phase alone would
+    begin on all processors together."""
     machine = sc.load_machine(MACHINE, {"noise": noise, "disk.spindles": 1})
-    return sc.simulate(WORKLOAD, machine, {"P": PROCESSORS}, preset="test", timeline=True, seed=seed)
+    result = sc.simulate(WORKLOAD, machine, {"P": PROCESSORS}, preset="test", timeline=True, seed=seed)
+    assert result.timeline is not None
+    return result.timeline
+
+
+def at_disk(phase: int, noise: str, seed: int) -> tuple[Numbers, NDArray[np.int64]]:
+    """Return times and numbers of processors in read and write functions."""
+    return activity(*accesses(whole_run(noise, seed), PHASES[phase]))
 
 
 def peak(phase: int, noise: str, seed: int) -> float:
@@ -66,17 +70,22 @@ def peak(phase: int, noise: str, seed: int) -> float:
 
 def usual(phase: int, noise: str, seed: int) -> float:
     """Return the number of processors that is not exceeded for 99 % of the time in which any is at the disk."""
-    times_s, counts, _, _ = at_disk(phase, noise, seed)
+    return not_exceeded(*at_disk(phase, noise, seed))
+
+
+def not_exceeded(times_s: Numbers, counts: NDArray[np.int64], fraction: float = USUALLY) -> float:
+    """Return the smallest number that counts do not exceed for this fraction of the time in which they are above 0."""
     lasting_s, number = np.diff(times_s), counts[:-1]
-    within = [lasting_s[(number > 0) & (number <= most)].sum() for most in range(PROCESSORS + 1)]
-    return float(np.searchsorted(np.array(within) / within[-1], USUALLY))
+    within_s = np.array([lasting_s[(number > 0) & (number <= most)].sum() for most in range(int(counts.max()) + 1)])
+    return float(np.searchsorted(within_s / within_s[-1], fraction))
 
 
 def draw(phase: int, axes: Any) -> None:
     """Draw the processors at the disk over the time in the phase, for the middle noise and the first seed."""
-    times_s, counts, begin_s, end_s = at_disk(phase, NOISE[1], SEEDS[0])
-    steps_s = np.concatenate([[0.0], times_s - begin_s, [end_s - begin_s]])
-    axes.fill_between(steps_s, np.concatenate([[0], counts, [0]]), step="post", linewidth=0)
+    times_s, counts = at_disk(phase, NOISE[1], SEEDS[0])
+    line = whole_run(NOISE[1], SEEDS[0])
+    here = line.phase == line.phases.index(PHASES[phase])
+    axes.fill_between(times_s - line.ready_s[here].min(), counts, step="post", linewidth=0)
     published = tables.number("seismic-figure-3", "processors", phase=phase)
     axes.axhline(published, color="black", linestyle="--", linewidth=1)
     axes.annotate(f"published: {published:g}", (0, published), xytext=(2, 2), textcoords="offset points")
