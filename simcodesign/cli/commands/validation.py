@@ -43,8 +43,8 @@ class ValidateOptions:
 
 @command(app, "validate", section=Section.CHECK)
 def run_validate(options: ValidateOptions) -> None:
-    """Compare both readings with published and textbook numbers. Count each kind of evidence apart. Exit status 1 when any
-    case differs."""
+    """Compare both readings with published and textbook numbers, and count each kind of evidence apart. Exit status 1
+    when any case differs."""
     from simcodesign.report.validation.page import load_jinja
     from simcodesign.studies.validation.registry import load_cases
     from simcodesign.studies.validation.select import selected

@@ -56,6 +56,11 @@ class Card:
         return next(iter(worst_cases(self.outcomes, 1)), None)
 
     @property
+    def unplaced(self) -> int:
+        """Return how many cases have no deviation: bounds that hold, and what cannot be computed."""
+        return sum(not math.isfinite(deviation(outcome)) for outcome in self.outcomes)
+
+    @property
     def pictured(self) -> list[CaseOutcome]:
         """Outcomes with a picture."""
         return [outcome for outcome in self.outcomes if outcome.plot]
