@@ -157,7 +157,7 @@ def fft_size_cases() -> list[Case]:
         case(
             "fft/ten-seconds",
             "The largest FFT in ten seconds, over the number of links that carry its messages.",
-            "3-D FFT on Keeneland; follows from the public model",
+            "3-D FFT on Keeneland; derived here from the public model, not printed",
             "n",
             dict(times),
             near,
@@ -182,7 +182,7 @@ def fft_energy_cases() -> list[Case]:
         case(
             "fft/energy-bound",
             "The FFT that takes 5 MJ has n of about 12,800.",
-            "3-D FFT on Keeneland; follows from the public model",
+            "3-D FFT on Keeneland; derived here from the public model, not printed",
             "n",
             {"n": stated("fft-n-energy")},
             Tolerance("three digits are given: half a unit of the third", absolute=50),

@@ -57,7 +57,7 @@ def atoms_cases() -> list[Case]:
         case(
             "atoms/flops-time",
             "At that clock the operations of a thousand steps take 0.744 s.",
-            "CoMD on Keeneland; follows from the public model",
+            "CoMD on Keeneland; derived here from the public model, not printed",
             "s",
             {"flops": stated("atoms-flops-time")},
             printed("atoms-flops-time"),
@@ -67,7 +67,7 @@ def atoms_cases() -> list[Case]:
         case(
             "atoms/memory-clock-public",
             "By the public model the least memory clock is 7.19e8 Hz.",
-            "CoMD on Keeneland; follows from the public model",
+            "CoMD on Keeneland; derived here from the public model, not printed",
             "Hz",
             {"memoryClock": stated("atoms-memory-clock-public")},
             SEARCHED,
@@ -121,7 +121,7 @@ def rack_case(
         case(
             f"rack/{name}",
             claim,
-            "machine architect; follows from the public model",
+            "machine architect; derived here from the public model, not printed",
             "GPUs or kW",
             {"GPUs": float(count), "kW": kilowatts},
             ROUNDING,

@@ -348,7 +348,12 @@ def _degree_case() -> Case:
         inputs={"base unit of the mesh, a cube cut into five tetrahedra": "published"},
         own={"average": float(degrees.mean())},
         derivation=(
-            Derived("average", "edges + 2*faces", {"edges": 6, "faces": 6}, about="two diagonals cross on a face"),
+            Derived(
+                "average",
+                "edges + faces",
+                {"edges": 6, "faces": 12},
+                about="on each face around a vertex the diagonals of two cubes cross",
+            ),
         ),
         quick=True,
     )
