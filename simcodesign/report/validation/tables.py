@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,7 +16,7 @@ from simcodesign.report.common.numbers import shared_unit
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.validation.case import Case
 from simcodesign.studies.validation.outcome import CaseOutcome, counts, source_checks
-from simcodesign.studies.validation.verdict import CaseValue, Verdict
+from simcodesign.studies.validation.verdict import HOLDS, CaseValue, Verdict
 
 STYLES = {
     Verdict.REPRODUCED: "bold green",
@@ -65,13 +65,18 @@ def outcome_tables(outcomes: Sequence[CaseOutcome]) -> list[RenderableType]:
     lines: list[RenderableType] = [
         FirstThatFits(
             [outcome_table(outcomes, columns) for columns in WIDTHS],
-            legend="  ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()),
+            legend="\n".join(map(legend, (HOLDS, [verdict for verdict in MARKS if verdict not in HOLDS]))),
         ),
         paragraph(counts_line(outcomes)),
     ]
     shown = (Verdict.NOT_REPRODUCED, Verdict.DIFFERS)
     failures = [outcome for verdict in shown for outcome in outcomes if outcome.verdict is verdict]
     return [*lines, *(Text("\n".join(failure_lines(outcome)) + "\n") for outcome in failures)]
+
+
+def legend(verdicts: Iterable[Verdict]) -> str:
+    """Return the marks of these verdicts and what they mean, on a line."""
+    return "  ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts)
 
 
 class FirstThatFits:

@@ -155,7 +155,7 @@ def test_quick_cases_notice_formulas_that_are_wrong_by_five_percent(case: Case) 
     if case.tolerance.relative > 0.04:
         pytest.skip("an approximation")
     outcome = measured(case)
-    assert outcome.verdict is Verdict.REPRODUCED, outcome.error
+    assert outcome.verdict is Verdict.CONSISTENT, outcome.error
     readings = Readings(
         {point.label: point.forecast for point in outcome.points},
         {point.label: point.simulation for point in outcome.points},
