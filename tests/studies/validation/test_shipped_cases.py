@@ -102,6 +102,8 @@ def has_axis_for_numbers(case: Case) -> bool:
 
 #: Cases whose derivations rightly show none of their values, by the beginning of their names.
 ILLUSTRATED = {
+    "seismic/table-1/phase-1": "the values are measured; the lines show what the equations give, which misses them",
+    "seismic/table-3/communication-phase-1": "the value is measured; the line shows equation 3, which gives none",
     "locality/found/": "the values are coefficients of the formulas that the lines show for one size",
     "locality/miss-ratio/steps": "the values are sizes; the lines show that distances there pass the size of the cache",
 }
