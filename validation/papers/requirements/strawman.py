@@ -149,7 +149,7 @@ def tried_notes(column: str, system: str) -> tuple[str, ...]:
 
 
 def same_base_case() -> Case:
-    """The three sizes of LULESH need one factor in front of n ln n, whatever the base and the coefficient are."""
+    """Compare the factors in front of n ln n that two sizes of LULESH need: one, whatever base and coefficient are."""
     sizes = {name: number("requirements-table-7", "N", app="lulesh", system=name) for name in own.SYSTEMS}
 
     def logarithm(name: str, size: float) -> float:
