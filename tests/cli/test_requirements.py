@@ -169,6 +169,51 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 SMALL = ["--simulate", "-P", "16", "--effects", "links"]
 
 
+IO = """
+simcodesign: 1
+name: restarts
+parameters:
+  n: {default: 1, range: [1, 1e12]}
+footprint: 1e6*n
+program:
+  - compute: {flops: 1e6*n}
+  - read: {bytes: 1e6*n}
+  - write: {bytes: 1e5*P}
+"""
+
+
+def test_io_is_a_requirement_where_there_is_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A process of 1 GB reads 1e9 bytes, and writes 1e5 of each of 458752 or 917504 processes."""
+    path = tmp_path / "restarts.yaml"
+    path.write_text(IO.lstrip())
+    before, after = 1e9 + 1e5 * 458752, 1e9 + 1e5 * 917504
+    text = out(capsys, "upgrade", str(path), "kripke", "--upgrade", "racks")
+    assert "bytes read and written 4.688e10 9.275e10 1.979" in text
+    assert "I/O 1.979 - 1" in text
+    assert "bytes read" not in out(capsys, "upgrade", "kripke", "--upgrade", "racks")
+    (study,) = answer(capsys, "upgrade", str(path), "--upgrade", "racks")["studies"]
+    assert study["ratios"]["io"] == pytest.approx(after / before, rel=1e-12)
+    assert study["baseline"]["io"] == 1
+    (none,) = answer(capsys, "upgrade", "kripke", "--upgrade", "racks")["studies"]
+    assert none["ratios"]["io"] is None
+
+
+def test_io_ranks_upgrades_and_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "restarts.yaml"
+    path.write_text(IO.lstrip())
+    result = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "sockets", *SMALL)
+    before = 1e9 + 1e5 * 16
+    expected = {"racks": (1e9 + 1e5 * 32) / before / 2, "sockets": (5e8 + 1e5 * 32) / before}
+    (ranking,) = result["rankings"]
+    assert ranking["scores"]["io"] == pytest.approx(expected, rel=1e-12)
+    assert [cell["counter_ratios"]["disk_bytes"] for cell in result["cells"]] == pytest.approx(
+        [2 * expected["racks"], expected["sockets"]], rel=1e-12
+    )
+    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", *SMALL)
+    assert "I/O" in text
+    assert "disk.bandwidth" in text
+
+
 def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
     for words in (
@@ -189,6 +234,7 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
 def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     result = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
     (cell,), (ranking,) = result["cells"], result["rankings"]
+    assert cell["counter_ratios"].pop("disk_bytes") is None  # nothing is read or written
     assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
     assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
     assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]

@@ -156,6 +156,8 @@ class UpgradeOptions:
 def run_upgrade(options: UpgradeOptions) -> None:
     """How the largest problem and the requirements of a process change with an upgrade, step by step.
 
+    Requirements are computation, communication, memory access and, where a workload reads or writes, I/O.
+
     With --simulate also how the time does, on the machine made smaller: to -P ranks, with its nodes as they are.
     """
     from simcodesign.cli.run import requirements

@@ -7,7 +7,7 @@ several. Numbers are rounded here and nowhere before.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -27,6 +27,7 @@ RATIO_WORDS = {
     "computation": "computation",
     "communication": "communication",
     "memory_access": "memory access",
+    "io": "I/O",
 }
 MODEL_WORDS = {
     "flops": "flop",
@@ -42,7 +43,14 @@ NEEDS = {
     "communication": "bytes sent",
     "loads_stores": "loads and stores",
     "memory_access": "loads and stores x stack distance",
+    "io": "bytes read and written",
 }
+
+
+def shown_ratios(words: Mapping[str, str], studies: Sequence[UpgradeStudy]) -> dict[str, str]:
+    """The words by ratio, without I/O where no workload reads or writes anything."""
+    disks = any(study.uses_disks for study in studies)
+    return {ratio: word for ratio, word in words.items() if disks or ratio != "io"}
 
 
 def number(value: float | None) -> str:
@@ -90,13 +98,14 @@ def _step_table(studies: Sequence[UpgradeStudy]) -> Table:
     table.title = None
     table.columns[1].justify = "left"
     old = studies[0].old
+    needs = shown_ratios(NEEDS, studies)
     rows = [
         ("II", "processes p", "processes", ""),
         ("", "memory of a process m", "memory", "B"),
         ("III", "footprint at the old size", "footprint", "B"),
         ("IV", "problem size of a process n", "size", ""),
         ("", "overall problem size N = p n", "overall", ""),
-        *(("V" if not place else "", words, metric, "") for place, (metric, words) in enumerate(NEEDS.items())),
+        *(("V" if not place else "", words, metric, "") for place, (metric, words) in enumerate(needs.items())),
     ]
     for step, words, metric, unit in rows:
         if step:
@@ -171,7 +180,7 @@ def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
     for upgrade in upgrades:
         table.add_section()
         mine = {study.workload.name: study for study in studies if study.upgrade.name == upgrade}
-        for place, (ratio, words) in enumerate(RATIO_WORDS.items()):
+        for place, (ratio, words) in enumerate(shown_ratios(RATIO_WORDS, studies).items()):
             cells = [number(mine[name].ratios[ratio]) for name in names]
             baseline = mine[names[0]].baseline[ratio]
             table.add_row("" if place else upgrade, words, *cells, number(baseline))
