@@ -118,7 +118,7 @@ class SimulatedCell:
 
     @property
     def requirement_ratio(self) -> float:
-        """The geometric mean of the requirement ratios of what is needed: without rates no resource counts more than another."""
+        """The geometric mean of the requirement ratios: without rates no resource counts more than another."""
         return geometric_mean([self.study.ratios[name] for name in RESOURCES])
 
     @property
