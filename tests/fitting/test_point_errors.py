@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 import simcodesign as sc
 from simcodesign.fitting.batch_predictions import batch_predictions
 from simcodesign.fitting.fit import fit
