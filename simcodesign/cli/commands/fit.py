@@ -215,9 +215,9 @@ class FitOptions:
     counters: Annotated[
         bool,
         Option(
-            help="The files hold hardware counters of runs: a table, perf stat, likwid-perfctr -O or gprof. What a file "
-            "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
-            "summed: counts of all processes together).",
+            help="The files hold hardware counters of runs: a table, perf stat, likwid-perfctr -O or gprof. What a "
+            "file does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, "
+            "kernel; summed: counts of all processes together).",
         ),
     ] = False
     counter: CounterOptions

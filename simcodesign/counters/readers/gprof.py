@@ -1,7 +1,8 @@
 """Flat profiles of gprof: the time of each function of an instrumented program, one run a file.
 
-A flat profile has lines of "% time, cumulative seconds, self seconds, calls, self s/call, total s/call, name"; functions
-that were not compiled for profiling lack the three fields after the seconds. The time of a kernel is its self seconds.
+A flat profile has lines of "% time, cumulative seconds, self seconds, calls, self s/call, total s/call, name".
+Functions that were not compiled for profiling lack the three fields after the seconds. The time of a
+kernel is its self seconds.
 ``gprof -s`` adds up the files of several processes: then the file is ``summed``.
 """
 
