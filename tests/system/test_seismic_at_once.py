@@ -9,7 +9,9 @@ import simcodesign as sc
 WORKLOAD, MACHINE = "seismic-at-once", "power-challenge"
 
 
-def phase_4(processors: int, samples: int = 256, groups: int = 64, lines: int = 8, seconds_on_16: float = 16.4) -> float:
+def phase_4(
+    processors: int, samples: int = 256, groups: int = 64, lines: int = 8, seconds_on_16: float = 16.4
+) -> float:
     """Equations 2 to 4 with Table 6: computation by shares of the work, an all-to-all broadcast and a disk access a step."""
     plane = 4 * groups * lines / processors
     computation = seconds_on_16 * 16 / processors
