@@ -53,6 +53,12 @@ def test_one_after_the_other_is_as_in_seismic(preset: str) -> None:
     assert int(own.messages) == int(alone.messages)
 
 
+def test_one_processor_does_both() -> None:
+    assert float(sc.forecast(WORKLOAD, MACHINE, {"P": 1}).makespan_s) == pytest.approx(0.283 + phase_4(1), rel=1e-12)
+    of_two = float(sc.forecast(WORKLOAD, MACHINE, {"P": 2, "P_3": 5}).makespan_s)
+    assert of_two == pytest.approx(phase_4(1), rel=1e-12)  # phase 4 keeps one
+
+
 def test_it_pays_where_a_processor_saves_less_than_phase_3_takes() -> None:
     """By hand: on 16 processors the one without phase 4 costs 1.06 s, more than the 0.283 s of phase 3; on 30 less."""
     gains = {P: 0.283 + phase_4(P) - phase_4(P - 1) for P in range(2, 64)}
