@@ -114,8 +114,8 @@ def variable_table(solution: Solution, texts: Mapping[str, str]) -> Table:
 
 
 def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, str]) -> Table:
-    """Objectives and every metric that is a quantity or a cost and not 0, at the printed point, whose variables have these
-    texts."""
+    """Objectives and every metric that is a quantity or a cost and not 0, at the printed point, whose variables have
+    these texts."""
     table = new_table("Metrics", "metric", "value")
     problem, apart = solution.problem, _sides_apart(solution.problem, point)
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
