@@ -29,6 +29,7 @@ from simcodesign.aspen.tree import (
     Numbers,
     Parameter,
     Part,
+    PartCost,
     Power,
     Probability,
     Property,
@@ -161,6 +162,15 @@ class Builder:
 
     def _dynamic(self, value: Any, *, place: Place) -> Power:
         return Power(True, self.expression(value), place)
+
+    def _rack_units(self, word: Token, value: Any, *, place: Place) -> PartCost:
+        return PartCost("rack_units", self.expression(value), place)
+
+    def _die_area(self, word: Token, value: Any, *, place: Place) -> PartCost:
+        return PartCost("die_area", self.expression(value), place)
+
+    def _price(self, word: Token, value: Any, *, place: Place) -> PartCost:
+        return PartCost("price", self.expression(value), place)
 
     def _conflict(self, first: Token, second: Token, *, place: Place) -> Conflict:
         return Conflict((str(first), str(second)), place)

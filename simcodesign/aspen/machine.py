@@ -12,7 +12,7 @@ import numpy as np
 
 from simcodesign.aspen.parse import parse_file
 from simcodesign.aspen.scope import Definitions, Scope, define, search_range
-from simcodesign.aspen.tree import Component, Conflict, Part, Power, Property, Resource
+from simcodesign.aspen.tree import Component, Conflict, Part, PartCost, Power, Property, Resource
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, Value
 
@@ -32,6 +32,7 @@ class Element:
     static_powers: tuple[Expression, ...]
     dynamic_powers: Mapping[str, Expression]  # by resource
     own_power: Expression | None  # the last dynamic power of the component
+    costs: Mapping[str, tuple[Expression, ...]]  # rack units, die area and price of one
     place: Place
 
 
@@ -212,8 +213,17 @@ def _element(component: Component) -> Element:
         tuple(member.value_w for member in members if isinstance(member, Power) and not member.is_dynamic),
         _dynamic_powers(component),
         dynamic[-1] if dynamic else None,
+        _costs(component),
         component.place,
     )
+
+
+def _costs(component: Component) -> dict[str, tuple[Expression, ...]]:
+    costs: dict[str, tuple[Expression, ...]] = {}
+    for member in component.members:
+        if isinstance(member, PartCost):
+            costs[member.name] = (*costs.get(member.name, ()), member.value)
+    return costs
 
 
 def _check_new(name: str, definitions: Mapping[str, object], component: Component, place: Place) -> None:

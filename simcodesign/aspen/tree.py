@@ -244,6 +244,19 @@ class Power:
     place: Place = field(compare=False)
 
 
+#: Costs of a component beside powers, by the names of metrics, as a file writes them.
+PART_COSTS = {"rack_units": "rack units", "die_area": "die area", "price": "price"}
+
+
+@dataclass(frozen=True)
+class PartCost:
+    """``rack units [u]``, ``die area [m2]`` or ``price [p]`` of one instance; ``name``: one of ``PART_COSTS``."""
+
+    name: str
+    value: Expression
+    place: Place = field(compare=False)
+
+
 @dataclass(frozen=True)
 class Conflict:
     """Two resources that cannot be used at the same time."""
@@ -252,7 +265,7 @@ class Conflict:
     place: Place = field(compare=False)
 
 
-Member = Part | Property | Resource | Power | Conflict
+Member = Part | Property | Resource | Power | PartCost | Conflict
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from simcodesign.counters.partition import (
     without,
 )
 from simcodesign.counters.prediction import GUARD, Prediction, predict
+from simcodesign.counters.profiling import ProfilingQuality, profiling_quality
 from simcodesign.counters.runs import busy_s, run_times, scaling_of
 from simcodesign.counters.table import APPLICATION, LATENCIES, OTHERS, CounterTable, Latencies, joined, means
 
@@ -106,6 +107,7 @@ class CounterPredictions:
     clocks: FrequencyRefinement | None
     communication: CommunicationRuns | None
     notes: tuple[str, ...]
+    profiling: tuple[ProfilingQuality, ...] = ()
 
 
 def fit_and_predict(
@@ -120,10 +122,13 @@ def fit_and_predict(
     volume: float | None = None,
     dimensions: float = 3,
     guard: float | None = GUARD,
+    instrumented: CounterTable | None = None,
+    unprofiled: CounterTable | None = None,
 ) -> CounterPredictions:
     """Models of the runs, and predictions at the targets.
 
     ``against``: runs to compare predictions with; without targets all of them are predicted, else those at the targets.
+    ``instrumented``, ``unprofiled``: the same runs with instrumentation and without profiling (``profiling_quality``).
     ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
     ``notes`` name what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
     and where ``against`` holds none of the targets.
@@ -137,6 +142,7 @@ def fit_and_predict(
         raise InputError("nothing to predict", allowed="targets, or runs to compare predictions with")
     left = without(table, held)
     parts = partition_runs(left, refined)
+    profiling = profiling_quality(parts.fitted, instrumented, unprofiled)
     try:
         model = fit_application(parts.fitted, threshold=threshold, latencies=latencies, normal_form=normal_form)
     except InputError as error:
@@ -163,7 +169,7 @@ def fit_and_predict(
             TargetPrediction(target, prediction, None if run is None else _measured(run, model.identified))
         )
     notes = (*parts.notes, *_model_notes(model, targets, clocks))
-    return CounterPredictions(model, latencies, guard, tuple(forecasts), clocks, further, notes)
+    return CounterPredictions(model, latencies, guard, tuple(forecasts), clocks, further, notes, profiling)
 
 
 def _explained(error: InputError, parts: RunPartition) -> InputError:

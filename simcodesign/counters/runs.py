@@ -150,6 +150,11 @@ def run_times(runs: CounterTable, scaling: Scaling) -> RunTimes:
     return RunTimes(*np.array(parts).T)
 
 
+def total_time_s(run: CounterTable) -> float:
+    """T_mapp of one run, of which each kernel has one row."""
+    return _parts(run)[0]
+
+
 def _parts(here: CounterTable) -> tuple[float, ...]:
     """T_mapp, T_mcomp (NaN in a run without kernels), T_others and the four sums of communication of one run."""
     names = np.array(here.kernels)

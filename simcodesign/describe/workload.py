@@ -52,7 +52,8 @@ class Workload(ShownInNotebooks):
     - ``imbalance``: coefficient of variation of the ranks' shares of computation, or an ``Imbalance``.
     - ``data``: data structures of each rank, in bytes. ``footprint``: memory that each rank uses, in bytes; that of its
       data, if it is not stated. ``accelerator_footprint``: what it uses of the memory of its accelerator, in bytes.
-    - ``size``: of the whole problem, in units of its own.
+    - ``size``: of the whole problem, in units of its own. ``size_parameter``: the parameter that is the size of the
+      problem of a process, ``n`` if it is not stated.
     - ``groups``: the colours of the ranks in each of its communicators.
     - ``checkpoints``: those that all ranks write together.
     - ``formulas``: closed forms of its time, from papers or by hand. ``measured``: its times on some machine.
@@ -83,6 +84,7 @@ class Workload(ShownInNotebooks):
     checkpoints: Checkpoints | None = None
     formulas: Mapping[str, Formula] = field(default_factory=dict)
     measured: tuple[MeasuredTimes, ...] = ()
+    size_parameter: str = field(default="n", kw_only=True)
 
     def __post_init__(self) -> None:
         for name in GROUP_NAMES if self.groups else ():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simcodesign.fitting.fits import RIVALRY, Fits
 from simcodesign.fitting.measurements import LARGEST, Measurements
-from simcodesign.fitting.selection.least_squares import Family
+from simcodesign.fitting.point_errors import PointErrors, points_below
 from simcodesign.fitting.selection.term_basis import Array, Index
 
 #: Without a target, predictions are made at this many times the largest value of each parameter.
@@ -24,12 +24,20 @@ BEYOND = 4.0
 @dataclass(frozen=True)
 class BatchPredictions:
     """Of S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in
-    percent, how many ``terms`` it has beside the constant, and how many ``rivals`` stand level with it."""
+    percent, how many ``terms`` it has beside the constant, and how many ``rivals`` stand level with it; of its points
+    how many there are, and at how many its relative error is below 5 % (``small``) and 20 % (``moderate``)."""
 
     prediction: Array
     smape: Array
     terms: Index
     rivals: Index
+    points: Index
+    small: Index
+    moderate: Index
+
+    def point_errors(self, rows: Index) -> PointErrors:
+        """Of all points of some of the series."""
+        return PointErrors(*(int(counts[rows].sum()) for counts in (self.points, self.small, self.moderate)))
 
 
 def default_target(measurements: Measurements) -> Array:
@@ -48,17 +56,19 @@ def _of_block(fits: Fits, place: int) -> tuple[NDArray[Any], ...]:
     ranked, family = fits.blocks[place][1], fits.best(place)
     rivals = (ranked.scores <= ranked.scores[:, :1] + RIVALRY).sum(1) - 1
     terms = family.shapes.uses.any(-1).sum(1)
-    return family.values(fits.target), _smape(family), terms, rivals
-
-
-def _smape(family: Family) -> Array:
-    """Symmetric mean absolute percent errors: the mean of 2 |y - f| / (|y| + |f|), zero where both are zero."""
     there = family.root > 0
     root = np.where(there, family.root, 1.0)
     values, misses = family.scaled / root, family.plain.residuals / root
+    below = points_below(np.where(there, values, np.nan), misses)
+    smape = _smape(values, misses, there)
+    return family.values(fits.target), smape, terms, rivals, there.sum(1), *below
+
+
+def _smape(values: Array, misses: Array, there: NDArray[np.bool_]) -> Array:
+    """Symmetric mean absolute percent errors: the mean of 2 |y - f| / (|y| + |f|), zero where both are zero."""
     size = np.abs(values) + np.abs(values - misses)
     shares = np.divide(2 * np.abs(misses), size, out=np.zeros_like(size), where=there & (size > 0))
-    return np.asarray(100 * shares.sum(1) / family.counts)
+    return np.asarray(100 * shares.sum(1) / there.sum(1))
 
 
 def rows_of(measurements: Measurements, rows: slice) -> Measurements:

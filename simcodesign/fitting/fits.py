@@ -16,6 +16,7 @@ from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.outlier_repetitions import LEAST, OutlierRepetition, outlier_repetitions
+from simcodesign.fitting.point_errors import PointErrors, point_errors
 from simcodesign.fitting.prediction_intervals import Prediction, Predictions, predict, predict_all
 from simcodesign.fitting.selection.candidate_fits import Block
 from simcodesign.fitting.selection.least_squares import Family, symmetric_error
@@ -55,6 +56,13 @@ class Fit(ShownInNotebooks):
     warning: str
     family: Family = field(repr=False, compare=False)
     warnings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def point_errors(self) -> PointErrors:
+        """At how many of the measured points the relative error of the model is below 5 % and below 20 %."""
+        there = self.family.root > 0
+        measured = self.family.scaled[there] / self.family.root[there]
+        return point_errors(measured, measured - self.family.plain.residuals[0][there] / self.family.root[there])
 
     def predict(self, point: Mapping[str, float] | Sequence[float], level: float = 0.9) -> Prediction:
         """The model's value at a point, with the interval in which a further measurement lies with probability

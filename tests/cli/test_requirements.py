@@ -7,8 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import simcodesign as sc
 from simcodesign.cli.app import main
 
 APPS = ["kripke", "lulesh", "milc", "relearn", "icofoam"]
@@ -169,6 +171,90 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 SMALL = ["--simulate", "-P", "16", "--effects", "links"]
 
 
+def node_bytes(edge: int, cores: int = 1024) -> int:
+    """Memory of a node of ``cg``: arrays as they would be allocated by a core with ``edge``^3 cubes, 18 neighbours a dof."""
+    vertices = (edge + 1) ** 3
+    arrays = [
+        np.empty((5 * edge**3, 4), np.int32),  # tetrahedra
+        np.empty((vertices, 3), np.float64),  # coordinates
+        np.empty((vertices, 19), np.float64),  # the matrix: values, columns, first of each row
+        np.empty((vertices, 19), np.int32),
+        np.empty(vertices, np.int32),
+        *(np.empty(vertices, np.float64) for _ in range(1 + 4)),  # the right side, and the paper's four vectors
+    ]
+    return cores * sum(array.nbytes for array in arrays)
+
+
+def test_the_memory_of_conjugate_gradients(capsys: pytest.CaptureFixture[str]) -> None:
+    """The published cubes take what their arrays do; the largest number of cubes fits, and one more does not."""
+    result = sc.forecast("cg", "exascale-cg")
+    assert (float(result.footprint_bytes), result.capacity_bytes) == (node_bytes(16), 16e9)
+    found = answer(capsys, "fit-memory", "cg", "exascale-cg")
+    per_vertex, per_cube = 1024 * (24 + 19 * 12 + 4 + 8 + 32), 1024 * 80
+    bytes_of = {cubes: per_vertex * (cubes ** (1 / 3) + 1) ** 3 + per_cube * cubes for cubes in (38769, 38770)}
+    assert bytes_of[38769] <= 16e9 < bytes_of[38770]
+    assert (found["answer"], found["whole"], found["processes"]) == ("fits", 38769, 2**20)
+    assert found["left_bytes"] == pytest.approx(16e9 - bytes_of[38769], rel=1e-6)
+    text = out(capsys, "fit-memory", "cg", "exascale-cg")
+    assert "largest whole cubes 38769" in text
+
+
+@pytest.mark.parametrize("machine", ["exascale-cg", "exascale-cg-fat-tree", "exascale-cg-hypercube"])
+def test_memory_is_no_concern_of_scalability(machine: str) -> None:
+    """As the paper says: a node's storage does not depend on their number, and exceeds that of its own dof by a surface."""
+    few, many = (float(sc.forecast("cg", machine, {"P": p}).footprint_bytes) for p in (8, 4096))
+    assert few == many < 16e9
+    shared = [node_bytes(edge) / edge**3 for edge in (16, 32, 64)]
+    limit = 1024 * (296 + 80)  # bytes of a cube without its shared vertices
+    excess = [(one - limit) * edge for one, edge in zip(shared, (16, 32, 64), strict=True)]
+    assert excess == pytest.approx([3 * 1024 * 296] * 3, rel=0.07)  # 3 edge^2 + 3 edge + 1 vertices more
+
+
+IO = """
+simcodesign: 1
+name: restarts
+parameters:
+  n: {default: 1, range: [1, 1e12]}
+footprint: 1e6*n
+program:
+  - compute: {flops: 1e6*n}
+  - read: {bytes: 1e6*n}
+  - write: {bytes: 1e5*P}
+"""
+
+
+def test_io_is_a_requirement_where_there_is_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A process of 1 GB reads 1e9 bytes, and writes 1e5 of each of 458752 or 917504 processes."""
+    path = tmp_path / "restarts.yaml"
+    path.write_text(IO.lstrip())
+    before, after = 1e9 + 1e5 * 458752, 1e9 + 1e5 * 917504
+    text = out(capsys, "upgrade", str(path), "kripke", "--upgrade", "racks")
+    assert "bytes read and written 4.688e10 9.275e10 1.979" in text
+    assert "I/O 1.979 - 1" in text
+    assert "bytes read" not in out(capsys, "upgrade", "kripke", "--upgrade", "racks")
+    (study,) = answer(capsys, "upgrade", str(path), "--upgrade", "racks")["studies"]
+    assert study["ratios"]["io"] == pytest.approx(after / before, rel=1e-12)
+    assert study["baseline"]["io"] == 1
+    (none,) = answer(capsys, "upgrade", "kripke", "--upgrade", "racks")["studies"]
+    assert none["ratios"]["io"] is None
+
+
+def test_io_ranks_upgrades_and_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "restarts.yaml"
+    path.write_text(IO.lstrip())
+    result = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "sockets", *SMALL)
+    before = 1e9 + 1e5 * 16
+    expected = {"racks": (1e9 + 1e5 * 32) / before / 2, "sockets": (5e8 + 1e5 * 32) / before}
+    (ranking,) = result["rankings"]
+    assert ranking["scores"]["io"] == pytest.approx(expected, rel=1e-12)
+    assert [cell["counter_ratios"]["disk_bytes"] for cell in result["cells"]] == pytest.approx(
+        [2 * expected["racks"], expected["sockets"]], rel=1e-12
+    )
+    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", *SMALL)
+    assert "I/O" in text
+    assert "disk.bandwidth" in text
+
+
 def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
     for words in (
@@ -189,6 +275,7 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
 def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     result = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
     (cell,), (ranking,) = result["cells"], result["rankings"]
+    assert cell["counter_ratios"].pop("disk_bytes") is None  # nothing is read or written
     assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
     assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
     assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]
@@ -240,7 +327,7 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["upgrade", "kripke", "--log", "natural"], "no workload has logarithms"),
         (["upgrade", "kripke", "--upgrade", "rack"], "did you mean 'racks'"),
         (["upgrade", "kripke", "--base", "torus-cluster"], "does not say how much memory"),
-        (["upgrade", "cg"], "does not say its footprint"),
+        (["upgrade", "jacobi"], "does not say its footprint"),
         (["upgrade", "kripke", "--set", "nothing=3"], "--set: no workload has a parameter"),
         (["upgrade", "kripke", "--set", "n"], "--set: not a setting"),
         (["upgrade", "kripke", "--set", "n=2", "--set", "n=3"], "--set: set twice"),

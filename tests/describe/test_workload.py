@@ -488,3 +488,13 @@ def test_a_size_or_a_time_may_have_its_unit() -> None:
 def test_a_unit_that_does_not_fit_says_what_to_write(step: str, named: str) -> None:
     with pytest.raises(InputError, match=named):
         workload(f"- {step}\n")
+
+
+def test_the_parameter_that_is_the_size_of_a_process() -> None:
+    text = (
+        "simcodesign: 1\nname: toy\nparameters: {cubes: {default: 8}}\nsize_parameter: WHICH\nprogram: [barrier: {}]\n"
+    )
+    assert read_workload(text.replace("WHICH", "cubes")).size_parameter == "cubes"
+    assert read_workload(text.replace("size_parameter: WHICH\n", "")).size_parameter == "n"
+    with pytest.raises(InputError, match=r":4: size_parameter: no such parameter, got 'cube'.*did you mean 'cubes'"):
+        read_workload(text.replace("WHICH", "cube"))

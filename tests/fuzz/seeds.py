@@ -88,6 +88,7 @@ fit swept.csv --formula 'a*t_s + b*P*n*t_c' --machine little.yaml --write-formul
 fit counters.csv --counters --target P=32 --json
 fit counters.csv --counters --target processes=64,size=1e6 --threshold 0.01
 fit perf2.csv@P=2 perf4.csv@P=4 perf8.csv@P=8 --counters --json
+fit counters.csv --counters --target P=32 --instrumented flat.txt@P=4 --unprofiled perf2.csv@P=2 --json
 locality trace.lackey --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
@@ -111,6 +112,7 @@ explore size small.yaml little.yaml -P 4 --vary n=10:1000:whole --subject-to 'ti
 explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
 explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
 explore tune app.aspen box.aspen --vary n=16:64 --json
+explore architect box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimise price --maximise clock --json
 extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 1 --json
 sweep small.yaml little.yaml --over P=1:4:x2 --over n=10,100 --json-lines -j 1
 sweep small.yaml little.yaml --over n=0:100:+50 --set P=2 --output out.csv -j 1

@@ -32,7 +32,13 @@ codesign = click.Group(
 app.add_command(codesign)
 put_in(Section.DESIGN, codesign.name or "")
 
-Size = Annotated[str, Option(metavar="NAME", help="The parameter that is the problem size of a process.")]
+Size = Annotated[
+    str | None,
+    Option(
+        metavar="NAME",
+        help="The parameter that is the problem size of a process (default: n, or what the workload states).",
+    ),
+]
 Log = Annotated[
     str | None,
     Option(
@@ -106,7 +112,7 @@ def run_feasibility(options: FeasibilityOptions) -> None:
 class RequirementOptions:
     """Which workloads, and what is set of them and the machines."""
 
-    size: Size = "n"
+    size: Size = None
     log: Log = None
     settings: Settings = field(default_factory=list)
     preset: Preset = None
@@ -156,6 +162,8 @@ class UpgradeOptions:
 def run_upgrade(options: UpgradeOptions) -> None:
     """How the largest problem and the requirements of a process change with an upgrade, step by step.
 
+    Requirements are computation, communication, memory access and, where a workload reads or writes, I/O.
+
     With --simulate also how the time does, on the machine made smaller: to -P ranks, with its nodes as they are.
     """
     from simcodesign.cli.run import requirements
@@ -204,7 +212,7 @@ class FitMemoryOptions:
     """Whose memory is filled, and by what."""
 
     scenario: WorkloadOnRanks
-    size: Size = "n"
+    size: Size = None
     log: Log = None
     as_json: AsJson = False
 

@@ -119,6 +119,21 @@ class CounterOptions:
             "if any are given). May be a file that is fitted otherwise. Repeatable.",
         ),
     ] = field(default_factory=list)
+    instrumented: Annotated[
+        list[str],
+        Option(
+            metavar="FILE",
+            help="With --counters: the same run with instrumentation (a flat profile of gprof, FILE@P=4, or a table). "
+            "Print the normalized root mean square error of the sampled shares of time. Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    unprofiled: Annotated[
+        list[str],
+        Option(
+            metavar="FILE",
+            help="With --counters: the same run without profiling. Print the overhead of profiling. Repeatable.",
+        ),
+    ] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +192,8 @@ class FitOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="text, json, jsonlines, talpas, extrap, csv, parquet, sweep or cube (with --counters: csv, perf or "
-            "likwid); else guessed from the file.",
+            help="text, json, jsonlines, talpas, extrap, csv, parquet, sweep or cube (with --counters: csv, perf, "
+            "likwid or gprof); else guessed from the file.",
         ),
     ] = None
     model: ModelOptions
@@ -200,9 +215,9 @@ class FitOptions:
     counters: Annotated[
         bool,
         Option(
-            help="The files hold hardware counters of runs: a table, perf stat, or likwid-perfctr -O. What a file "
-            "does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, kernel; "
-            "summed: counts of all processes together).",
+            help="The files hold hardware counters of runs: a table, perf stat, likwid-perfctr -O or gprof. What a "
+            "file does not say stands behind its name: FILE@P=4,size=1e6 (also clock=2GHz, class, rank, repetition, "
+            "kernel; summed: counts of all processes together).",
         ),
     ] = False
     counter: CounterOptions

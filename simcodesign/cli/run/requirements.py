@@ -33,7 +33,7 @@ from simcodesign.report.requirements.tables import (
     straw_man_tables,
     upgrade_tables,
 )
-from simcodesign.studies.requirements.memory_capacity import fit_memory
+from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
 from simcodesign.studies.requirements.sensitivity import check_varied, sensitivity
 from simcodesign.studies.requirements.simulated_strawman import simulated_straw_men
 from simcodesign.studies.requirements.simulated_upgrade import simulated_upgrades
@@ -72,7 +72,9 @@ def run_upgrade(options: UpgradeOptions) -> None:
         _simulate_upgrade(workloads, machine, upgrades, given, options)
         return
     options.simulation.check_unused("--vary", options.vary)
-    studies = upgrade_table(workloads, machine, upgrades, given, preset=requirements.preset, size=requirements.size)
+    studies = upgrade_table(
+        workloads, machine, upgrades, given, preset=requirements.preset, size=_size(workloads, requirements)
+    )
     if options.output.as_json:
         write_json({"studies": studies})
     else:
@@ -90,8 +92,8 @@ def _simulate_upgrade(
 ) -> None:
     """Simulate every workload with every upgrade, and again with other numbers where they are varied."""
     factors = parsed_factors(options.vary)
-    check_varied(factors, workloads, options.requirements.size)
-    simulation = _simulation(options.requirements, options.simulation)
+    check_varied(factors, workloads, _size(workloads, options.requirements))
+    simulation = _simulation(workloads, options.requirements, options.simulation)
     with system_progress() as (on_progress, on_simulation_progress):
         cells = simulated_upgrades(
             workloads,
@@ -133,7 +135,7 @@ def run_straw_man(options: StrawManOptions) -> None:
         machines,
         given,
         preset=requirements.preset,
-        size=requirements.size,
+        size=_size(workloads, requirements),
         benchmark=options.benchmark,
     )
     if options.output.as_json:
@@ -156,7 +158,7 @@ def _simulate_straw_men(
             workloads,
             machines,
             given,
-            **_simulation(options.requirements, options.simulation),
+            **_simulation(workloads, options.requirements, options.simulation),
             ranks=options.ranks,
             on_progress=on_progress,
             on_simulation_progress=on_simulation_progress,
@@ -173,17 +175,26 @@ def run_fit_memory(options: FitMemoryOptions) -> None:
     scenario = load_scenario(options.scenario, more=bases)
     processes, capacity_bytes = share_of(scenario.machine, scenario.parameters)
     given = {name: value for name, value in scenario.parameters.items() if name != "P"}
-    fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=options.size)
+    size = options.size or scenario.workload.size_parameter
+    fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=size)
     if options.as_json:
         write_json(attributes_of(scenario, "workload", "machine") | fit.json_fields())
     else:
-        print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit))
+        print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit, size))
 
 
-def _simulation(requirements: RequirementOptions, simulation: SimulatedRequirementOptions) -> _Simulation:
+def _size(workloads: Sequence[Workload], requirements: RequirementOptions) -> str:
+    """The parameter that is the problem size of a process: as given, or as the workloads state together."""
+    stated = {one.size_parameter for one in workloads}
+    return requirements.size or (stated.pop() if len(stated) == 1 else SIZE)
+
+
+def _simulation(
+    workloads: Sequence[Workload], requirements: RequirementOptions, simulation: SimulatedRequirementOptions
+) -> _Simulation:
     return {
         "preset": requirements.preset,
-        "size": requirements.size,
+        "size": _size(workloads, requirements),
         "effects": simulation.effects,
         "engine": simulation.engine,
         "seed": simulation.seed,

@@ -1,1 +1,1 @@
-"""Files of hardware counters: tables, perf stat, LIKWID."""
+"""Files of hardware counters: tables, perf stat, LIKWID, gprof."""

@@ -5,6 +5,7 @@
 | csv | a tidy table, one row per run, kernel and rank, as ``simulate --counters`` writes it; columns may be events |
 | perf | ``perf stat``, with ``-x``, ``-j`` or as text, one run a file (``perf_stat``) |
 | likwid | ``likwid-perfctr -O``, one run a file (``likwid``) |
+| gprof | the flat profile of ``gprof``, times of functions alone, one run a file (``gprof``) |
 
 Each format registers itself in ``READERS``, in the module of this package that reads it; other packages bring theirs
 by entry points ``simcodesign.counter_readers``.

@@ -38,6 +38,7 @@ _KEYS = (
     "footprint",
     "accelerator_footprint",
     "size",
+    "size_parameter",
     "program",
     "data",
     "groups",
@@ -67,6 +68,7 @@ def workload_from(entry: Entry) -> Workload:
         footprint=amount(items, "footprint"),
         accelerator_footprint=amount(items, "accelerator_footprint"),
         size=amount(items, "size"),
+        size_parameter=_size_parameter(items["size_parameter"], parameters) if "size_parameter" in items else "n",
         place=entry.place,
         data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
         groups=_groups(items["groups"]) if "groups" in items else {},
@@ -78,6 +80,13 @@ def workload_from(entry: Entry) -> Workload:
     for one in timed:
         check_phases(one.phases, workload.phases(), one.place)
     return workload
+
+
+def _size_parameter(entry: Entry, parameters: Mapping[str, Parameter]) -> str:
+    """The name of a parameter. InputError for another name."""
+    if (name := entry.name()) not in parameters:
+        raise InputError("no such parameter", entry.place, value=name, allowed=nearest(name, parameters))
+    return name
 
 
 def _checkpoints(entry: Entry) -> Checkpoints:

@@ -17,6 +17,7 @@ from simcodesign.fitting.formulas.starts import EXPONENT_BOUND
 from simcodesign.fitting.formulas.uncertainty import Uncertainty, listed, student
 from simcodesign.fitting.formulas.variable_projection import Problem, Solution
 from simcodesign.fitting.measurements import Measurements, as_point
+from simcodesign.fitting.point_errors import PointErrors, point_errors
 from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.fitting.selection.least_squares import further_measurement, symmetric_error
 from simcodesign.fitting.selection.term_basis import Array
@@ -115,6 +116,11 @@ class FormulaFit(PlainResult):
         return symmetric_error(self.measured, self.fitted)
 
     @property
+    def point_errors(self) -> PointErrors:
+        """At how many of the points the relative error is below 5 % and below 20 %."""
+        return point_errors(self.measured, self.fitted)
+
+    @property
     def r2(self) -> float:
         """The share of the variance that is explained."""
         return explained(self.measured, self.fitted)
@@ -199,7 +205,7 @@ class FormulaFit(PlainResult):
             for point, measured, fitted in rows
         ]
         warnings = [{"kind": kind, "text": text} for kind, text in self.warnings]
-        return shown | errors | {"residuals": residuals, "warnings": warnings}
+        return shown | errors | {"point_errors": self.point_errors, "residuals": residuals, "warnings": warnings}
 
 
 @dataclass(frozen=True, eq=False)

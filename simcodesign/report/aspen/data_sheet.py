@@ -14,6 +14,7 @@ from simcodesign.aspen.machine import AspenMachine, load_machine
 from simcodesign.aspen.parse import parse_file
 from simcodesign.aspen.scope import Definitions, Scope, define
 from simcodesign.aspen.tree import (
+    PART_COSTS,
     Call,
     Component,
     Conflict,
@@ -24,6 +25,7 @@ from simcodesign.aspen.tree import (
     Kernel,
     Parameter,
     Part,
+    PartCost,
     Power,
     Property,
     Resource,
@@ -141,6 +143,13 @@ def _components(components: Iterable[Component], scope: Scope, counts: Mapping[s
             shown = format_quantity(watts, "power") if watts is not None else "for each use"
             rows.add_row(one.name, "dynamic" if power.is_dynamic else "static", shown, power.value_w.text)
         yield rows
+    costs = [(one, member) for one in listed for member in one.members if isinstance(member, PartCost)]
+    if costs:
+        rows = table("Rack space, die area and price", "component", "kind", "one of them", "means")
+        for one, cost in costs:
+            shown = _cost(cost.name, _number(cost.value, scope))
+            rows.add_row(one.name, PART_COSTS[cost.name], shown, "" if shown == cost.value.text else cost.value.text)
+        yield rows
     properties = [(one, member) for one in listed for member in one.members if isinstance(member, Property)]
     if properties:
         rows = table("Properties", "component", "property", "value", "means")
@@ -149,6 +158,12 @@ def _components(components: Iterable[Component], scope: Scope, counts: Mapping[s
             value = _value(member.value, scope) if member.value else ""
             rows.add_row(one.name, member.name, value, "" if text == value else text)
         yield rows
+
+
+def _cost(name: str, value: float | None) -> str:
+    """A cost with its unit; prices have none."""
+    unit = {"rack_units": " U", "die_area": " m2", "price": ""}[name]
+    return "-" if value is None else f"{value:,.6g}{unit}"
 
 
 def _tree(components: list[Component], counts: Mapping[str, float]) -> Table:

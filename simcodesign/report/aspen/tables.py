@@ -12,10 +12,12 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.aspen.capacity import data_bytes, memory_bytes
+from simcodesign.aspen.part_costs import part_costs
 from simcodesign.aspen.power import energy_j, max_power_w, static_power_w
 from simcodesign.aspen.run.comparison import SHARING, AspenComparison
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import BlockTime, Timing, UseTime, split_parameters
+from simcodesign.aspen.tree import PART_COSTS
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
 from simcodesign.report.common.numbers import Seconds
@@ -85,6 +87,11 @@ class Answer:
     def static_power_w(self) -> float:
         """Of the whole machine."""
         return float(static_power_w(self.timing.machine, self._sides[1]))
+
+    @cached_property
+    def part_costs(self) -> dict[str, float]:
+        """Rack units, die area and price of the whole machine, as far as its components state them."""
+        return {name: float(value) for name, value in part_costs(self.timing.machine, self._sides[1]).items()}
 
     @cached_property
     def data_bytes(self) -> dict[str, float]:
@@ -169,7 +176,9 @@ def answer_dict(answer: Answer, comparison: AspenComparison | None = None) -> di
         original_seconds="compatible_seconds",
         overlapped_seconds="overlapped_seconds",
     )
-    shown |= attributes_of(answer, "seconds", "data_bytes") | {"memory_bytes": answer.memory_bytes or None}
+    shown |= attributes_of(answer, "seconds", "data_bytes", "part_costs") | {
+        "memory_bytes": answer.memory_bytes or None
+    }
     shown |= {name: getattr(answer, name) if power else None for name in ("energy_j", "max_power_w")}
     return shown | ({"simulation": comparison} if comparison else {})
 
@@ -196,6 +205,8 @@ def _summary(answer: Answer) -> Iterable[tuple[str, str]]:
         yield "energy", _quantity(answer.energy_j, "energy")
         static = _quantity(answer.static_power_w, "power")
         yield "maximum power", f"{_quantity(answer.max_power_w, 'power')}, of which {static} static"
+    for name, value in answer.part_costs.items():
+        yield PART_COSTS[name], f"{value:,.6g}{' m2' if name == 'die_area' else ''}"
     if answer.data_bytes:
         yield "data", f"{_quantity(sum(answer.data_bytes.values()), 'size')}: {', '.join(answer.data_bytes)}"
     if answer.memory_bytes:

@@ -14,6 +14,7 @@ from simcodesign.counters.fit_and_predict import CounterPredictions, HeldBackRun
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.models import LEVELS, Breakdown
 from simcodesign.counters.prediction import Miss, kernels_above, miss_shares, optimization_advice
+from simcodesign.counters.profiling import ProfilingQuality
 from simcodesign.counters.runs import MIXED, STRONG, WEAK
 from simcodesign.counters.table import LATENCIES
 from simcodesign.report.common.numbers import Seconds, quantity
@@ -62,6 +63,10 @@ def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
     if words := model_words(study.model):
         yield paragraph(words)
     yield from _refinements(study)
+    if study.profiling:
+        yield profiling_table(study.profiling)
+        if words := _overhead_words(study.profiling):
+            yield paragraph(words)
     for forecast in study.forecasts:
         yield Text(f"Predicted for {place_text(forecast)}", style="bold")
         yield breakdown_table(forecast)
@@ -69,6 +74,29 @@ def counter_tables(study: CounterPredictions) -> Iterator[RenderableType]:
         advice = optimization_advice(forecast.prediction.breakdown) or (NO_ADVICE,)
         yield dashed_list(advice, "Where time could be saved:")
     yield dashed_list(all_notes(study), "Notes:")
+
+
+def profiling_table(profiling: Sequence[ProfilingQuality]) -> Table:
+    """The error of sampled shares and the overhead of profiling, a row for each number of processes."""
+    heads = ("kernels", "NRMSE", "largest difference", "profiled", "not profiled", "overhead")
+    table = new_table("Profiling", "P", *heads)
+    for one in profiling:
+        pair, overhead = one.largest, one.overhead
+        table.add_row(
+            f"{one.processes:g}",
+            f"{one.kernels}" if one.kernels else "-",
+            _short(one.nrmse),
+            f"{pair.kernel}: {pair.sampled:.2%} for {pair.instrumented:.2%}" if pair else "-",
+            *(_second(time) if math.isfinite(time) else "-" for time in (one.profiled_s, one.unprofiled_s)),
+            f"{overhead:+z.2%}" if math.isfinite(overhead) else "-",
+        )
+    return table
+
+
+def _overhead_words(profiling: Sequence[ProfilingQuality]) -> str:
+    """The mean overhead of several runs."""
+    overheads = [one.overhead for one in profiling if math.isfinite(one.overhead)]
+    return f"Mean overhead of profiling: {np.mean(overheads):+z.2%}" if len(overheads) > 1 else ""
 
 
 def _facts(study: CounterPredictions) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,7 @@ def study_dict(study: CounterPredictions) -> dict[str, Any]:
         "others_s": law_dict(model.others, reach_of(model)) if model.others else None,
         "misses": list(miss_shares(model.runs)),
         "refined_by_further_runs": study.communication and _further_dict(study.communication),
+        "profiling": [fields_of(one, "overhead") for one in study.profiling],
         "predictions": [_forecast_dict(forecast) for forecast in study.forecasts],
         "notes": list(all_notes(study)),
     }

@@ -13,6 +13,7 @@ from simcodesign.core.units import told_apart
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import confirmation_tables, front_confirmation_tables
 from simcodesign.report.explore.words import bound_shown, in_print, point_words, reached, shown, valued, where_words
+from simcodesign.studies.explore.aspen_model import COST_DIMENSIONS
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, is_active
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, Refusal
 from simcodesign.studies.explore.pareto import Front
@@ -113,8 +114,8 @@ def variable_table(solution: Solution, texts: Mapping[str, str]) -> Table:
 
 
 def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, str]) -> Table:
-    """Objectives and every metric that is a quantity and not 0, at the printed point, whose variables have these
-    texts."""
+    """Objectives and every metric that is a quantity or a cost and not 0, at the printed point, whose variables have
+    these texts."""
     table = new_table("Metrics", "metric", "value")
     problem, apart = solution.problem, _sides_apart(solution.problem, point)
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
@@ -130,7 +131,7 @@ def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, 
             name not in objectives
             and math.isfinite(value)
             and value
-            and (dimension or len(problem.model.dimensions) < 15)
+            and (dimension or name in COST_DIMENSIONS or len(problem.model.dimensions) < 15)
         ):
             table.add_row(name, apart.get(name) or shown(value, dimension))
     return table

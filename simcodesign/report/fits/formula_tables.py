@@ -58,16 +58,18 @@ def formula_tables(beside: FittedBeside, heading: Heading) -> Iterator[Renderabl
 
 
 def _forms(title: str, own: tuple[FormulaFit, ...], normal: Fit, heading: Heading) -> Table:
-    head = ("fitted", "SMAPE", "cross-val.", "R2", f"at {heading.at}", interval_text(heading))
+    head = ("fitted", "SMAPE", "cross-val.", "R2", "<5, <20 %", f"at {heading.at}", interval_text(heading))
     table = new_table(title, "form", *head)
     table.columns[1].justify = "left"
-    for column in table.columns[2:5]:
+    for column in table.columns[2:6]:
         column.no_wrap, column.min_width = True, len(str(column.header))
     texts = [(fit.name, fit.text, fit) for fit in own] + [(NORMAL_FORM, normal.model.text, normal)]
     for name, text, fit in texts:
         prediction = fit.predict(heading.target, heading.level)
         errors = percent(fit.smape), percent(fit.cross_validated_smape), r2_text(fit.r2)
-        table.add_row(name, text, *errors, short(prediction.value), ends_text(prediction))
+        below = fit.point_errors
+        points = f"{100 * below.below_5_percent:.0f}, {100 * below.below_20_percent:.0f} %"
+        table.add_row(name, text, *errors, points, short(prediction.value), ends_text(prediction))
     return table
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from simcodesign.fitting.batch_predictions import BatchPredictions, batch_predictions
 from simcodesign.fitting.fit import Fits
 from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.point_errors import PointErrors, together
 from simcodesign.report.fits import code, tables
 from simcodesign.report.fits.tables import Heading
 
@@ -57,18 +58,20 @@ class JsonWriter(Writer):
     def __init__(self, heading: Heading, measurements: Measurements) -> None:
         super().__init__(heading, measurements)
         self.make = partial(tables.json_lines, target=heading.target, level=heading.level)
+        self._errors = PointErrors(0, 0, 0)
 
     def head(self) -> str:
         return tables.json_head(self.heading, self.measurements)
 
     def body(self, parts: list[Any]) -> Iterator[str]:
         comma = "," if self.begun else ""
-        for line in parts:
+        self._errors = together([self._errors, *(errors for _, errors in parts)])
+        for line, _ in parts:
             yield f"{comma}\n    {line}"
             comma = ","
 
     def end(self) -> str:
-        return tables.JSON_TAIL
+        return tables.json_tail(self._errors)
 
 
 class LatexWriter(Writer):

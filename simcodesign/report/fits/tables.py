@@ -19,6 +19,7 @@ from simcodesign.fitting.diagnostics import OWN
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Model
+from simcodesign.fitting.point_errors import PointErrors, together
 from simcodesign.fitting.prediction_intervals import Prediction
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed
@@ -60,6 +61,7 @@ class MetricDigest:
     constant: int = 0
     rivals: int = 0
     smape: list[Numbers] = field(default_factory=list)
+    points: PointErrors = field(default_factory=lambda: PointErrors(0, 0, 0))
     kept: list[tuple[float, int, Fits]] = field(default_factory=list)
 
     def add(self, row: int, size: float, make: Callable[[], Fits]) -> None:
@@ -94,6 +96,7 @@ class Digest:
             digest.constant += int((batch.terms[rows] == 0).sum())
             digest.rivals += int((batch.rivals[rows] > 0).sum())
             digest.smape.append(batch.smape[rows])
+            digest.points = together([digest.points, batch.point_errors(rows)])
             if len(self.by_metric) <= MOST_METRICS or metric in [*self.by_metric][:MOST_METRICS]:
                 for row in rows[np.argsort(-sizes[rows], kind="stable")[:MOST_ROWS]].tolist():
                     digest.add(self.series + row, float(sizes[row]), lambda row=row: fits.alone(row))  # type: ignore[misc]
@@ -119,6 +122,8 @@ def fit_tables(digest: Digest, heading: Heading) -> Iterator[RenderableType]:
         yield dashed_list(_remarks(digest_of, fits))
     if left := len(digest.by_metric) - len(shown):
         yield f"And {left:,} more metrics (--json has all, --metric chooses)\n"
+    if len(digest.by_metric) > 1:
+        yield f"All metrics: {point_error_text(together(one.points for one in digest.by_metric.values()))}\n"
     yield explanation(heading)
 
 
@@ -185,7 +190,17 @@ def explanation(heading: Heading) -> str:
     )
 
 
+def point_error_text(errors: PointErrors) -> str:
+    """How many of the points a model meets within 5 % and within 20 %, as a sentence."""
+    points, missed = errors.points, errors.points - errors.moderate
+    between = errors.moderate - errors.small
+    classes = ((errors.small, "below 5 %"), (between, "from 5 to 20 %"), (missed, "20 % or more"))
+    parts = [f"{number:,} ({number / points:.0%}) {words}" for number, words in classes if points]
+    return f"Relative errors at {points:,} measured points: {', '.join(parts) or 'none'}."
+
+
 def _remarks(series: MetricDigest, fits: Sequence[Fit]) -> Iterator[str]:
+    yield point_error_text(series.points)
     if series.series > len(fits):
         yield f"And {series.series - len(fits):,} more (--json has all); shown are the largest at the target."
         smape = np.concatenate(series.smape)
@@ -258,24 +273,26 @@ def json_head(heading: Heading, measurements: Measurements) -> str:
     return json.dumps(to_json(head), indent=2, allow_nan=False)[:-2] + ',\n  "fits": ['
 
 
-def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[str]:
-    """One object for each series, each a line of text."""
+def json_lines(fits: Fits, target: Sequence[float], level: float) -> list[tuple[str, PointErrors]]:
+    """One object for each series, each a line of text, and its errors."""
     predictions = fits.predictions(target, level)
     ends = zip(predictions.value.tolist(), predictions.low.tolist(), predictions.high.tolist(), strict=True)
     return [
-        json.dumps(to_json(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False)
+        (json.dumps(to_json(fit_dict(fit, target, Prediction(*one, level))), allow_nan=False), fit.point_errors)
         for fit, one in zip(fits, ends, strict=True)
     ]
 
 
-JSON_TAIL = "\n  ]\n}\n"
+def json_tail(errors: PointErrors) -> str:
+    """How the JSON ends: the errors at all points of all series."""
+    return f'\n  ],\n  "point_errors": {json.dumps(to_json(errors), allow_nan=False)}\n}}\n'
 
 
 def fit_dict(fit: Fit, target: Sequence[float], prediction: Prediction) -> dict[str, Any]:
     """A fit with its prediction at the target; numbers that there are not stay nan."""
     shown = attributes_of(
         fit,
-        *("region", "metric", "r2", "outliers", "warning"),
+        *("region", "metric", "r2", "point_errors", "outliers", "warning"),
         smape_percent="smape",
         cross_validated_smape_percent="cross_validated_smape",
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simcodesign.report.common import plot_style
+from simcodesign.report.requirements.tables import shown_ratios
 from simcodesign.studies.requirements.strawman import StrawManStudy
 from simcodesign.studies.requirements.upgrade import UpgradeStudy
 
@@ -20,6 +21,7 @@ GROUPS = {
     "computation": "computation",
     "communication": "communication",
     "memory_access": "memory\naccess",
+    "io": "I/O",
 }
 #: Width of all bars of a group.
 GROUP_WIDTH = 0.8
@@ -29,6 +31,7 @@ def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
     """A panel for each upgrade: ratios of every workload as bars that begin at 1, beside the baseline as a line."""
     upgrades = list(dict.fromkeys(study.upgrade.name for study in studies))
     names = list(dict.fromkeys(study.workload.name for study in studies))
+    groups = shown_ratios(GROUPS, studies)
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, 7.2, 0.9 + 1.9 * len(upgrades))
         panels = np.atleast_1d(figure.subplots(len(upgrades), 1, sharex=True, sharey=True))
@@ -41,11 +44,11 @@ def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
             axes.set_ylim(low, high)
             axes.axhline(1, color=plot_style.DARK, linewidth=0.8)
             for place, study in enumerate(mine):
-                _ratio_bars(axes, study, place, len(names), low, _colours(names)[study.workload.name])
-            _baseline(axes, mine[0])
+                _ratio_bars(axes, study, groups, (place, len(names)), low, _colours(names)[study.workload.name])
+            _baseline(axes, mine[0], groups)
             axes.yaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
             axes.set_ylabel("new / old")
-            axes.set_xticks(range(len(GROUPS)), GROUPS.values())
+            axes.set_xticks(range(len(groups)), groups.values())
             axes.tick_params(axis="x", length=0)
         entries: dict[str, dict[str, Any]] = {name: {"facecolor": colour} for name, colour in _colours(names).items()}
         plot_style.legend(
@@ -67,9 +70,13 @@ def _limits(studies: Sequence[UpgradeStudy]) -> tuple[float, float]:
     return min([0.5, *usable]) / 1.6, max([2.0, *usable]) * 1.6
 
 
-def _ratio_bars(axes: Any, study: UpgradeStudy, place: int, count: int, low: float, colour: str) -> None:
+def _ratio_bars(
+    axes: Any, study: UpgradeStudy, groups: Iterable[str], place_of: tuple[int, int], low: float, colour: str
+) -> None:
+    """Draw the bars of one workload, the first of ``place_of`` among so many as its second says."""
+    place, count = place_of
     width = GROUP_WIDTH / count
-    for group, ratio in enumerate(GROUPS):
+    for group, ratio in enumerate(groups):
         value, x = study.ratios[ratio], group + (place + 0.5) * width - GROUP_WIDTH / 2
         if math.isfinite(value) and value > 0:
             axes.bar(x, value - 1, width * 0.92, bottom=1, color=colour)
@@ -98,8 +105,8 @@ def _ratio_bars(axes: Any, study: UpgradeStudy, place: int, count: int, low: flo
             )
 
 
-def _baseline(axes: Any, study: UpgradeStudy) -> None:
-    for group, ratio in enumerate(GROUPS):
+def _baseline(axes: Any, study: UpgradeStudy, groups: Iterable[str]) -> None:
+    for group, ratio in enumerate(groups):
         half = GROUP_WIDTH / 2
         axes.hlines(
             study.baseline[ratio], group - half, group + half, colors=plot_style.DARK, linestyles="--", linewidth=1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -18,6 +18,10 @@ from simcodesign.studies.requirements.simulated_systems import COUNTERS
 from simcodesign.studies.requirements.simulated_upgrade import COSTS, RESOURCES, RatioStep, SimulatedCell
 from simcodesign.studies.requirements.upgrade_ranking import AS_GOOD, Ranking, rankings
 
+#: Columns of requirements, counters and seconds, I/O last.
+RESOURCE_HEADS = dict(zip(RESOURCES, ("comp", "comm", "mem", "I/O"), strict=True))
+COUNTER_HEADS = dict(zip(COUNTERS, ("flop", "bytes", "loads", "disk"), strict=True))
+PART_HEADS = dict(zip(RESOURCES.values(), ("comp s", "comm s", "mem s", "I/O s"), strict=True))
 #: Largest relative difference between counters and requirements that is rounding.
 ROUNDING = 1e-9
 #: Ratios that change by less do not depend on a number.
@@ -75,16 +79,23 @@ def _scaling_words(cells: Sequence[SimulatedCell]) -> str:
 
 
 def _resource_table(cells: Sequence[SimulatedCell]) -> Table:
-    heads = ("n", "N", "comp", "comm", "mem", "flop", "bytes", "loads", "comp s", "comm s", "mem s")
+    disks = any(cell.study.uses_disks for cell in cells)
+    needs, counters, parts = (_without_io(names, disks) for names in (RESOURCE_HEADS, COUNTER_HEADS, PART_HEADS))
+    heads = ("n", "N", *needs.values(), *counters.values(), *parts.values())
     table = new_table(
         "Ratios: requirements | counted in the simulation | simulated seconds", "workload", "upgrade", *heads
     )
     table.columns[1].justify = "left"
     for cell, first in _by_workload(cells, table):
-        ratios = [cell.study.ratios[name] for name in ("size", "overall", *RESOURCES)]
-        simulated = [*(cell.counter_ratios[name] for name in COUNTERS), *cell.component_ratios.values()]
+        ratios = [cell.study.ratios[name] for name in ("size", "overall", *needs)]
+        simulated = [cell.counter_ratios[name] for name in counters] + [cell.component_ratios[name] for name in parts]
         table.add_row(first, cell.upgrade, *(number(value) for value in [*ratios, *simulated]))
     return table
+
+
+def _without_io(heads: Mapping[str, str], disks: bool) -> dict[str, str]:
+    """The heads of columns, without that of I/O (the last) where nothing is read or written."""
+    return dict(list(heads.items())[: None if disks else -1])
 
 
 def _by_workload(cells: Sequence[SimulatedCell], table: Table) -> Iterator[tuple[SimulatedCell, str]]:
@@ -144,7 +155,7 @@ def _pick_table(ranked: Sequence[Ranking]) -> Table:
 
 def _pick_words(ranked: Sequence[Ranking], whole: Machine) -> Iterator[str]:
     yield (
-        "Requirements rank by the geometric mean of their three ratios, weighted ones by the times of the resources on "
+        "Requirements rank by the geometric mean of their ratios, weighted ones by the times of the resources on "
         f"the base; all over the ratio of N, for the problem grows as well. Within {AS_GOOD:.0%} upgrades are as good"
     )
     pairs = {

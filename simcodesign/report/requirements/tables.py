@@ -7,7 +7,7 @@ several. Numbers are rounded here and nowhere before.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -16,7 +16,7 @@ from simcodesign.analytic.formulas.model_text import short
 from simcodesign.core.units import rounded_toward, told_apart
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, MemoryFit
+from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, SIZE, MemoryFit
 from simcodesign.studies.requirements.strawman import StrawManStudy, System
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy
 
@@ -27,6 +27,7 @@ RATIO_WORDS = {
     "computation": "computation",
     "communication": "communication",
     "memory_access": "memory access",
+    "io": "I/O",
 }
 MODEL_WORDS = {
     "flops": "flop",
@@ -42,7 +43,14 @@ NEEDS = {
     "communication": "bytes sent",
     "loads_stores": "loads and stores",
     "memory_access": "loads and stores x stack distance",
+    "io": "bytes read and written",
 }
+
+
+def shown_ratios(words: Mapping[str, str], studies: Sequence[UpgradeStudy]) -> dict[str, str]:
+    """The words by ratio, without I/O where no workload reads or writes anything."""
+    disks = any(study.uses_disks for study in studies)
+    return {ratio: word for ratio, word in words.items() if disks or ratio != "io"}
 
 
 def number(value: float | None) -> str:
@@ -90,13 +98,14 @@ def _step_table(studies: Sequence[UpgradeStudy]) -> Table:
     table.title = None
     table.columns[1].justify = "left"
     old = studies[0].old
+    needs = shown_ratios(NEEDS, studies)
     rows = [
         ("II", "processes p", "processes", ""),
         ("", "memory of a process m", "memory", "B"),
         ("III", "footprint at the old size", "footprint", "B"),
         ("IV", "problem size of a process n", "size", ""),
         ("", "overall problem size N = p n", "overall", ""),
-        *(("V" if not place else "", words, metric, "") for place, (metric, words) in enumerate(NEEDS.items())),
+        *(("V" if not place else "", words, metric, "") for place, (metric, words) in enumerate(needs.items())),
     ]
     for step, words, metric, unit in rows:
         if step:
@@ -144,7 +153,7 @@ def _step_words(studies: Sequence[UpgradeStudy]) -> Iterator[str]:
             yield f"{study.upgrade.name}: also changes rates ({rates}), on which requirements do not depend"
 
 
-def no_fit_words(fit: MemoryFit) -> str:
+def no_fit_words(fit: MemoryFit, size: str = SIZE) -> str:
     """Why nothing fits: how much the smallest problem takes, and which term that is."""
     most = fit.terms[0] if fit.terms else None
     alone = ""
@@ -152,14 +161,14 @@ def no_fit_words(fit: MemoryFit) -> str:
         alone = f", {most.text} alone {quantity(most.value, 'B')}"
     takes, has = told_apart(fit.smallest_bytes, fit.capacity_bytes, "size")
     return (
-        f"does not fit at any n with all of {number(fit.processes)} processes: n = {number(fit.smallest_size)} takes "
-        f"{takes}{alone}, and a process has {has}"
+        f"does not fit at any {size} with all of {number(fit.processes)} processes: {size} = "
+        f"{number(fit.smallest_size)} takes {takes}{alone}, and a process has {has}"
     )
 
 
-def always_words(fit: MemoryFit) -> str:
+def always_words(fit: MemoryFit, size: str = SIZE) -> str:
     """That memory does not bound the size."""
-    return f"every n fits, up to {number(fit.size)}, the most that the workload allows"
+    return f"every {size} fits, up to {number(fit.size)}, the most that the workload allows"
 
 
 def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
@@ -171,7 +180,7 @@ def _ratio_table(studies: Sequence[UpgradeStudy]) -> Table:
     for upgrade in upgrades:
         table.add_section()
         mine = {study.workload.name: study for study in studies if study.upgrade.name == upgrade}
-        for place, (ratio, words) in enumerate(RATIO_WORDS.items()):
+        for place, (ratio, words) in enumerate(shown_ratios(RATIO_WORDS, studies).items()):
             cells = [number(mine[name].ratios[ratio]) for name in names]
             baseline = mine[names[0]].baseline[ratio]
             table.add_row("" if place else upgrade, words, *cells, number(baseline))
@@ -234,23 +243,23 @@ def _study_words(study: StrawManStudy) -> Iterator[str]:
 # Memory fits.
 
 
-def fit_tables(workload: str, machine: str, fit: MemoryFit) -> Iterator[RenderableType]:
-    """The size that fills the memory, what a whole one leaves, and what the smallest takes."""
+def fit_tables(workload: str, machine: str, fit: MemoryFit, size: str = SIZE) -> Iterator[RenderableType]:
+    """The ``size`` that fills the memory, what a whole one leaves, and what the smallest takes."""
     title = f"{workload} on {machine}: {number(fit.processes)} processes"
     table = new_table(title, "", "")
     table.show_header, table.min_width = False, len(title)
     table.add_row("memory of a process", quantity(fit.capacity_bytes, "B"))
     if fit.fits:
-        table.add_row("problem size of a process n", f"{rounded_toward(fit.size, 10, up=False):.10g}")
-        table.add_row("overall problem size N = p n", f"{rounded_toward(fit.overall, 10, up=False):.10g}")
+        table.add_row(f"problem size of a process {size}", f"{rounded_toward(fit.size, 10, up=False):.10g}")
+        table.add_row(f"overall problem size N = p {size}", f"{rounded_toward(fit.overall, 10, up=False):.10g}")
     if fit.whole is not None:
-        table.add_row("largest whole n", f"{fit.whole:.15g}")
+        table.add_row(f"largest whole {size}", f"{fit.whole:.15g}")
         table.add_row("left then", quantity(max(fit.left_bytes, 0.0), "B"))
-    table.add_row(f"footprint at n = {number(fit.smallest_size)}", quantity(fit.smallest_bytes, "B"))
+    table.add_row(f"footprint at {size} = {number(fit.smallest_size)}", quantity(fit.smallest_bytes, "B"))
     for term in fit.terms if len(fit.terms) > 1 else ():
         table.add_row(f"  {term.text}", quantity(term.value, "B"))
     yield table
     if fit.answer == NEVER:
-        yield paragraph(f"{workload} {no_fit_words(fit)}")
+        yield paragraph(f"{workload} {no_fit_words(fit, size)}")
     elif fit.answer == ALWAYS:
-        yield paragraph(f"{workload}: {always_words(fit)}")
+        yield paragraph(f"{workload}: {always_words(fit, size)}")

@@ -16,6 +16,7 @@ import numpy as np
 from simcodesign.aspen.application import Application
 from simcodesign.aspen.capacity import data_bytes, memory_bytes
 from simcodesign.aspen.machine import AspenMachine, LocatedResource
+from simcodesign.aspen.part_costs import part_costs, stated_costs
 from simcodesign.aspen.power import energy_j, machine_max_power_w, max_power_w, static_power_w
 from simcodesign.aspen.run.comparison import AspenComparison, compare_aspen, simulate_aspen
 from simcodesign.aspen.scope import Definitions, Given, Scope, range_of, read_given
@@ -37,6 +38,8 @@ METRICS = {
 }
 #: Metrics of a machine alone.
 MACHINE_METRICS = {"max_power": "power", "static_power": "power", "memory_bytes": "size"}
+#: Dimensions of the costs that components may state; a die area is in square metres, a price in its own currency.
+COST_DIMENSIONS = {"rack_units": "count", "die_area": "", "price": ""}
 #: Resources whose amounts have a dimension; the others are counted.
 DIMENSION_OF = {"loads": "size", "stores": "size", "messages": "size", "intracomm": "size"}
 _PROBE = 1e12  # an amount so large that the fixed cost of one use is negligible
@@ -77,6 +80,7 @@ class AspenModel:
         dimensions = dict(METRICS)
         for resource in dict.fromkeys(use.resource for block in self.timing.blocks for use in block.uses):
             dimensions |= {resource: DIMENSION_OF.get(resource, "count"), f"{resource}_time": "time"}
+        dimensions |= {name: COST_DIMENSIONS[name] for name in stated_costs(self.machine)}
         dimensions |= dict.fromkeys(_properties(self.machine), "")
         parameters = self._names
         return {name: dimension for name, dimension in dimensions.items() if name not in parameters}
@@ -163,7 +167,7 @@ class AspenModel:
             "data_bytes": sizes,
             "memory_bytes": memory_bytes(self.machine, self.socket, machine_values),
         }
-        metrics |= _amounts(timing.blocks)
+        metrics |= _amounts(timing.blocks) | part_costs(self.machine, machine_values)
         with np.errstate(all="ignore"):
             metrics |= self.machine.property_values(timing.machine_names)
         return {name: metrics.get(name, 0.0) for name in self.dimensions}  # 0: a resource that is used elsewhere only
@@ -191,7 +195,8 @@ class AspenMachineModel:
 
     Metrics beside those of ``MACHINE_METRICS``: for each resource of the socket the rate of all its instances without
     traits, for amounts so large that the fixed cost of one use is negligible (``flops_rate``); the number of each
-    component (``count.component``); and every property (``component.property``).
+    component (``count.component``); ``rack_units``, ``die_area`` and ``price`` where components state them; and every
+    property (``component.property``).
     """
 
     machine: AspenMachine
@@ -221,6 +226,7 @@ class AspenMachineModel:
             dimensions[f"{resource}_rate"] = (
                 "bandwidth" if resource in DIMENSION_OF else "rate" if resource == "flops" else ""
             )
+        dimensions |= {name: COST_DIMENSIONS[name] for name in stated_costs(self.machine)}
         dimensions |= {f"count.{element.name}": "count" for element in self.machine.below(self.machine.top)}
         dimensions |= dict.fromkeys(_properties(self.machine), "")
         return {
@@ -267,6 +273,7 @@ class AspenMachineModel:
             "max_power": machine_max_power_w(self.machine, parameters),
             "static_power": static_power_w(self.machine, parameters),
             "memory_bytes": memory_bytes(self.machine, self.socket, parameters),
+            **part_costs(self.machine, parameters),
         }
         with np.errstate(all="ignore"):
             metrics |= {f"count.{name}": count for name, count in self.machine.counts(scope).items()}

@@ -28,6 +28,8 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "network.interfaces.bandwidth": (("network.interfaces.per_byte", -1),),
     "memory.latency": (("memory.latency", 1),),
     "memory.bandwidth": (("memory.per_byte", -1),),
+    "disk.startup": (("disk.read_startup", 1), ("disk.write_startup", 1)),
+    "disk.bandwidth": (("disk.per_byte", -1),),
     "caches.latency": (),  # no constants by path: those of all levels
     "caches.size": (),
     "caches.bandwidth": (),
@@ -37,7 +39,7 @@ RATE_OF: Mapping[str, tuple[tuple[str, int], ...]] = {
     "processor": VARIED["processor.rate"],
     "network": (*VARIED["network.bandwidth"], *VARIED["network.interfaces.bandwidth"]),
     "memory": VARIED["memory.bandwidth"],
-    "disk": (("disk.per_byte", -1),),
+    "disk": VARIED["disk.bandwidth"],
 }
 
 

@@ -82,9 +82,12 @@ class Varied:
 
 
 def assumed_numbers(cells: Sequence[SimulatedCell]) -> list[str]:
-    """What can be varied: rates and latencies of the machine, and parameters that are assumed or reconstructed."""
+    """What can be varied: rates and latencies of the machine (of disks only where a workload uses them), and parameters
+    that are assumed or reconstructed."""
     machine = cells[0].old.machine
+    disks = any(cell.study.uses_disks for cell in cells)
     rates = [name for name in VARIED if varied_machine(machine, name, 2.0) != machine]
+    rates = [name for name in rates if disks or not name.startswith("disk.")]
     workloads = {cell.workload: cell.study.workload for cell in cells}.values()
     names = [name for one in workloads for name, it in one.parameters.items() if it.origin in UNSURE and _scales(it)]
     return [*rates, *dict.fromkeys(names)]

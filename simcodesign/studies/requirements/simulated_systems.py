@@ -22,7 +22,7 @@ from simcodesign.studies.requirements.upgrade import of_workload
 #: Messages of one exchange of all with all, in which their number is the square of the ranks.
 MOST_PAIRS = 2**18
 #: Counters of a simulation, and the ratios of requirements that they must have.
-COUNTERS = ("flops", "sent_bytes", "loads_stores")
+COUNTERS = ("flops", "sent_bytes", "loads_stores", "disk_bytes")
 
 #: Called before each system is simulated: workload, system, how many are done, and how many there are.
 OnProgress = Callable[[str, str, int, int], None]
@@ -57,7 +57,7 @@ class SystemRun:
     def counters(self) -> dict[str, float]:
         """What the simulation counted, of the average process, by the names of ``COUNTERS``."""
         result = self.simulation
-        totals = (result.flops, result.message_bytes, sum(result.served.values()))
+        totals = (result.flops, result.message_bytes, sum(result.served.values()), result.disk_bytes)
         return {name: float(total) / self.processes for name, total in zip(COUNTERS, totals, strict=True)}
 
     def json_fields(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 #: Ranks of the base machine by default: five workloads with three upgrades then take about a minute.
 RANKS = 512
 #: Ratio of requirements -> the component of time that it is about.
-RESOURCES = {"computation": "computation", "communication": "communication", "memory_access": "memory"}
+RESOURCES = {"computation": "computation", "communication": "communication", "memory_access": "memory", "io": "disk"}
 #: Steps from the requirements to the forecast; those of the simulation are called by the effects.
 WEIGHTS, DISTANCES, COSTS = "weights of resources", "stack distances", "startups, hops and caches"
 #: A step of less than this share of the ratio explains nothing.
@@ -118,7 +118,7 @@ class SimulatedCell:
 
     @property
     def requirement_ratio(self) -> float:
-        """The geometric mean of the three requirement ratios: without rates no resource counts more than another."""
+        """The geometric mean of the requirement ratios: without rates no resource counts more than another."""
         return geometric_mean([self.study.ratios[name] for name in RESOURCES])
 
     @property

@@ -24,8 +24,9 @@ from simcodesign.describe.workload import Workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, fit_memory, limits, sized
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 
-#: Ratios of Table V, by the name of what they compare; loads and stores alone as well.
-RATIOS = ("size", "overall", "computation", "communication", "memory_access", "loads_stores")
+#: Ratios of Table V, by the name of what they compare; bytes read and written (which that table leaves out), and loads
+#: and stores alone, as well.
+RATIOS = ("size", "overall", "computation", "communication", "memory_access", "io", "loads_stores")
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,14 @@ class Filled:
             "computation": float(self.needs.flops),
             "communication": float(self.needs.sent_bytes),
             "memory_access": float(self.needs.weighted_accesses),
+            "io": float(self.needs.disk_bytes),
             "loads_stores": float(self.needs.loads_stores),
         }[name]
+
+    @property
+    def uses_disks(self) -> bool:
+        """Whether a process reads or writes anything."""
+        return self.needs is not None and float(self.needs.disk_bytes) > 0
 
     def json_fields(self) -> dict[str, Any]:
         """With the requirements under the name that they have for people."""
@@ -68,6 +75,11 @@ class UpgradeStudy:
     new: Filled
     inflated_bytes: float
     models: Mapping[str, str]
+
+    @property
+    def uses_disks(self) -> bool:
+        """Whether a process reads or writes anything, before or after."""
+        return self.old.uses_disks or self.new.uses_disks
 
     @property
     def baseline(self) -> dict[str, float]:

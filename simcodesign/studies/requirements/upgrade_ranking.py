@@ -17,7 +17,7 @@ from simcodesign.studies.requirements.simulated_upgrade import RESOURCES, Simula
 
 #: Upgrades within this of the best are as good.
 AS_GOOD = 0.01
-#: Ways to rank. ``requirements``: the geometric mean of the three requirement ratios, for without rates no resource
+#: Ways to rank. ``requirements``: the geometric mean of the requirement ratios, for without rates no resource
 #: counts more than another; ``weighted``: by the times of the resources on the base; ``simulated``: the makespan.
 #: Of the whole machine ``full_requirements``, ``full_weighted`` and ``full_forecast``.
 WAYS = (*RESOURCES, "requirements", "weighted", "simulated", "full_requirements", "full_weighted", "full_forecast")

@@ -174,8 +174,9 @@ def test_what_cannot_be_varied() -> None:
 @pytest.mark.thorough
 def test_counters_have_the_ratios_of_the_requirements() -> None:
     values = {name: [cell.counter_ratios[counter] for counter in COUNTERS] for name, cell in cells().items()}
-    expected = {"racks": [1, 1, 2], "sockets": [0.25, 0.5, 1], "memory": [4, 2, 2]}  # n^2, n, n P
-    assert values == {name: pytest.approx(ratios, rel=1e-12) for name, ratios in expected.items()}
+    expected = {"racks": [1, 1, 2], "sockets": [0.25, 0.5, 1], "memory": [4, 2, 2]}  # n^2, n, n P; no disk
+    never = [math.nan]
+    assert values == {name: pytest.approx(ratios + never, rel=1e-12, nan_ok=True) for name, ratios in expected.items()}
     assert all(cell.counter_error < 1e-12 for cell in cells().values())
 
 
@@ -213,6 +214,43 @@ def test_the_implied_ratio_is_a_mean_of_the_ratios() -> None:
         assert min(ratios) <= cell.implied_ratio <= max(ratios)
         assert min(ratios) <= cell.requirement_ratio <= max(ratios)
         assert cell.time_per_problem == pytest.approx(cell.time_ratio / cell.overall_ratio)
+
+
+IO_LAWS = """
+simcodesign: 1
+name: io-laws
+parameters:
+  n: {default: 1, range: [1e-9, 1e15]}
+footprint: 1e6*n
+program:
+  - compute: {flops: 1e6*n}
+  - read: {bytes: 1000*n*P, times: 2}
+  - write: {bytes: 8*n}
+"""
+
+
+def test_what_is_read_and_written_ranks_upgrades_too() -> None:
+    """By hand, from 32 processes with 1 GB each, so that n is 1000: a process reads and writes n (2000 P + 8) bytes."""
+    one = laws(IO_LAWS)
+    with_disks = simulated_upgrades([one], "juqueen", UPGRADES, ranks=32, effects="none")
+    old, slow_s = 1000.0 * (2000 * 32 + 8), 3 * 5e-3
+    for cell, (n, processes) in zip(with_disks, ((1000.0, 64), (500.0, 64), (2000.0, 32)), strict=True):
+        assert cell.new is not None
+        ratio = n * (2000 * processes + 8) / old
+        assert cell.study.ratios["io"] == pytest.approx(ratio, rel=1e-12)
+        assert cell.counter_ratios["disk_bytes"] == pytest.approx(ratio, rel=1e-12)
+        disk_s = [slow_s + old / 1e9, slow_s + ratio * old / 1e9]  # three accesses of 5 ms, 1 GB/s
+        computed_s = [1e9 / 12.8e9, 1e6 * n / 12.8e9]
+        assert cell.component_ratios["disk"] == pytest.approx(disk_s[1] / disk_s[0], rel=1e-12)
+        assert cell.weights["io"] == pytest.approx(disk_s[0] / (disk_s[0] + computed_s[0]), rel=1e-12)
+        implied = (ratio * disk_s[0] + n / 1000 * computed_s[0]) / (disk_s[0] + computed_s[0])
+        assert cell.implied_ratio == pytest.approx(implied, rel=1e-12)
+        assert cell.requirement_ratio == pytest.approx(math.sqrt(ratio * n / 1000), rel=1e-12)
+    (ranking,) = rankings(with_disks)
+    per_problem = {"racks": 128008 / 64008 / 2, "sockets": 64004 / 64008, "memory": 1.0}
+    assert ranking.scores["io"] == pytest.approx(per_problem, rel=1e-12)
+    assert {"disk.startup", "disk.bandwidth"} <= {*assumed_numbers(with_disks)}
+    assert not {"disk.startup", "disk.bandwidth"} & {*assumed_numbers(list(cells("none").values()))}
 
 
 def test_what_no_longer_fits() -> None:

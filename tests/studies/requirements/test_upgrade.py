@@ -32,6 +32,8 @@ program:
   - compute: {flops: 7*n**c*P**d}
   - exchange: {pattern: halo2d, bytes: n/4}
   - memory: {accesses: 5*n, stack_distance: 2*n}
+  - read: {bytes: 3*n**c, times: 2}
+  - write: {bytes: n**c}
 """
 
 
@@ -123,6 +125,7 @@ def test_ratios_of_power_laws(
         "computation": size**c * p**d,
         "communication": size,
         "memory_access": size**2,
+        "io": size**c,
         "loads_stores": size,
     }
     assert study.ratios.keys() == {*RATIOS}

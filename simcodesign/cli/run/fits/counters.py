@@ -73,6 +73,8 @@ def _study(options: FitOptions) -> CounterPredictions:
             raise InputError("a target is given twice", Place("--target"), value=target.text, allowed="each once")
     table = runs_of([str(file) for file in options.files], options.format)
     against = runs_of(counter.against, options.format) if counter.against else None
+    instrumented = runs_of(counter.instrumented, None) if counter.instrumented else None
+    unprofiled = runs_of(counter.unprofiled, None) if counter.unprofiled else None
     if not targets and against is None:
         targets = [default_target(table)]
         complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
@@ -87,6 +89,8 @@ def _study(options: FitOptions) -> CounterPredictions:
         volume=counter.volume,
         dimensions=DIMENSIONS if counter.dimensions is None else counter.dimensions,
         guard=guard,
+        instrumented=instrumented,
+        unprofiled=unprofiled,
     )
     _note_processors(fitted, options.machine)
     if (counter.volume is not None or counter.dimensions is not None) and not any(
