@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from simcodesign import cli
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.grading.questions import of_case
 from simcodesign.lessons.grading.seeding import place_of
@@ -258,3 +259,15 @@ def test_a_redraw_is_quick(browser: Any, files: dict[str, Path], record_property
     record_property("slider_ms", took_ms)
     assert took_ms > 0
     visit.close()
+
+
+def test_a_timeline_of_very_many_links_is_drawn(browser: Any, tmp_path: Path) -> None:
+    """359,400 links are more values than a browser takes as arguments of one call."""
+    run, page = tmp_path / "run.json", tmp_path / "run.html"
+    command = ["simulate", "broadcast", "crossbar-16", "--set", "nodes=600", "-P", "600", "--effects", "links"]
+    assert cli.main([*command, "--timeline", str(run)]) == 0
+    assert cli.main(["timeline", str(run), "-o", str(page)]) == 0
+    visit = Visit(browser, page, DESKTOP)
+    visit.settle()
+    assert visit.errors == []
+    assert visit.page.locator("canvas").count() >= 1

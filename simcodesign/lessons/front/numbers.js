@@ -45,6 +45,20 @@ export function duration(seconds, count = 3) {
 
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
+/** The largest of values and `least`; Math.max(...values) fails where a browser takes no more arguments (some 120,000). */
+export function largest(values, least = -Infinity) {
+  let most = least;
+  for (const value of values) if (value > most) most = value;
+  return most;
+}
+
+/** The smallest of values; infinite where there are none. */
+export function smallest(values) {
+  let least = Infinity;
+  for (const value of values) if (value < least) least = value;
+  return least;
+}
+
 export function escaped(value) {
   return String(value).replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
 }

@@ -1,6 +1,8 @@
 // What the rows of a Gantt chart are and which bars stand in them: of ranks, of rounds, or of stations. A bar: row,
 // from, to, a role (sends, receives, works, waits ...), and its place within the row: `lane` of `lanes`.
 
+import { largest } from "../numbers.js";
+
 const RECEIVE = 2, MOST_STATIONS = 48;
 /** By kind of operation (`core.operation_kinds.KINDS`): what its component is. */
 const ROLE_OF = ["works", "sends", "receives", "disk", "disk", "memory", "works", "works", "memory", "memory", "disk", "disk", "disk"];
@@ -19,7 +21,7 @@ export function ofRanks(trace) {
     add(message.to, message.recorded ? message.hops.at(-1).grant : message.begin, message.arrival, "receives");
     if (message.recorded) for (const hop of message.hops) add(message.to, hop.arrival, hop.grant, "waits");
   }
-  bars.push(...upperHalves(bars, own, 1e-6 * trace.end));
+  for (const bar of upperHalves(bars, own, 1e-6 * trace.end)) bars.push(bar);
   return { rows: Array.from({ length: trace.ranks }, (_, rank) => String(rank)), bars, others: 0 };
 }
 
@@ -45,7 +47,7 @@ export function ofRounds(trace) {
     round.set(message, before + 1);
     reached[message.from] = before + 1;
   }
-  const count = Math.max(0, ...round.values()), lanes = new Int32Array(count + 1), bars = [];
+  const count = largest(round.values(), 0), lanes = new Int32Array(count + 1), bars = [];
   for (const message of byBegin) lanes[round.get(message)]++;
   const next = new Int32Array(count + 1);
   for (const message of byBegin) {

@@ -1,6 +1,6 @@
 // Play, and the time as a chart: how many messages move (blue) and wait (red). A range input over it is the handle.
 import { Figure, sized } from "../figure.js";
-import { digits, duration, unitOf } from "../numbers.js";
+import { digits, duration, largest, smallest, unitOf } from "../numbers.js";
 import { reducedMotion } from "../store.js";
 import { text } from "../texts.js";
 
@@ -61,7 +61,7 @@ export class ClockBar extends Figure {
   nextEvent() {
     const times = this.traces.flatMap((trace) => (trace.messages.length ? trace.messages.map((message) => message.arrival) : trace.ops.map((op) => op.end)));
     const later = times.filter((time) => time > this.state.time * (1 + 1e-6));
-    this.store.set({ time: later.length ? Math.min(...later) : 0 });
+    this.store.set({ time: later.length ? smallest(later) : 0 });
   }
 
   draw() {
@@ -93,7 +93,7 @@ export class ClockBar extends Figure {
         add(waiting, op.ready, op.begin);
       }
     [this.counted, this.countedTo] = [trace, this.end];
-    return (this.sums = { moving, waiting, most: Math.max(...moving, 1) });
+    return (this.sums = { moving, waiting, most: largest(moving, 1) });
   }
 
   chart() {

@@ -2,7 +2,7 @@
 // somebody waits, and the critical path.
 import { scaleLinear } from "d3-scale";
 import { Figure, sized } from "../figure.js";
-import { clamp, duration, tickText, unitOf } from "../numbers.js";
+import { clamp, duration, largest, tickText, unitOf } from "../numbers.js";
 import { term } from "../terms.js";
 import { text } from "../texts.js";
 import { BARS } from "./bars.js";
@@ -46,7 +46,7 @@ export class Gantt extends Figure {
       this.legend();
     }
     const { width, chart } = this, height = this.heightOf(chart.rows.length);
-    this.left = this.of === "stations" ? Math.min(0.34 * width, 12 + 6.2 * Math.max(...chart.rows.map((name) => name.length), 2)) : 30;
+    this.left = this.of === "stations" ? Math.min(0.34 * width, 12 + 6.2 * largest(chart.rows.map((name) => name.length), 2)) : 30;
     this.row = (height - TOP - BOTTOM) / Math.max(chart.rows.length, 1);
     this.x = scaleLinear().domain([0, Math.max(trace.end, this.end)]).range([this.left, width - 8]);
     const pen = sized(this.canvas, width, height);

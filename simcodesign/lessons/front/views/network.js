@@ -1,7 +1,7 @@
 // The network at one time: messages where they are on their routes, links thick by what they have carried and red where
 // messages queue, nodes filled as their copies arrive, switches as squares.
 import { Figure, sized } from "../figure.js";
-import { clamp, duration, escaped } from "../numbers.js";
+import { clamp, duration, escaped, largest, smallest } from "../numbers.js";
 import { text } from "../texts.js";
 import { Dots } from "./dots.js";
 import { Roads } from "./roads.js";
@@ -78,9 +78,9 @@ export class Network extends Figure {
     if (this.placedFor === `${this.width} ${room}`) return;
     this.placedFor = `${this.width} ${room}`;
     const [xs, ys] = [0, 1].map((axis) => position.filter((_, k) => k % 2 === axis));
-    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const [left, right, top, bottom] = [smallest(xs), largest(xs), smallest(ys), largest(ys)];
     // Room around for links that are bent outside.
-    const most = Math.max(0, ...Array.from(this.trace.bend, Math.abs)), edge = 20;
+    const most = largest(Array.from(this.trace.bend, Math.abs), 0), edge = 20;
     this.step = Math.min((this.width - 2 * edge) / Math.max(right - left + 2 * most, 1), (room - 2 * edge) / Math.max(bottom - top + 2 * most, 1), 90);
     this.height = Math.round(this.step * (bottom - top + 2 * most) + 2 * edge);
     const shift = (this.width - this.step * (right - left)) / 2;
@@ -130,7 +130,7 @@ export class Network extends Figure {
 
   drawLinks(pen, { carried, waiting }) {
     const [hair, blue, red, halo, ink] = ["base", "sim-2", "wait", "wait-2", "ink"].map((name) => this.colour(name));
-    const most = Math.max(4, ...carried);
+    const most = largest(carried, 4);
     pen.lineCap = "round";
     const groups = new Map(); // links of one colour and width are one path
     const add = (colour, width, link) => {
