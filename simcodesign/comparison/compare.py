@@ -11,7 +11,7 @@ import numpy as np
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.assumptions import collectives_of, message_assumptions
 from simcodesign.comparison.attribution import DemandGap, LadderStep, gaps_by_demand, is_farther, relative_error
-from simcodesign.comparison.effects import Rung, rungs_of, simulations_with
+from simcodesign.comparison.effects import Rung, note_long_ladder, rungs_of, simulations_with
 from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_formulas
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
@@ -27,6 +27,7 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
+from simcodesign.engine.steady.iterations import ALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,6 +302,8 @@ def compare_experiment(
             replace(experiment, effects=effects), timeline=timeline and effects == chosen, on_progress=on_progress
         )
 
+    if experiment.iterations == ALL:
+        note_long_ladder(forecasted, chosen, scenario, experiment.engine)
     simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
     point, whole = experiment.point, scenario.phases is None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from simcodesign.comparison.attribution import changes_of
+from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
+from simcodesign.core.units import format_quantity
 from simcodesign.describe.effects import effect_named, ladder
 from simcodesign.describe.scenario import Scenario
 
@@ -17,6 +20,16 @@ from simcodesign.describe.scenario import Scenario
 WAITING = "dependencies and waiting"
 #: Its cause, in words, as those of effects stand in their records.
 WAITING_WORDS = "the order of operations: ranks wait for each other, or overlap what the formula adds up"
+
+
+#: CPU seconds of the compiled engine for a message, and for a hop if messages wait for links (docs/speed.md: 0.74
+#: million messages in 0.13 s, 17 million hops in 2.8 s); how many times as long the SimPy engine takes.
+MESSAGE_S, HOP_S, SIMPY_TIMES = 0.2e-6, 0.16e-6, 100.0
+#: CPU seconds of a ladder from which on a warning comes before it.
+LONG_S = 60.0
+#: Fewer messages never take long.
+FEW_MESSAGES = 10_000
+_AT_LINKS = ("links", "interfaces", "background")
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,26 @@ def simulations_with(
         else:
             results.append(replace(results[-1], effects=effects[:count]))
     return results
+
+
+def note_long_ladder(forecast: Result, effects: tuple[str, ...], scenario: Scenario, engine: str) -> None:
+    """Warn before the first simulation if all of them are expected to take more than ``LONG_S`` CPU seconds.
+
+    The expectation counts messages and hops; it leaves out queueing, computation and memory, so it is a lower estimate.
+    """
+    workload, machine = scenario.workload, scenario.machine
+    messages = float(forecast.messages)
+    if messages < FEW_MESSAGES:
+        return
+    hops = machine.network.topology.mean_hops()
+    rungs = [known for name in effects if (known := effect_named(name)).acts_on(workload, machine)]
+    passing_links = sum(1 for at, _ in enumerate(rungs) if any(one.name in _AT_LINKS for one in rungs[: at + 1]))
+    seconds = messages * (MESSAGE_S * (1 + len(rungs)) + HOP_S * hops * passing_links)
+    seconds *= 1.0 if HAVE_NUMBA and engine != "simpy" else SIMPY_TIMES
+    if seconds > LONG_S:
+        each = f"{1 + len(rungs)} simulations of {messages:,.0f} messages"
+        took = format_quantity(float(f"{seconds:.1g}"), "time")
+        warnings.warn(f"the ladder takes {each}, at least about {took}; --effects selects fewer", stacklevel=4)
 
 
 def rungs_of(

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import simcodesign as sc
+from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison import compare as comparing
+from simcodesign.comparison.effects import note_long_ladder
 from simcodesign.core.operation_kinds import (
     COMPUTE,
     COPY_TO_ACCELERATOR,
@@ -150,3 +152,14 @@ def test_execute_blocks_are_work_of_processors() -> None:
     assert blocks.uses_resources
     assert blocks.may_use("processor")
     assert not blocks.may_use("disk")
+
+
+def test_a_long_ladder_is_announced_before_it_begins() -> None:
+    """A million messages, each in all simulations, and 32 hops in most: by docs/speed.md some 5 s for each of these."""
+    machine = sc.load_machine("mesh-256", {"nodes": 1024, "network.topology.shape": [32, 32]})
+    scenario = Scenario.of("burst", machine, {"P": 1024})
+    forecasted = forecast(scenario)
+    assert float(forecasted.messages) == 1024 * 1023
+    with pytest.warns(UserWarning, match=r"the ladder takes \d+ simulations of 1,047,552 messages, at least about"):
+        note_long_ladder(forecasted, tuple(effect_names()), scenario, "simpy")
+    note_long_ladder(forecasted, ("hops",), scenario, "compiled")  # a second: nothing is said
