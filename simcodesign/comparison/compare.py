@@ -303,13 +303,13 @@ def compare_experiment(
         )
 
     if experiment.iterations == ALL:
-        note_long_ladder(forecasted, chosen, scenario, experiment.engine)
-    simulations = simulations_with(chosen, simulated, scenario, last_anew=timeline)
+        note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
+    simulations = simulations_with(chosen, simulated, experiment.point, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
     point, whole = experiment.point, scenario.phases is None
     measured = measured_at((*given.measured, *point.workload.measured), point, whole)
     elsewhere = where_measured(given.measured, point) if measured is None and given.measured else ""
-    rungs = rungs_of(forecasted, simulations, chosen, scenario)
+    rungs = rungs_of(forecasted, simulations, chosen, experiment.point)
     formulas = compared_formulas(given, point, forecasted, rungs, measured, whole)
     last = ladder_to_measured(forecasted, rungs, measured)
     random = random_effects(point.workload, point.machine, chosen)

@@ -13,8 +13,8 @@ from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import effect_named, ladder
-from simcodesign.describe.scenario import Scenario
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "dependencies and waiting"
@@ -51,7 +51,7 @@ class Rung:
 def simulations_with(
     effects: tuple[str, ...],
     simulate: Callable[[tuple[str, ...]], Result],
-    scenario: Scenario,
+    point: DesignPoint,
     last_anew: bool = False,
 ) -> list[Result]:
     """Results of no effect, of the first of the effects, of the first two, ..., of all of them.
@@ -61,19 +61,19 @@ def simulations_with(
     """
     results = [simulate(())]
     for count, name in enumerate(effects, start=1):
-        if _applies(name, results[-1], scenario) or (last_anew and count == len(effects)):
+        if _applies(name, results[-1], point) or (last_anew and count == len(effects)):
             results.append(simulate(effects[:count]))
         else:
             results.append(replace(results[-1], effects=effects[:count]))
     return results
 
 
-def note_long_ladder(forecast: Result, effects: tuple[str, ...], scenario: Scenario, engine: str) -> None:
+def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPoint, engine: str) -> None:
     """Warn before the first simulation if all of them are expected to take more than ``LONG_S`` CPU seconds.
 
     The expectation counts messages and hops; it leaves out queueing, computation and memory, so it is a lower estimate.
     """
-    workload, machine = scenario.workload, scenario.machine
+    workload, machine = point.workload, point.machine
     messages = float(forecast.messages)
     if messages < FEW_MESSAGES:
         return
@@ -89,7 +89,7 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], scenario: Scena
 
 
 def rungs_of(
-    forecast: Result, simulations: list[Result], effects: tuple[str, ...], scenario: Scenario
+    forecast: Result, simulations: list[Result], effects: tuple[str, ...], point: DesignPoint
 ) -> tuple[Rung, ...]:
     """What each simulation adds to the one before it, and the first to the forecast."""
     times_s = [float(simulation.headline_s) for simulation in simulations]
@@ -97,17 +97,17 @@ def rungs_of(
     if forecast.formulas:
         changes = [(changes[0][0], float("nan")), *changes_of(times_s)]
     return tuple(
-        Rung(effect, simulation, *change, applies=bool(change[0]) or _applies(effect, simulation, scenario))
+        Rung(effect, simulation, *change, applies=bool(change[0]) or _applies(effect, simulation, point))
         for effect, simulation, change in zip((WAITING, *effects), simulations, changes, strict=True)
     )
 
 
-def _applies(effect: str, simulation: Result, scenario: Scenario) -> bool:
+def _applies(effect: str, simulation: Result, point: DesignPoint) -> bool:
     """Return whether there is anything for the effect to act on: in the descriptions, and in a simulation of them."""
     if effect == WAITING:
         return True
     known = effect_named(effect)
-    return known.present_in(simulation) and known.acts_on(scenario.workload, scenario.machine)
+    return known.present_in(simulation) and known.acts_on(point.workload, point.machine)
 
 
 def names_that_apply(ladders: Iterable[Sequence[Rung]]) -> tuple[list[str], list[str]]:

@@ -64,11 +64,14 @@ def _travelling(plan: Plan) -> tuple[int, int, int]:
 
 def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:
     """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives."""
+    own = sends < len(plan)
+    of_others = int(count[~own].sum())  # messages of other jobs wait for nobody
+    sends, count = sends[own], count[own]
     if not len(sends):
-        return 0
+        return of_others
     rank, received = plan.rank[sends], np.cumsum(plan.kind == RECEIVE)[sends]
     begins = np.append(True, (np.diff(rank) != 0) | (np.diff(received) != 0))
     sent = np.add.reduceat(count, np.flatnonzero(begins))
     most = np.zeros(plan.ranks, np.int64)
     np.maximum.at(most, rank[begins], sent)
-    return int(most.sum())
+    return int(most.sum()) + of_others

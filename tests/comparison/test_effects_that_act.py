@@ -158,8 +158,8 @@ def test_a_long_ladder_is_announced_before_it_begins() -> None:
     """A million messages, each in all simulations, and 32 hops in most: by docs/speed.md some 5 s for each of these."""
     machine = sc.load_machine("mesh-256", {"nodes": 1024, "network.topology.shape": [32, 32]})
     scenario = Scenario.of("burst", machine, {"P": 1024})
-    forecasted = forecast(scenario)
+    forecasted, point = forecast(scenario), scenario.bind()
     assert float(forecasted.messages) == 1024 * 1023
     with pytest.warns(UserWarning, match=r"the ladder takes \d+ simulations of 1,047,552 messages, at least about"):
-        note_long_ladder(forecasted, tuple(effect_names()), scenario, "simpy")
-    note_long_ladder(forecasted, ("hops",), scenario, "compiled")  # a second: nothing is said
+        note_long_ladder(forecasted, tuple(effect_names()), point, "simpy")
+    note_long_ladder(forecasted, ("hops",), point, "compiled")  # a second: nothing is said

@@ -217,7 +217,7 @@ def test_ranks_default_to_what_the_machine_takes() -> None:
     placed = machine(MACHINE + "mapping: [3, 1]\n")
     assert bind(read_workload(WORKLOAD), placed, {"bare": 0}).ranks == 2
     with pytest.raises(
-        InputError, match=r"more ranks than four has places in its mapping: P, got 3\.0 \(allowed: 1 to 2\)"
+        InputError, match=r"more ranks than four has places in its mapping: P, got 3 \(allowed: 1 to 2\)"
     ):
         bind(read_workload(WORKLOAD), placed, {"bare": 0, "P": 3})
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from simcodesign import cli
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
-from simcodesign.calibration.timings import TableNames, read_timings
+from simcodesign.calibration.timings import read_timings
 from simcodesign.core.errors import InputError
 from simcodesign.core.files import input_files
 from simcodesign.core.files.input_files import DATA_BYTES, STREAM_BYTES, open_bytes
@@ -48,7 +48,7 @@ from tests import ROOT, examples
 
 SPARE_BYTES = 3 * 2**30  # Arrow reserves much that it never uses
 LIMIT_S = 20
-NAMES = TableNames(["n"], [], [], ["total"])
+WORKLOAD = load_workload("jacobi")
 
 
 def read_trace(path: Path) -> None:
@@ -70,7 +70,7 @@ READERS: list[tuple[str, Callable[[Path], object]]] = [
     *((suffix, read_measurements) for suffix in (".csv", ".txt", ".json", ".jsonl", ".parquet", ".other")),
     *((suffix, read_trace) for suffix in (".npy", ".npz", ".u64", ".lackey", ".din", ".din.gz", ".npy.xz", ".u64.bz2")),
     (".csv", read_counters),
-    (".csv", lambda path: read_timings([path], NAMES)),
+    (".csv", lambda path: read_timings([path], WORKLOAD)),
     (".sqlite", lambda path: Store.open(path, write=False).close()),
 ]
 WORDS = [f"{index}{suffix}" for index, (suffix, _) in enumerate(READERS)]
@@ -318,6 +318,7 @@ OWN_FILES = {
     "core/files/input_files.py": "the opener itself",
     "core/files/atomic_files.py": "writes",
     "core/jit.py": "sources of the package",
+    "core/memory_limit.py": "what the system says of its memory",
     "core/registry.py": "metadata of installed packages",
     "core/processes/ordered_map.py": "a file of its own, between its processes",
     "aspen/parse.py": "the grammar, in the package",

@@ -268,7 +268,7 @@ def _use_tables(timing: Timing) -> Iterable[RenderableType]:
         label = f"{block.kernel}: {block.label}" if block.label else block.kernel
         head = ("", "") if block is last else (label, seconds(float(block.seconds)))
         name = use.resource.split(" ")[0]
-        amount = _quantity(use.amount, AMOUNTS[name]) if name in AMOUNTS else f"{use.amount:.4g}"
+        amount = _quantity(use.amount, AMOUNTS[name]) if name in AMOUNTS else _count(use.amount)
         shown.add_row(*head, use.resource, amount, seconds(use.seconds), use.busy)
         last = block
     yield shown
