@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkReader
-from simcodesign.fitting.readers.cube import run_of
+from simcodesign.fitting.readers.cube import find_runs, run_of
 from simcodesign.fitting.readers.formats import READERS, read_measurements
 from tests import examples
 from tests.fitting.benchmarks import outputs
@@ -564,7 +564,11 @@ def test_signs_of_comments_within_names(tmp_path: Path, region: str, metric: str
         ("x10y1z1", {"x": 10, "y": 1, "z": 1}, 0),
         ("x10.r2", {"x": 10}, 2),
         ("lulesh.p8n1,5.r1", {"p": 8, "n": 1.5}, 1),
-        ("a.b1.x1.5y2.r10", {"x": 1.5, "y": 2}, 10),
+        ("a.b1.x1.5y2.r10", {"b": 1, "x": 1.5, "y": 2}, 10),
+        ("a.b.x1.5y2.r10", {"x": 1.5, "y": 2}, 10),
+        ("p8.d10", {"p": 8, "d": 10}, 0),
+        ("kripke.p8.d10.g32.r1", {"p": 8, "d": 10, "g": 32}, 1),
+        ("kripke.p8.d1,5.r12", {"p": 8, "d": 1.5}, 12),
         ("kripke.p8,d10,g32.r1", {"p": 8, "d": 10, "g": 32}, 1),
         ("kripke.p8,n0,5,m2,25.r3", {"p": 8, "n": 0.5, "m": 2.25}, 3),
         ("p8,n1,5", {"p": 8, "n": 1.5}, 0),
@@ -574,6 +578,25 @@ def test_signs_of_comments_within_names(tmp_path: Path, region: str, metric: str
 def test_names_of_runs(name: str, point: dict[str, float], repetition: int) -> None:
     run = run_of(Path(name) / "profile.cubex")
     assert (run.point, run.repetition) == (point, repetition)
+
+
+@pytest.mark.parametrize(
+    ("names", "points"),
+    [
+        # Extra-P takes what is before the first dot for a prefix; here only if it is the same in all folders.
+        (("lulesh2.p8.r1", "lulesh2.p27.r1"), [{"p": 8}, {"p": 27}]),
+        (("p8.d10.r1", "p16.d10.r1"), [{"p": 8, "d": 10}, {"p": 16, "d": 10}]),
+        (("x1.5y2", "x1.7y2"), [{"x": 1.5, "y": 2}, {"x": 1.7, "y": 2}]),
+        (("x10.r1", "x10.r2"), [{"x": 10}, {"x": 10}]),
+    ],
+)
+def test_a_prefix_is_the_same_in_all_folders(
+    tmp_path: Path, names: tuple[str, ...], points: list[dict[str, float]]
+) -> None:
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "profile.cubex").touch()
+    assert [run.point for run in find_runs(tmp_path)] == points
 
 
 @pytest.mark.parametrize("name", ["x", "10", "x10y", "run.", "x1x2", "run-a.r1", "p8-n2.r1", "p8,.r1"])

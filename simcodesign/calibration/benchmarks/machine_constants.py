@@ -23,6 +23,7 @@ from simcodesign.calibration.benchmarks.reductions import OPERATIONS, reduction_
 from simcodesign.calibration.benchmarks.samples import (
     Lines,
     MachineConstant,
+    of_one_memory,
     of_one_node,
     of_several_nodes,
     samples,
@@ -120,12 +121,14 @@ def calibrate_machine(
     [1000, 1]
     """
     base = load_machine(machine)
-    tables = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)
+    every = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)
     for path, value in (known or {}).items():
         if path not in KNOWN:
             raise InputError("not a constant that can be given", value=path, allowed=", ".join(KNOWN))
         check_constant(path, value, base.place)
-    notes = [note for table in tables for note in (f"{table.file}: {one}" for one in table.notes)]
+    notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
+    tables, of_memory = of_one_memory(every)
+    notes += of_memory
     hops = float(np.max(modelled_hops(base.network, 2.0)))
     far = of_several_nodes(tables)
     messages = point_to_point(far, base, known or {}, hops, segments, level, robust)
@@ -137,7 +140,7 @@ def calibrate_machine(
         notes.append(f"{assumed} --given hops=2, for example, says it.")
     constants, kind = _others(tables, far, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
-    partial = MachineCalibration(str(machine), base, tables, messages, tuple(constants), kind, (), level, near)
+    partial = MachineCalibration(str(machine), base, every, messages, tuple(constants), kind, (), level, near)
     if any(row.operation in OPERATIONS for table in tables for row in table.rows):
         calibrated = load_machine(machine, machine_changes(partial))
         rate, more = reduction_rate(tables, calibrated, level)

@@ -9,12 +9,17 @@ from itertools import filterfalse
 import numpy as np
 from scipy.stats import binom
 
+from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import dimension_at
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
 #: Parameters that part rows into samples wherever they are stated: no sample pools different ones.
 PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window")
+#: The label of rows whose buffers are in the memory of an accelerator.
+DEVICE = "device"
+#: The label of rows of nccl-tests: in place or out of place.
+PLACEMENT = "placement"
 #: The parameter of a row that says how many nodes its ranks were on.
 NODES = "nodes"
 
@@ -101,6 +106,34 @@ def of_one_node(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
 def of_several_nodes(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
     """Return the tables without the rows of ranks on one node."""
     return tuple(replace(table, rows=tuple(filterfalse(is_of_one_node, table.rows))) for table in tables)
+
+
+def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:
+    """Return the tables with messages between buffers of one kind, and notes on the rows that are left out.
+
+    Messages of accelerators' buffers pass other links than messages of host memory. If there are messages of host
+    memory, only these are kept. Raises InputError for several kinds of accelerators' buffers alone.
+    """
+    messages = [row for table in tables for row in table.rows if row.component == "communication"]
+    found = [device for device in map(_device, messages) if device]
+    if not found:
+        return (*tables,), ()
+    names = "; ".join(dict.fromkeys(found))
+    if len(found) < len(messages):
+        kept = tuple(replace(table, rows=tuple(row for row in table.rows if not _device(row))) for table in tables)
+        count = "1 row" if len(found) == 1 else f"{len(found)} rows"
+        what = f"{count} of accelerators' buffers ({names}) {'is' if len(found) == 1 else 'are'} not used"
+        files = "the files of one kind of buffers alone tell the network of accelerators"
+        return kept, (f"{what}, because others are of host memory; {files}.",)
+    if len({row.labels[DEVICE] for row in messages if DEVICE in row.labels}) > 1:
+        allowed = "files of one kind of buffers"
+        raise InputError("messages between several kinds of buffers", value=names, allowed=allowed)
+    return (*tables,), (f"All messages are between accelerators' buffers ({names}): the network is that of these.",)
+
+
+def _device(row: BenchmarkRow) -> str:
+    """The kind of accelerators' buffers of a row, empty for host memory; nccl-tests has no others."""
+    return row.labels.get(DEVICE, "nccl-tests" if PLACEMENT in row.labels else "")
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:

@@ -288,5 +288,17 @@ def _check_connected(graph: nx.Graph, hosts: list[Hashable], place: Place | None
     lost = [(start, vertex) for vertex in needed if vertex not in reached]
     lost += [(vertex, start) for vertex in needed if vertex not in reaching]
     for tail, head in itertools.islice(lost, 1):
-        what = f"graph is not connected: no way leads from {tail!r} to {head!r}"
+        what = f"graph is not connected: no way leads from {tail!r} to {head!r}; {_parts(graph)}"
         raise InputError(what, place, allowed="graphs in which all hosts reach each other")
+
+
+def _parts(graph: nx.Graph) -> str:
+    """Say of which connected parts a graph consists, the largest first, and how to keep one."""
+    import networkx as nx
+
+    find = nx.strongly_connected_components if graph.is_directed() else nx.connected_components
+    parts = sorted(find(graph), key=len, reverse=True)
+    sizes = ", ".join(f"{len(part):,}" for part in parts[:MOST_SHOWN])
+    sizes += ", ..." if len(parts) > MOST_SHOWN else ""
+    alone = next((str(vertex) for part in parts[1:] for vertex in graph if vertex in part), "")
+    return f"it has {len(parts):,} parts of {sizes} vertices ({alone!r} is not in the largest); remove all but one"

@@ -1,7 +1,8 @@
 """Score-P's Cube files: a folder with one folder for each run, read by the optional package pycubexr.
 
 A run's folder is called ``[prefix.]x10y1z1[.rN]`` and holds ``profile.cubex``: parameters and their values, with comma
-or point as decimal sign, and the number of the repetition. A comma may also separate parameters (``x10,y1,5,z1``).
+or point as decimal sign, and the number of the repetition. A comma or a dot may also separate parameters
+(``x10,y1,5,z1``, ``x10.y1.z1``). What all names have before the first dot is a prefix, as in Extra-P.
 
 A region is a call path, as ``main->foo``; a series holds the exclusive value (without the functions called), averaged
 over the processes and threads. A call path that a run never came to is missing there (NaN), which is no error, as call
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 import tarfile
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +30,14 @@ from simcodesign.fitting.readers.rows import Rows, pair
 
 PROFILE = "profile.cubex"
 NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-# The prefix is tried last: in x10.r2 the x10 is a parameter. The number of a repetition after a prefix is none.
-RUN = re.compile(
-    rf"(?:.*?\.(?!r[0-9]+$))??(?P<point>(?:[A-Za-z_]+{NUMBER},?)*[A-Za-z_]+{NUMBER})(?:\.r(?P<run>[0-9]+))?"
-)
+_PART = rf"[A-Za-z_]+{NUMBER}"
+_END = r"(?!r[0-9]+$)"  # a dot before the number of a repetition parts no parameters
+# The prefix is tried last: in x10.r2 the x10 is a parameter.
+RUN = re.compile(rf"(?:.*?\.{_END})??(?P<point>(?:{_PART}(?:,|\.{_END})?)*{_PART})(?:\.r(?P<run>[0-9]+))?")
+#: A prefix up to the first dot, as Extra-P has it, with a parameter behind it.
+PREFIX = re.compile(rf"([^.]*\.){_END}[A-Za-z_]")
 COORDINATE = re.compile(rf"([A-Za-z_]+)({NUMBER})")
-FORM = "[prefix.]x10y1z1[.rN] or [prefix.]x10,y1,z1[.rN], the same parameters in each"
+FORM = "[prefix.]x10y1z1[.rN], x10,y1,z1 or x10.y1.z1, the same parameters in each"
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def find_runs(path: Path) -> list[Run]:
     files = sorted(path.glob(f"*/{PROFILE}"))
     if not files:
         raise InputError("a folder without runs of Score-P", Place(str(path)), allowed=f"{FORM}, with {PROFILE} inside")
-    runs = [run_of(file) for file in files]
+    runs = [run_of(file, _prefix(files)) for file in files]
     first = runs[0]
     check_parameters(tuple(first.point), Place(str(first.file.parent)))
     for run in runs:
@@ -80,10 +84,17 @@ def find_runs(path: Path) -> list[Run]:
     return sorted(ordered, key=lambda run: (tuple(run.point.values()), run.repetition))
 
 
-def run_of(file: Path) -> Run:
-    """What the name of a run's folder says."""
+def _prefix(files: Sequence[Path]) -> str:
+    """The prefix of all folders' names, which may look like a parameter, as ``lulesh2.`` does; empty if they differ."""
+    found = [PREFIX.match(file.parent.name) for file in files]
+    prefixes = {match[1] if match else "" for match in found}
+    return prefixes.pop() if len(prefixes) == 1 else ""
+
+
+def run_of(file: Path, prefix: str = "") -> Run:
+    """The point and the repetition that the name of a run's folder states after ``prefix``."""
     name = file.parent.name
-    match = RUN.fullmatch(name)
+    match = RUN.fullmatch(name.removeprefix(prefix))
     if match is None:
         raise InputError("the name of a run's folder", Place(str(file.parent)), value=name, allowed=FORM)
     pairs = [(key, float(value.replace(",", "."))) for key, value in COORDINATE.findall(match["point"])]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.calibration.benchmarks.samples import samples
+from simcodesign.core.errors import InputError
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, read_benchmark
 
 SIZES = [float(2**power) for power in range(21)]
@@ -125,3 +127,40 @@ def test_uniband_of_two_to_sixteen_ranks(cases: Path) -> None:
         if row.quantity == "bandwidth" and row.parameters["bytes"] == 4 * 2**20
     }
     assert at_4_mib == pytest.approx({2: 9040.32, 4: 17728.44, 8: 18306, 16: 12231}, rel=1e-4)
+
+
+def of_device(row: BenchmarkRow, device: str) -> BenchmarkRow:
+    return replace(row, labels={"device": device})
+
+
+def test_messages_between_accelerators_are_not_merged_with_those_between_hosts() -> None:
+    host = table([("ping_pong", "time", 2 * US + size / (10 * GB), {"P": 2.0, "bytes": size}) for size in SIZES])
+    slow = table([("ping_pong", "time", 20 * US + size / (40 * GB), {"P": 2.0, "bytes": size}) for size in SIZES])
+    device = replace(slow, file="gpu.txt", rows=tuple(of_device(row, "CUDA") for row in slow.rows))
+    memory = BenchmarkTable("s.txt", "stream", (BenchmarkRow("stream triad", "bandwidth", 1e11, 1, "memory"),))
+
+    def startup(*tables: BenchmarkTable) -> tuple[float, MachineCalibration]:
+        found = calibrate_machine("crossbar-16", [*tables, memory], segments=1)
+        assert found.messages is not None
+        return found.messages.segments[0].startup.value, found
+
+    assert startup(host)[0] == pytest.approx(2 * US, rel=1e-9)
+    value, found = startup(host, device)
+    assert value == pytest.approx(2 * US, rel=1e-9)
+    assert any("21 rows of accelerators' buffers (CUDA) are not used" in note for note in found.notes)
+    assert found.roles == ["calibration"] * 21 + ["evidence"] * 22
+    value, found = startup(device)
+    assert value == pytest.approx(20 * US, rel=1e-9)
+    assert any("All messages are between accelerators' buffers (CUDA)" in note for note in found.notes)
+    other = replace(device, file="mixed.txt", rows=tuple(of_device(row, "CUDA, host to device") for row in device.rows))
+    nccl = BenchmarkRow(
+        "allreduce", "time", 1e-5, 1, parameters={"P": 8.0, "bytes": 8.0}, labels={"placement": "in-place"}
+    )
+    for first in (host, device):
+        of_gpus = BenchmarkTable("nccl.txt", "nccl", (nccl,))
+        notes = calibrate_machine("crossbar-16", [first, of_gpus], segments=1).notes
+        assert any("1 row of accelerators' buffers (nccl-tests) is not used" in note for note in notes) == (
+            first is host
+        )
+    with pytest.raises(InputError, match=r"several kinds of buffers.*CUDA; CUDA, host to device"):
+        startup(device, other)

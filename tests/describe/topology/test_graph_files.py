@@ -123,6 +123,13 @@ def test_networks_as_the_topology_zoo_has_them(tmp_path: Path, name: str, text: 
     assert topology.bisection_width == 2
 
 
+def test_graphs_in_parts_say_how_large_these_are(tmp_path: Path) -> None:
+    edges = "a b\nb c\nc d\nx y\nu v\nv u\n"
+    message = r"3 parts of 4, 2, 2 vertices \('x' is not in the largest\)"
+    with pytest.raises(InputError, match=rf"not connected: no way leads from 'a' to 'x'; it has {message}"):
+        topology_of(tmp_path, edges, "parts.txt")
+
+
 def test_vertices_of_gml_are_named_by_labels_that_differ(tmp_path: Path) -> None:
     text = gml().replace("Exchange", "Other", 1)
     assert topology_of(tmp_path, text, "g.gml").names == ("Aachen", "Other", "Exchange", "Bonn & Köln")

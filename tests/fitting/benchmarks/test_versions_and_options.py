@@ -17,6 +17,9 @@ from tests.fitting.benchmarks import outputs
 US = pytest.approx
 
 
+SYNCHRONISED = (("MPI_Win_flush", 0.3), ("MPI_Win_post/start/complete/wait", 0.9))
+
+
 def read(folder: Path, text: str, name: str = "output.txt", format: str | None = None) -> BenchmarkTable:
     path = folder / name
     path.write_text(text)
@@ -62,6 +65,46 @@ def test_osu_options_and_threads(tmp_path: Path) -> None:
     assert [row.labels for row in rows] == [*[{}] * 7, {"device": "CUDA"}, {}]
     assert (rows[8].parameters["sender_processes"], rows[8].parameters["processes"]) == (2, 3)
     assert (rows[0].low, rows[0].high, rows[0].repetitions) == (US(4e-6), US(6e-6), 1000)
+
+
+@pytest.mark.parametrize(
+    ("title", "buffers", "device"),
+    [
+        ("MPI", "", None),
+        ("MPI-CUDA", "", "CUDA"),  # version 7.5 does not say where the buffers are
+        ("MPI-CUDA", "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n", "CUDA"),
+        ("MPI-ROCM", "# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n", "ROCM, device to host"),
+        ("MPI-CUDA", "# Send Buffer on MANAGED (M) and Receive Buffer on MANAGED (M)\n", "CUDA, managed to managed"),
+        ("MPI-CUDA", "# Send Buffer on HOST (H) and Receive Buffer on HOST (H)\n", None),
+        ("NCCL-CUDA", "", "CUDA"),
+        ("NCCL", "", "NCCL"),
+    ],
+)
+def test_osu_labels_the_memory_of_buffers(tmp_path: Path, title: str, buffers: str, device: str | None) -> None:
+    text = f"# OSU {title} Latency Test v7.2\n{buffers}# Size          Latency (us)\n# Datatype: MPI_CHAR.\n1   4.06\n"
+    (row,) = read(tmp_path, text).rows
+    assert (row.operation, row.value, row.labels.get("device")) == ("ping_pong", US(4.06e-6), device)
+
+
+def test_osu_one_sided_tests_are_parted_by_their_synchronisation(tmp_path: Path) -> None:
+    part = "# OSU MPI_Put Latency Test v5.8\n# Window creation: MPI_Win_allocate\n# Synchronization: {}\n"
+    texts = [f"{part.format(name)}# Size          Latency (us)\n1   {time}\n2   3.0\n" for name, time in SYNCHRONISED]
+    rows = read(tmp_path, "".join(texts)).rows
+    assert [(row.operation, row.labels["synchronization"], row.value) for row in rows[::2]] == [
+        ("put", "MPI_Win_flush", US(0.3e-6)),
+        ("put", "MPI_Win_post/start/complete/wait", US(0.9e-6)),
+    ]
+    assert len(read_measurements(tmp_path / "output.txt").regions) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("name", sorted(outputs.ALL))
+def test_the_encodings_of_spreadsheets_and_powershell_change_nothing(tmp_path: Path, name: str, encoding: str) -> None:
+    text = outputs.ALL[name][1].lstrip()
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    found = read_benchmark(tmp_path / name)
+    (tmp_path / name).write_text(text)
+    assert found == read_benchmark(tmp_path / name)
 
 
 def test_osu_several_pairs_have_two_ranks_each(tmp_path: Path) -> None:
@@ -161,6 +204,19 @@ def test_nccl_blocks_of_unknown_ranks_and_types_have_no_bytes(tmp_path: Path) ->
     assert table.notes == ("nothing tells the ranks of allgather: its rows have no bytes.",)
 
 
+def test_nccl_ranks_by_blocks_where_lines_of_devices_are_cut(tmp_path: Path) -> None:
+    # Of 16 ranks two are listed; 67108864 B are 16 blocks of 1048576 elements of 4 B.
+    text = (
+        "# Collective test starting: all_gather_perf\n# nThread 1 nGpus 8 minBytes 33554432\n"
+        "#  Rank  0 Group  0 Pid  92057 on    a100-44 device  0 [0000:27:00] NVIDIA A100\n"
+        "#  Rank  1 Group  0 Pid  92057 on    a100-44 device  1 [0000:2a:00] NVIDIA A100\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+        "    67108864       1048576     float    none      -1   1914.8   35.05   32.86      0   1921.0   34.94   32.75    N/A\n"
+    )
+    row = read(tmp_path, text).rows[0]
+    assert dict(row.parameters) == {"P": 16, "bytes": 4 * 1048576}
+
+
 @pytest.mark.parametrize(
     ("redop", "root", "count", "operation"),
     [
@@ -210,7 +266,10 @@ def test_nccl_json_lists_the_first_rank_of_each_process(tmp_path: Path) -> None:
     assert [row.labels["placement"] for row in table.rows] == ["out-of-place", "in-place", "in-place"]
     assert (table.rows[0].low, table.rows[0].high) == (US(19e-6), US(23e-6))
     whole = json.loads(outputs.NCCL_JSON)
-    assert facts(read(tmp_path, json.dumps(whole)).rows, "bytes") == facts(table.rows, "bytes")  # on one line
+    on_one_line = read(tmp_path, json.dumps(whole)).rows
+    assert facts(on_one_line, "bytes") == facts(table.rows, "bytes")
+    assert [row.line for row in table.rows] == [2, 2, 3]
+    assert [row.line for row in on_one_line] == [1, 1, 2]  # the numbers of the results, so that they stay apart
     whole["results"][0]["in_place"]["nwrong"] = 3.0
     with pytest.raises(InputError, match="wrong"):
         read(tmp_path, json.dumps(whole))

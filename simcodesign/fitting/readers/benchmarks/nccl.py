@@ -65,11 +65,16 @@ class _Run:
     results: list[tuple[_Sizes, Sequence[Columns], Place]] = field(default_factory=list)
 
     def parameters(self, sizes: _Sizes) -> dict[str, float]:
-        """The ranks of a group, the nodes of all, and how many groups there are beyond one."""
-        if not self.groups:
-            blocks = sizes.blocks or 1.0
-            return {"P": blocks} if blocks > 1 and blocks == int(blocks) else {}
+        """The ranks of a group, the nodes of all, and how many groups there are beyond one.
+
+        A buffer of P blocks shows P also where the lines of devices are cut short, which then tell no nodes.
+        """
+        blocks = sizes.blocks or 1.0
         groups = [group for group, _ in self.groups]
+        if blocks > 1 and blocks == int(blocks) and blocks != groups.count(next(iter(groups), "")):
+            return {"P": blocks}
+        if not groups:
+            return {}
         several = {"groups": float(len({*groups}))} if len({*groups}) > 1 else {}
         return {"P": float(groups.count(groups[0])), "nodes": float(len({node for _, node in self.groups})), **several}
 
@@ -208,19 +213,20 @@ def _recognised(sizes: _Sizes, notes: dict[str, None]) -> str:
 
 
 def _of_json(text: str, path: Path) -> BenchmarkTable:
-    """The rows of what ``--json`` writes: an object with ``args``, ``config`` and ``results``."""
+    """The rows of what ``--json`` writes: an object with ``args``, ``config`` and ``results``; each with its line, or
+    with its number among the results if these are not on lines of their own."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", Place(str(path))) from None
     found = whole.get("results") if isinstance(whole, dict) else None
     results = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    lines = iter([line for line, one in enumerate(text.split("\n"), 1) if '"out_of_place"' in one])
-    last = 1
+    lines = [line for line, one in enumerate(text.split("\n"), 1) if '"out_of_place"' in one]
+    if len(lines) != len(results):  # written without line ends: the number of the result tells it from the others
+        lines = [*range(1, len(results) + 1)]
     run = _json_run(whole) if results else _Run()
-    for result in results:
-        last = next(lines, last)
-        place = Place(str(path), last)
+    for line, result in zip(lines, results, strict=True):
+        place = Place(str(path), line)
         times = [_json_times(result, name) for name in ("out_of_place", "in_place")]
         run.results.append((_json_sizes(result, place), times, place))
     return _table(path, [run])

@@ -23,9 +23,13 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, Benchmark
 from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
 TITLE = re.compile(
-    r"#?\s*OSU (?:MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
+    r"#?\s*OSU (?P<library>MPI|OpenSHMEM|UPC\+*|NCCL|RCCL|xCCL)(?P<device>(?:-[A-Z]+)*)[ _]?"
     r"(?P<test>.*?)\s*(?:Test)?\s+v(?P<version>\d[\w.]*)"
 )
+#: Where the buffers are, of tests between two ranks with accelerators: MANAGED memory may be at either.
+BUFFERS = re.compile(r"#\s*Send Buffer on (\w+).*? Receive Buffer on (\w+)")
+#: How one-sided tests make their windows and synchronise, which are no repetitions of one another.
+ONE_SIDED = re.compile(r"#\s*(Window creation|Synchronization):\s*(\S+)")
 #: Numbers that comments above the titles state -> parameters.
 _STATED = {
     "pairs": re.compile(r"\[\s*pairs:\s*(\d+)\s*\]"),
@@ -84,8 +88,11 @@ def read_osu(path: Path) -> BenchmarkTable:
     above: dict[str, float] = {}
     for line, text in numbered_lines(path, "osu"):
         if title := TITLE.match(text):
-            labels = {"device": title["device"].strip("-")} if title["device"] else {}
-            test, above = _Test(operation_of(title["test"].removesuffix(" Test")), (), above, labels), {}
+            test, above = _Test(operation_of(title["test"].removesuffix(" Test")), (), above, _device(title)), {}
+        elif buffers := BUFFERS.match(text):
+            test.labels = _with_buffers(test.labels, *(word.lower() for word in buffers.groups()))
+        elif one_sided := ONE_SIDED.match(text):
+            test.labels[one_sided[1].lower()] = one_sided[2]
         elif stated := _stated(text):
             (above if test.columns else test.parameters).update(stated)
         elif titles := _titles(text):
@@ -98,6 +105,22 @@ def read_osu(path: Path) -> BenchmarkTable:
             else:
                 rows += _rows(test, cells, line)
     return BenchmarkTable(str(path), "osu", tuple(rows), tuple(notes))
+
+
+def _device(title: re.Match[str]) -> dict[str, str]:
+    """The label of a test with buffers of accelerators, which NCCL's always are."""
+    device = title["device"].strip("-") or (title["library"] if title["library"].endswith("CCL") else "")
+    return {"device": device} if device else {}
+
+
+def _with_buffers(labels: Mapping[str, str], send: str, receive: str) -> dict[str, str]:
+    """The labels, with the ends of messages that are not both on the device; none if both are on the host."""
+    device = labels.get("device")
+    if device is None or send == receive == "device":
+        return {**labels}
+    if send == receive == "host":
+        return {name: text for name, text in labels.items() if name != "device"}
+    return {**labels, "device": f"{device}, {send} to {receive}"}
 
 
 def _stated(text: str) -> dict[str, float]:

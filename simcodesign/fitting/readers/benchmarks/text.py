@@ -1,9 +1,10 @@
 """The text that benchmarks print, as launchers and batch systems leave it.
 
-A text may be packed by gzip. Its lines may begin with the rank that printed them: ``0: `` (srun -l), ``[0] `` (mpiexec
--prepend-rank) or ``[1,0]<stdout>:`` (mpirun --tag-output; ``[prterun-host-42@1,0]<stdout>: `` in Open MPI 5). The
-lines of each rank are then read one rank after the other, because the outputs of ranks interleave. A log may hold the
-outputs of several benchmarks: each reader gets the lines from where its benchmark begins to where another begins.
+A text is in UTF-8 or UTF-16 and may be packed by gzip. Its lines may begin with the rank that printed them: ``0: ``
+(srun -l), ``[0] `` (mpiexec -prepend-rank) or ``[1,0]<stdout>:`` (mpirun --tag-output; ``[prterun-host-42@1,0]<stdout>:
+`` in Open MPI 5). The lines of each rank are then read one rank after the other, because the outputs of ranks
+interleave. A log may hold the outputs of several benchmarks: each reader gets the lines from where its benchmark begins
+to where another begins.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.input_files import DATA_BYTES, check_size, open_bytes
+from simcodesign.core.files.input_files import DATA_BYTES, check_size, encoding_of, open_bytes
 from simcodesign.core.files.readers import FileStart
 
 #: How the output of each benchmark begins, by the name of its format: what a line without blanks around matches.
@@ -60,9 +61,9 @@ def numbered_lines(path: Path, name: str = "") -> Iterator[Line]:
 
 
 def text_of(path: Path, name: str = "") -> str:
-    """Return all of a text in UTF-8, packed by gzip or not, without ranks; lines of other benchmarks are empty.
+    """Return all of a text, packed by gzip or not, without ranks; lines of other benchmarks are empty.
 
-    Raises InputError for what is neither.
+    Raises InputError for what is neither UTF-8 nor UTF-16.
     """
     kept: list[str] = []
     for line, text in sorted(_lines_of(path, name)):
@@ -106,10 +107,11 @@ def _text(path: Path) -> str:
             raise InputError(f"damaged gzip: {error}", Place(str(path))) from None
     check_size(len(content), DATA_BYTES, Place(str(path)), "what the file unpacks to")
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode(encoding_of(content[:4])).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError("the file is not text in UTF-8", Place(str(path), line)) from None
+        what = f"the file is not text in {'UTF-8' if error.encoding == 'utf-8' else 'UTF-16'}"
+        raise InputError(what, Place(str(path), line), allowed="UTF-8 or UTF-16") from None
     return io.StringIO(text, newline=None).read()
 
 
