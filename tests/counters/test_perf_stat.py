@@ -241,6 +241,21 @@ def test_text_of_other_locales_and_options(tmp_path: Path, name: str) -> None:
     assert value(table, "time_s") == pytest.approx(1.03926, rel=1e-12)
 
 
+def test_the_percentage_of_a_count_with_several_metrics_is_on_the_last(tmp_path: Path) -> None:
+    # As Linux 6.19 prints them: 20 % of the time on one kind of core, 80 % on the other: 0.2 x 1e9 + 0.8 x 3e9.
+    lines = [
+        TITLE,
+        "             7,932      context-switches                 #    281.7 cs/sec  cs_per_second",
+        "             TopdownL1 (cpu_core)                 #     10.3 %  tma_bad_speculation",
+        "                                                  #     17.3 %  tma_frontend_bound",
+        "     1,000,000,000      cpu_atom/cycles/                 #      2.1 GHz  cycles_frequency       (20.00%)",
+        "     3,000,000,000      cpu_core/cycles/                 #      4.1 GHz  cycles_frequency",
+        "                                                  #     14.6 %  tma_bad_speculation",
+        "                                                  #      8.5 %  tma_retiring             (80.00%)",
+    ]
+    assert value(read(tmp_path, lines), "cycles") == pytest.approx(2.6e9, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.text_files import number
@@ -41,6 +41,8 @@ _TEXT_STAMP = re.compile(r"(?P<stamp>[0-9]+[.,][0-9]+)\s+(?=<not |[0-9]|[A-Za-z]
 _TEXT_WHERE = re.compile(r"(?P<where>[A-Za-z][\w.:/-]*-?[0-9]+)\s+(?=[0-9]|<not )")
 _TEXT_COUNT = re.compile(r"(?P<value><not counted>|<not supported>|[0-9][0-9.,'’\s]*)\s(?P<rest>[^\W\d].*)")
 _TEXT_ELAPSED = re.compile(r"(?P<value>[0-9.,]+)\s+(?:\+-\s+[0-9.,]+\s+)?seconds time elapsed.*")
+#: A further metric of the count above; the percentage of that count is on its last one.
+_TEXT_METRIC = re.compile(r"#\s.*%\)\s*")
 _TEXT_SHARE = re.compile(r"\((?P<share>[0-9]+[.,][0-9]+)%\)\s*$")
 
 
@@ -57,6 +59,11 @@ class CounterLine:
     unit: str = ""
     share: float | None = None
     stamp: str = ""
+
+
+def is_metric(text: str) -> bool:
+    """Return whether a line of the default output has a further metric, and a percentage, of the count above it."""
+    return _TEXT_METRIC.fullmatch(text) is not None
 
 
 def is_text(content: str) -> bool:
@@ -152,11 +159,17 @@ def text_lines(lines: Iterator[tuple[int, str]], file: str) -> Iterator[CounterL
     Raises InputError for a count that is followed by no event.
     """
     begun = False
+    last: CounterLine | None = None
     for line, text in lines:
         if _TITLE.match(text):
             begun = True
+        elif begun and last is not None and _TEXT_METRIC.fullmatch(text):
+            if last.share is None and (share := _TEXT_SHARE.search(text)):
+                last = replace(last, share=_percentage(share["share"], Place(file, line)))
         elif begun and (found := text_line(text, Place(file, line))):
-            yield found
+            yield from () if last is None else (last,)
+            last = found
+    yield from () if last is None else (last,)
 
 
 def text_line(text: str, place: Place) -> CounterLine | None:

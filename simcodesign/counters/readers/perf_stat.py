@@ -36,6 +36,7 @@ from simcodesign.counters.readers.formats import READERS, CounterReader
 from simcodesign.counters.readers.perf_lines import (
     ELAPSED,
     CounterLine,
+    is_metric,
     is_text,
     json_line,
     separated_line,
@@ -84,11 +85,16 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
 
 def _counter_lines(path: Path, comments: list[tuple[str, Place]]) -> Iterator[CounterLine]:
     """The counts of a file in any of the three outputs; comments are appended to ``comments``."""
-    numbered = ((line, text) for line, text in lines(path) if not _is_comment(path, line, text, comments))
     with open_text(path) as file:
-        if is_text(file.read(START_BYTES)):
-            yield from text_lines(numbered, str(path))
-            return
+        is_default = is_text(file.read(START_BYTES))
+
+    def is_count(line: int, text: str) -> bool:
+        return (is_default and is_metric(text)) or not _is_comment(path, line, text, comments)
+
+    numbered = ((line, text) for line, text in lines(path) if is_count(line, text))
+    if is_default:
+        yield from text_lines(numbered, str(path))
+        return
     separator = ""
     for line, text in numbered:
         place = Place(str(path), line)

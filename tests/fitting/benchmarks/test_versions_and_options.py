@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,30 @@ def test_imb_groups_and_rows_that_were_not_measured(tmp_path: Path) -> None:
         "line 25: Alltoall of 1073741824 bytes was not measured (int-overflow).",
         "line 26: Alltoall of 536870912 bytes was not measured (time-out).",
     )
+
+
+def test_imb_one_group_is_as_without_multi(tmp_path: Path) -> None:
+    titles = "#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+    multi = (
+        "# Benchmarking Multi-Allreduce \n# ( 1 groups of 4 processes each running simultaneous ) \n"
+        f"# Group    0                     : 0 1 2 3\n        Group       {titles}\n   0   4   1000   3.06   3.07   3.065\n"
+    )
+    plain = f"# Benchmarking Allreduce \n# #processes = 4 \n       {titles}   4   1000   3.06   3.07   3.065\n"
+    of_group, alone = (replace(read(tmp_path, text).rows[0], line=0) for text in (multi, plain))
+    assert of_group == alone
+    assert (alone.operation, dict(alone.parameters), dict(alone.labels)) == ("allreduce", {"P": 4, "bytes": 4}, {})
+
+
+def test_stream_cut_short_has_the_threads_that_were_requested(tmp_path: Path) -> None:
+    titles = "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
+    text = "".join(
+        f"STREAM version $Revision: 5.10 $\nNumber of Threads requested = {threads}\n{counted}{titles}Triad: {rate} 2 1 3\n"
+        for threads, counted, rate in ((96, "", 110880.1), (8, "Number of Threads counted = 4\n", 12299.7))
+    )
+    assert facts(read(tmp_path, text).rows, "threads") == [
+        ("stream triad", "bandwidth", US(110880.1e6), 96),
+        ("stream triad", "bandwidth", US(12299.7e6), 4),
+    ]
 
 
 def test_imb_modes_non_blocking_threads_and_files(tmp_path: Path) -> None:

@@ -102,7 +102,9 @@ def _is_said(text: str, part: _Part) -> bool:
         if found[2]:
             part.parameters["threads"] = float(found[2])
     elif found := GROUPS.match(text):
-        part.parameters |= {"P": float(found[2]), "groups": float(found[1])}
+        part.parameters["P"] = float(found[2])
+        part.is_multi = found[1] != "1"  # one group alone does what it does without -multi
+        part.parameters |= {"groups": float(found[1])} if part.is_multi else {}
     elif found := WINDOW.match(text):
         part.parameters["window"] = float(found[1])
     elif found := MODE.match(text):
@@ -120,7 +122,7 @@ def _rows(part: _Part, text: str, place: Place) -> Iterator[BenchmarkRow]:
     operation = part.operation
     parameters = _parameters(part, operation, cells)
     labels = {"mode": part.mode} if part.mode else {}
-    if "Group" in cells:
+    if "Group" in cells and part.is_multi:
         labels["group"] = f"group {cells['Group']:g}"
     component = "disk" if FILE_ACCESS.fullmatch(part.name.lower()) else "communication"
     repetitions = int(cells.get("#repetitions", 1))

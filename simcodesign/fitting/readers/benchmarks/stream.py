@@ -21,7 +21,7 @@ SECTION = re.compile(r"Begin of (\w+) section")
 KERNEL = re.compile(r"(Copy|Scale|Add|Triad):\s+(.*)")
 OF_RANKS = re.compile(r"(Minimum|Average|Maximum|Single STREAM) (Copy|Scale|Add|Triad) GB/s\s+([0-9.eE+-]+)")
 SIZE = re.compile(r"Array size\s*=\s*(\d+)")
-THREADS = re.compile(r"Number of Threads counted\s*=\s*(\d+)")
+THREADS = re.compile(r"Number of Threads (?:counted|requested)\s*=\s*(\d+)")  # counted comes after requested
 REPEATED = re.compile(r"Each (?:kernel|test) (?:will be executed|is run)\s+(\d+)\s+times")
 #: Parts of HPC Challenge that readers here take, or that hold nothing else.
 TAKEN = ("HPL", "StarSTREAM", "SingleSTREAM", "Summary")
