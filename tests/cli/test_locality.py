@@ -85,7 +85,7 @@ def test_accesses_across_lines_are_told(run: Any, tmp_path: Path) -> None:
     (tmp_path / "t.lackey").write_text(" L 103f,4\n L 1000,8\n")
     out = run(str(tmp_path / "t.lackey")).out
     assert re.search(r"^accesses +2$", out, re.MULTILINE)
-    assert re.search(r"^across lines +1 more accesses to lines", out, re.MULTILINE)
+    assert re.search(r"^across lines +1 more access to a line, which counts like the others", out, re.MULTILINE)
     assert re.search(r"^distinct lines +2,", out, re.MULTILINE)
 
 

@@ -25,7 +25,7 @@ from simcodesign.report.results.tables import HIT_WORDS
 
 CONVENTION = (
     "Stack distance: distinct other lines of {} used strictly between two uses of a line; first touches are apart. "
-    "An access is one of the line that it begins in."
+    "An access counts for each line that it touches, if the trace has sizes, otherwise for the line where it begins."
 )
 REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line; first touches are apart."
 #: Groups in the table; JSON has all of them.
@@ -195,8 +195,9 @@ def _rows(findings: Findings) -> Iterator[tuple[str, str]]:
         fetched = [f"{kinds.fetches:,} fetches"] if kinds.fetches else []
         yield "of these", ", ".join([*(f"{number:,} {name}" for number, name in parts), *fetched])
     if not (findings.sample or findings.bursts) and profile.accesses > findings.accesses:
-        further = count(profile.accesses - findings.accesses)
-        yield "across lines", f"{further} more accesses to lines, which count like the others"
+        further = profile.accesses - findings.accesses
+        more = "1 more access to a line, which counts" if further == 1 else f"{count(further)} more, which count"
+        yield "across lines", f"{more} like the others"
     if findings.recording:
         stopped = "the program was stopped then" if findings.recording.stopped else "the whole program"
         yield "recorded", f"{findings.recording.accesses:,} accesses: {stopped}"

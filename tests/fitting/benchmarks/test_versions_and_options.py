@@ -161,6 +161,18 @@ def test_imb_one_group_is_as_without_multi(tmp_path: Path) -> None:
     assert (alone.operation, dict(alone.parameters), dict(alone.labels)) == ("allreduce", {"P": 4, "bytes": 4}, {})
 
 
+def test_hpl_of_nvidia_has_a_rate_of_each_gpu(tmp_path: Path) -> None:
+    # 2/3 n^3 + 3/2 n^2 operations in 52.88 s are 3.370e14 a second, of the whole.
+    text = (
+        "T/V                N    NB     P     Q         Time          Gflops (   per GPU)\n"
+        "WC0           299008  1024     2     4        52.88       3.370e+05 ( 4.213e+04)\n"
+        "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0000132 ...... PASSED\n"
+    )
+    time, rate = read(tmp_path, text).rows
+    assert (time.value, time.parameters["P"], rate.quantity) == (52.88, 8, "flop_rate")
+    assert rate.value == pytest.approx((2 / 3 * 299008**3 + 1.5 * 299008**2) / 52.88, rel=5e-4)
+
+
 def test_stream_cut_short_has_the_threads_that_were_requested(tmp_path: Path) -> None:
     titles = "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
     text = "".join(

@@ -1,8 +1,8 @@
 """High Performance Linpack: ``HPL.out``, and what the program prints.
 
 Every run has a line ``WR11C2R4 N NB P Q Time Gflops`` (seconds, 10^9 operations a second), and below it whether its
-residual passed. HPL counts 2/3 n^3 + 3/2 n^2 operations. Source: HPL 2.3, ``testing/ptest/HPL_pdtest.c`` as documented
-on netlib.org/benchmark/hpl.
+residual passed. HPL of NVIDIA prints ``WC0 ... Gflops ( per GPU)``. HPL counts 2/3 n^3 + 3/2 n^2 operations. Source:
+HPL 2.3, ``testing/ptest/HPL_pdtest.c`` as documented on netlib.org/benchmark/hpl.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable, add_benchmark, numbers
 from simcodesign.fitting.readers.benchmarks.text import numbered_lines
 
-RUN = re.compile(r"W[RC]\w+(?:\s+[0-9]+){4}\s+[0-9.eE+-]+\s+[0-9.eE+-]+")
+#: NVIDIA's HPL adds the rate of each GPU in parentheses.
+RUN = re.compile(r"(W[RC]\w+(?:\s+[0-9]+){4}\s+[0-9.eE+-]+\s+[0-9.eE+-]+)(?:\s+\(\s*[0-9.eE+-]+\s*\))?")
 RESIDUAL = re.compile(r"\|\|Ax-b\|\|.*(PASSED|FAILED)")
 
 
@@ -23,8 +24,8 @@ def read_hpl(path: Path) -> BenchmarkTable:
     rows: list[BenchmarkRow] = []
     failed: set[int] = set()
     for line, text in numbered_lines(path, "hpl"):
-        if RUN.fullmatch(text):
-            rows += _rows(text, path, line)
+        if run := RUN.fullmatch(text):
+            rows += _rows(run[1], path, line)
         elif (residual := RESIDUAL.search(text)) and residual[1] == "FAILED" and rows:
             failed.add(rows[-1].line)
     notes = tuple(f"line {line}: the residual of this run FAILED; it is left out" for line in sorted(failed))
