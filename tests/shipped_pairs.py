@@ -131,7 +131,10 @@ CUBES = ("dns-matmul", "lulesh-leapfrog")
 POWERS_OF_TWO = ("cg", "fft-binary-exchange", "npb-cg", "npb-ft", "npb-lu", "npb-mg")
 BY_SQUARE_OR_POWER = (*SQUARES, *POWERS_OF_TWO[2:])
 #: Workloads whose ranks differ, so that a forecast takes one number of ranks at a time.
-RANKS_DIFFER = ("checkpoint-to-storage", "cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong", "serial-fraction")
+RANKS_DIFFER = (
+    *("checkpoint-to-storage", "cice", "npb-bt", "npb-cg", "npb-lu", "npb-sp", "ping-pong"),
+    *("seismic-at-once", "serial-fraction"),
+)
 #: Those, and two of many operations: tests/test_npb_workloads.py takes them through both readings and engines, in small.
 ELSEWHERE = (*BY_SQUARE_OR_POWER, "cice", "homme")
 #: Workloads that do not take the sum of their closed forms: phases without waiting between them, messages to and fro, and

@@ -210,7 +210,7 @@ def test_terms_of_a_footprint_add_up_to_it() -> None:
     assert [term.text for term in terms] == ["100 p log2(p)", "1e3 n"]
     assert sum(term.value for term in terms) == pytest.approx(point.footprint_bytes)
     assert terms[0].value == pytest.approx(100 * 2e9 * math.log2(2e9))
-    assert footprint_terms(load_workload("cg"), {}) == ()
+    assert footprint_terms(load_workload("jacobi"), {}) == ()
 
 
 @given(st.floats(1e-12, 1e15))

@@ -148,7 +148,7 @@ def test_capacities_that_are_none(capacity: float) -> None:
 
 def test_workloads_that_cannot_be_fitted() -> None:
     with pytest.raises(InputError, match="does not say its footprint"):
-        fit_memory("cg", 4, 1e6)
+        fit_memory("jacobi", 4, 1e6)
     with pytest.raises(InputError, match="no parameter 'size'"):
         fit_memory("milc", 4, 1e6, size="size")
     with pytest.raises(InputError, match="no parameter 'x'"):

@@ -186,7 +186,7 @@ def test_what_cannot_be_studied() -> None:
     with pytest.raises(InputError, match="does not say how much memory"):
         upgrade_study("kripke", "crossbar-16", "racks")
     with pytest.raises(InputError, match="does not say its footprint"):
-        upgrade_study("cg", machine(), "racks")
+        upgrade_study("jacobi", machine(), "racks")
     with pytest.raises(InputError, match=r"u\.yaml:1: the upgrade x leaves no whole number of processes, got 1\.5"):
         upgrade_study("kripke", machine(), read("simcodesign: 1\nname: x\nnodes: 1.5\n"), {"P": 1})
     with pytest.raises(InputError, match="processes on crossbar-16: P"):
