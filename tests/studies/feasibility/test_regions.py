@@ -110,6 +110,7 @@ def cg_of_64(duplex: str) -> FeasibilityQuestion:
     return question("cg", machine, ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
 
 
+@pytest.mark.thorough
 def test_half_duplex_interfaces_halve_the_bandwidth_that_suffices() -> None:
     """Without startup, they pass what comes in after what goes out: the boundary comes to half and a bit. Full duplex
     ones leave it where the forecast has it, since every rank sends and receives one message at a time."""

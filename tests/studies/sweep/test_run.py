@@ -388,6 +388,7 @@ def met(folder: Path, count: int) -> int:
     return os.getpid()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("count", "words"), [(1, "1 process"), (3, "3 processes")])
 def test_local_processes_work_at_the_same_time(count: int, words: str, tmp_path: Path) -> None:
     workers = LocalExecutor(count)
