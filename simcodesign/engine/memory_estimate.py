@@ -52,7 +52,7 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
 
 
 def _travelling(plan: Plan, whole_messages: bool = False) -> tuple[int, int, int]:
-    """Return the messages with a route, the stations that they or their packets pass, and the most on their way at once.
+    """Return the messages with a route, the stations that they or their packets pass, and the most on the way at once.
 
     ``whole_messages``: count the stations of messages alone. A packet is made when the one before has passed the first
     station, so no message has more packets on its way than stations.
