@@ -1,7 +1,7 @@
 """How much memory a simulation takes: one estimate for each engine and for each output of single operations.
 
 Peaks of the resident set above that of a process that has run a small case, measured on Linux with CPython 3.11
-(``tests/engine/test_memory_estimate.py`` measures ten cases). Each estimate includes the Plan.
+(``tests/engine/test_memory_estimate.py`` measures them). Each estimate includes the Plan.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ COMPILED_OPERATION, COMPILED_ROUTE, COMPILED_HOP = 66, 24, 8
 #: What a timeline keeps of an operation.
 TIMELINE = 65
 #: A chart, whatever is in it.
-CHART = 30e6
-#: Outputs of single operations: bytes for an operation while they are written, with its Plan and timeline.
-WRITTEN = {"timeline": 650, "events": 2_500, "gantt": 7_000}
+CHART = 25e6
+#: Outputs of single operations: bytes that an operation takes while they are written, in the Plan, the timeline and
+#: arrays; those of an event of a list, of a bar of a chart, of an event of a trace that is text, and that is kept.
+OPERATION, EVENT, BAR, TEXT, KEPT = 150, 600, 5_800, 900, 420
 
 
-def check_written(output: str, operations: int) -> None:
-    """CapacityError where an output of this many operations would not fit in memory."""
+def check_written(output: str, operations: int, parts: int = 0, part_bytes: float = 0.0, fixed: float = 0.0) -> None:
+    """CapacityError where an output of this many operations, with ``parts`` that are in memory at a time, would not
+    fit. ``part_bytes``: of each; ``fixed``: whatever is in it."""
     what = f"{output} of {operations:.3g} operations takes"
     allowed = "fewer ranks or iterations" + ("" if output == "timeline" else ", or a shorter time (--from, --to)")
-    fixed = CHART if output == "gantt" else 0.0
-    check_memory(what, fixed + float(operations) * WRITTEN[output], Place(), allowed=allowed)
+    check_memory(what, fixed + float(operations) * OPERATION + float(parts) * part_bytes, Place(), allowed=allowed)
 
 
 def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     """Return the memory that a run of the Plan takes on an engine."""
-    messages, hops, on_the_way = _travelling(plan)
+    messages, hops, on_the_way = _travelling(plan, whole_messages=engine != "simpy")
     kept = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
     if engine != "simpy":
         return kept + len(plan) * COMPILED_OPERATION + messages * COMPILED_ROUTE + hops * COMPILED_HOP
@@ -50,28 +51,37 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     return kept + len(plan) * SIMPY_OPERATION + messages * SIMPY_ROUTE + hops * SIMPY_HOP + processes * SIMPY_PROCESS
 
 
-def _travelling(plan: Plan) -> tuple[int, int, int]:
-    """Return the messages or packets with a route, the stations on their ways, and the most on their way at once."""
+def _travelling(plan: Plan, whole_messages: bool = False) -> tuple[int, int, int]:
+    """Return the messages with a route, the stations that they or their packets pass, and the most on the way at once.
+
+    ``whole_messages``: count the stations of messages alone. A packet is made when the one before has passed the first
+    station, so no message has more packets on its way than stations.
+    """
     if plan.routes is None:
         return 0, 0, 0
     sends = np.flatnonzero(plan.routes.route != NONE)
     hops = (plan.routes.start[1:] - plan.routes.start[:-1])[plan.routes.route[sends]]
     packets = plan.routes.packets
     count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends].astype(np.int64)
-    messages = int(count.sum())
-    return messages, int((hops * count).sum()), _at_once(plan, sends, count)
+    passed = hops if whole_messages else hops * count
+    return len(sends), int(passed.sum()), _at_once(plan, sends, np.minimum(count, np.maximum(hops, 1)))
 
 
 def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:
-    """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives."""
-    own = sends < len(plan)
-    of_others = int(count[~own].sum())  # messages of other jobs wait for nobody
-    sends, count = sends[own], count[own]
+    """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives.
+
+    A send that holds its rank is one of them only as long as the next has not begun.
+    """
+    own = sends < len(plan)  # others are messages of background
+    others, sends, count = int(count[~own].sum()), sends[own], count[own]
     if not len(sends):
-        return of_others
+        return others
     rank, received = plan.rank[sends], np.cumsum(plan.kind == RECEIVE)[sends]
-    begins = np.append(True, (np.diff(rank) != 0) | (np.diff(received) != 0))
+    begins = (np.diff(rank) != 0) | (np.diff(received) != 0)
+    if plan.routes is not None and plan.routes.holds is not None:
+        begins |= plan.routes.holds[sends[:-1]]
+    begins = np.append(True, begins)
     sent = np.add.reduceat(count, np.flatnonzero(begins))
     most = np.zeros(plan.ranks, np.int64)
     np.maximum.at(most, rank[begins], sent)
-    return int(most.sum()) + of_others
+    return int(most.sum()) + others

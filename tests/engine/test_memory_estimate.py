@@ -54,6 +54,7 @@ def started(rank, size, *, n=100):
         yield sc.compute(flops=1e6 + step)
         yield sc.wait(one, other)
 """
+FT = "simulate npb-ft slim-fly-200 --effects"
 JACOBI, OF_JACOBI = "simulate jacobi torus-cluster --effects", "--set P=8 --set sweeps=2"
 #: What is simulated, with what in a small case first, and in the measured one.
 CASES = {
@@ -84,6 +85,36 @@ CASES = {
         "simulate PROGRAMS:started torus-cluster --effects none --engine simpy",
         "--set P=8 --set n=5",
         "--set P=64 --set n=300",
+    ),
+    "packets": (
+        "simulate burst packet-torus --effects links --engine simpy",
+        "--set P=4",
+        "--set P=64 --set size=32768",
+    ),
+    "routes": ("simulate burst dragonfly-1056 --effects links --engine compiled", "--set P=4", "--set P=1024"),
+    "effects": (
+        "simulate jacobi xeon-cluster --effects links,interfaces,disks,memory,imbalance,noise --engine simpy",
+        "--set P=8 --set sweeps=2",
+        "--set P=96 --set sweeps=100",
+    ),
+    "python-links": (
+        "simulate PROGRAMS:ring slim-fly-200 --effects links --engine simpy",
+        "--set P=8 --set n=5",
+        "--set P=100 --set n=500",
+    ),
+    "python-timeline": (
+        "simulate PROGRAMS:ring slim-fly-200 --effects links --engine compiled --timeline OUT.json",
+        "--set P=8 --set n=5",
+        "--set P=100 --set n=800",
+    ),
+    "ft-timeline": (f"{FT} links --engine compiled --timeline OUT.json.gz", "--set P=4", "--set P=128"),
+    "ft-paje": (f"{FT} links --engine compiled --timeline OUT.paje", "--set P=4", "--set P=128"),
+    "ft-events": (f"{FT} none --engine compiled --events", "--set P=4", "--set P=64"),
+    "ft-gantt": (f"{FT} none --engine compiled --gantt OUT.svg", "--set P=4", "--set P=32"),
+    "burst-gantt": (
+        "simulate burst mesh-256 --effects links --engine compiled --gantt OUT.png",
+        "--set P=4",
+        "--set P=64",
     ),
     "burst": ("simulate burst mesh-256 --effects links --engine simpy", "--set P=4", "--set P=128"),
     "loggops": ("simulate burst-loggp loggop-64 --engine simpy", "--set P=4", "--set P=64"),

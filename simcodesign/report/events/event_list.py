@@ -13,7 +13,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KINDS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.engine.memory_estimate import check_written
+from simcodesign.engine.memory_estimate import EVENT, check_written
 from simcodesign.report.common.numbers import MAX_WRITTEN_OUT
 from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
@@ -65,7 +65,6 @@ def event_list(result: Result, from_s: float = 0.0, to_s: float = np.inf) -> Eve
     if to_s < from_s:
         raise InputError("the end of the window is before its beginning", value=to_s, allowed=f"{from_s:g} s or later")
     timeline, makespan_s = recorded(result), float(result.makespan_s)
-    check_written("events", int(((timeline.finish_s >= from_s) & (timeline.ready_s <= to_s)).sum()))
     events = tuple(_events(timeline, from_s, to_s))
     about = (result.workload, result.machine, tuple(result.effects), result.seed)
     return EventList(*about, makespan_s, from_s, min(to_s, makespan_s), events)
@@ -81,6 +80,7 @@ def _events(timeline: Timeline, from_s: float, to_s: float) -> Iterator[Event]:
     of_rank, on_way = _waits_at_stations(timeline)
     columns = [_in_window(EVENTS.index(name), ops, times[ops], timeline, from_s, to_s) for name, ops, times in parts]
     columns += _on_way(on_way, timeline, from_s, to_s)
+    check_written("events", len(timeline.rank), sum(len(column[0]) for column in columns), EVENT)
     what, op, time_s, early, rank, wait = (np.concatenate(column) for column in zip(*columns, strict=True))
     for place in np.lexsort((what, wait >= 0, op, rank, ~early, time_s)).tolist():
         name, number = EVENTS[what[place]], int(op[place])

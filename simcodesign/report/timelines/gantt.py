@@ -14,7 +14,7 @@ from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.core.units import format_quantity
-from simcodesign.engine.memory_estimate import check_written
+from simcodesign.engine.memory_estimate import BAR, CHART, check_written
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.utilisation import recorded
 from simcodesign.report.timelines.rows import nanoseconds_of, tracks_of
@@ -50,7 +50,8 @@ def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] 
     if shown.sum() > MOST_BARS:
         allowed = f"up to {MOST_BARS:,}: fewer ranks or iterations, or a shorter time (--from, --to)"
         raise InputError("more operations than a chart can show", value=int(shown.sum()), allowed=allowed)
-    check_written("gantt", int(shown.sum()))
+    bars = int((shown & (finish_s > start_s)).sum() + (shown & (start_s > ready_s)).sum())
+    check_written("gantt", len(timeline.rank), bars, BAR, CHART)
     ready, _, finish = nanoseconds_of(timeline)
     rows = _rows(timeline.rank, tracks_of(timeline, ready, finish))
     height = 0.22 if ranks > 16 else 0.32

@@ -6,11 +6,15 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import Timeline
 from simcodesign.engine.experiment import Experiment
-from simcodesign.engine.memory_estimate import check_written
-from simcodesign.report.timelines.chrome_trace import write_chrome_trace
+from simcodesign.engine.memory_estimate import KEPT, TEXT, check_written
+from simcodesign.report.timelines.chrome_trace import CHUNK, write_chrome_trace
 from simcodesign.report.timelines.otf2_archive import write_otf2
 from simcodesign.report.timelines.page import page_part
 from simcodesign.report.timelines.paje import write_paje
@@ -37,8 +41,22 @@ def write_timeline(result: Result, path: str | Path, experiment: Experiment | No
             stacklevel=2,
         )
     if result.timeline is not None:
-        check_written("timeline", len(result.timeline.rank))
+        _check_memory(result.timeline, kept=write is not write_chrome_trace)
     if experiment is not None and write is write_chrome_trace:
         write(result, path, page_part(result, experiment))
     else:
         write(result, path)
+
+
+def _check_memory(timeline: Timeline, kept: bool) -> None:
+    """CapacityError where the events do not fit: all of them if they are ``kept`` until they are sorted, else those of
+    the largest part that is text at a time (an event for each operation and wait, two for each message)."""
+    operations, services = len(timeline.rank), 0 if timeline.services is None else len(timeline.services)
+    waits = int(np.count_nonzero(timeline.start_s > timeline.ready_s))
+    sends = int(np.count_nonzero((timeline.kind == SEND) & (timeline.match >= 0)))
+    if kept:
+        check_written("timeline", operations, operations + waits + sends + services, KEPT)
+        return
+    in_part = min(operations, CHUNK)
+    texts = max(in_part + waits * in_part // max(operations, 1), 2 * min(sends, CHUNK), min(3 * services, CHUNK))
+    check_written("timeline", operations, texts, TEXT)
