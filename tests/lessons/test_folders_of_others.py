@@ -122,3 +122,10 @@ def test_a_cache_that_cannot_be_written_is_a_note(lesson: Path, tmp_path: Path) 
     assert result.exit_code == 0, result.output
     assert (tmp_path / "page.html").stat().st_size > 1000
     assert "are not kept for the next build" in str(noted[0].message)
+
+
+def test_a_text_of_brackets_is_refused_at_once(lesson: Path) -> None:
+    (lesson / "predict.md").write_text("[" * 100_000)
+    assert "too many '[' in one text, got 100000 (allowed: up to 1000)" in shown(
+        run("lesson", "check", lesson, "-j", "1")
+    )

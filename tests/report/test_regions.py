@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from simcodesign.cli.app import main
+from simcodesign.describe.yaml.files import load_machine
+from simcodesign.engine.simulate import simulate
 
 ASK = ["codesign", "feasibility", "cg", "exascale-cg", "--target", "1e18", "--over", "ts,tw"]
 
@@ -37,7 +39,24 @@ def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest
     plot = tmp_path / "region.png"
     options = ["--set", "train=104", "--each", "eta=1", "--simulate", "--effects", "hops", "--points", "2"]
     assert main([*few, *options, "--plot", str(plot)]) == 0
-    assert "hops" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "hops" in printed
+    # Each printed point is feasible, and a point one unit of its last digit further is not.
+    table = printed.partition("Boundaries by simulation")[2].partition("Nothing is known")[0]
+    rows = [line.split() for line in table.splitlines() if line.endswith(("GB/s", "unlimited"))]
+    (first, _, most_tw, *_), (most_ts, _, last, *_) = rows
+    assert (first, last) == ("0", "0")
+    assert main([*few, *options, "--json"]) == 0
+    limit_s = json.loads(capsys.readouterr().out)["regions"][0]["limit_s"]
+
+    def time_s(ts_ns: float, tw_ps: float) -> float:
+        costs = {"network.startup": ts_ns * 1e-9, "network.per_byte": tw_ps * 1e-12 / 8}
+        machine = load_machine("exascale-cg", {"nodes": 64, **costs})
+        values = {"train": 104, "eta": 1}
+        return float(simulate("cg", machine, values, phases=["iterate"], effects=["hops"]).makespan_s)
+
+    for at in (lambda step: (0.0, float(most_tw) + step), lambda step: (float(most_ts) + step, 0.0)):
+        assert time_s(*at(0.0)) <= limit_s < time_s(*at(0.1))
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 

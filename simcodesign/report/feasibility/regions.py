@@ -180,7 +180,7 @@ def _nothing_words(question: FeasibilityQuestion, region: Region, names: Sequenc
 
 
 def _boundaries(regions: Sequence[Region], names: Sequence[str]) -> Table:
-    """The points of the simulated boundaries, beside what the forecast allows at the same first cost."""
+    """Return the points of the simulated boundaries, beside the forecast at the same first cost; all rounded down."""
     first, second = regions[0].costs
     simulated = [region for region in regions if region.reading == "simulation"]
     forecasts = [region for region in regions if region.reading == "forecast"]
@@ -203,10 +203,10 @@ def _boundaries(regions: Sequence[Region], names: Sequence[str]) -> Table:
             table.add_section()
             table.add_row(", ".join(_given(region, names)))
         for x, y in zip(region.x, region.y, strict=True):
-            row = [f"{right * x:.4g}"]
+            row = [f"{right * _toward(float(x), up=False):.4g}"]
             if forecasts:
                 row.append(_beside(forecasts[place], float(x), up))
-            row.append(f"{up * y:.4g}")
+            row.append(f"{up * _toward(float(y), up=False):.4g}")
             table.add_row(*row, *([_bandwidth(second, float(y))] if inverse else []))
     return table
 
@@ -221,7 +221,7 @@ def _beside(region: Region, x: float, scale: float) -> str:
     """The second cost on the boundary of a forecast at this first one."""
     if not region.feasible or x > region.x[-1]:
         return "nothing"
-    return f"{scale * float(np.interp(x, region.x, region.y)):.4g}"
+    return f"{scale * _toward(float(np.interp(x, region.x, region.y)), up=False):.4g}"
 
 
 def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
