@@ -86,12 +86,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         unit=fields.get("unit"),
         loggops=None if dependencies is None else dependencies.loggops,
     )
-    without_noise = np.zeros(0, np.int64)
-    if dependencies is not None and dependencies.without_noise is not None:
-        without_noise = dependencies.without_noise
-    lasts = plan.duration_s[without_noise]
-    varied = apply_randomness(plan, design_point, effects, builder.seed, builder.variations, fields.get("varies"))
-    plan.duration_s[without_noise] = lasts
+    varied = _varied(plan, builder, fields.get("varies"), None if dependencies is None else dependencies.without_noise)
     _check_finite(plan, place)
     if plan.loggops is not None:  # messages meet their receives in queues of its own
         rules = plan.loggops if varied is None else varied.in_loggops(plan.loggops)
@@ -104,6 +99,17 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         if effect.name in effects and effect.change_plan is not None:
             plan = effect.change_plan(plan, design_point, builder.seed)
     return plan
+
+
+def _varied(
+    plan: Plan, builder: PlanBuilder, varies: Int32s | None, without_noise: NDArray[np.int64] | None
+) -> Messages | None:
+    """Apply randomness to the durations of a Plan, in place, except to those of the operations ``without_noise``."""
+    kept = np.zeros(0, np.int64) if without_noise is None else without_noise
+    lasts = plan.duration_s[kept]
+    varied = apply_randomness(plan, builder.design_point, builder.effects, builder.seed, builder.variations, varies)
+    plan.duration_s[kept] = lasts
+    return varied
 
 
 def _dependencies_of_program(
