@@ -244,7 +244,7 @@ class Power:
     place: Place = field(compare=False)
 
 
-#: Costs of a component beside powers, by the names of metrics, as a file writes them.
+#: Costs of a component other than powers, by the names of metrics used in files.
 PART_COSTS = {"rack_units": "rack units", "die_area": "die area", "price": "price"}
 
 

@@ -95,7 +95,7 @@ def calibrate(
     """Determine constants by least squares, none below 0.
 
     ``timings``: a table (see ``calibration.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset``
-    hold where these say nothing else. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``.
+    apply unless the table has its own. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``.
     ``unknown``: paths of constants
     (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and per-byte
     times of network and disk that have a part in the times. All others keep the values of workload and machine.

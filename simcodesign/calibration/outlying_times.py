@@ -26,11 +26,11 @@ from simcodesign.fitting.measurements import FloatArray
 
 #: Chance, per fit, that a time is called an outlier though none is.
 FALSE_ALARM = 0.01
-#: Times beyond the number of constants without which no outlier can be told.
+#: Minimum number of times in excess of the number of constants at which outliers can be recognised.
 MIN_FREEDOM = 3
 #: Residuals below this fraction of the times are rounding of the linear program.
 ROUNDING = 1e-7
-#: Fits of absolute deviations, each weighted by the times that the one before it gave.
+#: Fits of absolute deviations, each weighted by the times that the previous fit gave.
 STARTS = 3
 #: The median absolute deviation of a normal distribution of standard deviation 1, inverted.
 NORMAL = 1.4826
@@ -48,7 +48,7 @@ class OutlyingTime:
 
 
 def limit(count: int, freedom: int) -> float:
-    """Return the studentised residual that chance exceeds once in a hundred fits of so many times."""
+    """Return the studentised residual that chance exceeds once in a hundred fits of ``count`` times."""
     return float(t.ppf(1 - FALSE_ALARM / (2 * count), max(freedom, 1)))
 
 

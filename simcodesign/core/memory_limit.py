@@ -13,12 +13,12 @@ from simcodesign.core.errors import CapacityError, Place
 
 #: Where Linux shows control groups and the processes that are in them.
 ROOT = Path("/")
-#: Version 1 has the largest whole number of pages below 2**63 where there is no limit.
+#: Version 1 has the largest whole number of pages below 2**63 if there is no limit.
 NO_LIMIT = 2.0**62
 
 
 def memory_bytes() -> float:
-    """Return the memory that a simulation may take: 70 % of the smallest limit; infinite where none is known."""
+    """Return the memory that a simulation may take: 70 % of the smallest limit; infinite if no limit is known."""
     return 0.7 * smallest_limit()[0]
 
 
@@ -45,7 +45,7 @@ def _cgroup_limits(root: Path) -> Iterator[float]:
     """Yield the memory limits of the control groups of this process and of the groups around them.
 
     Version 2 has one hierarchy, ``0::/path``; version 1 has one for memory, ``7:memory:/path``. Within a container the
-    path may be that of the host, so the root of the hierarchy always counts.
+    path may be the host's, so the root of the hierarchy always counts.
     Source: the Linux kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, and cgroups(7).
     """
     base = root / "sys/fs/cgroup"
@@ -63,7 +63,7 @@ def _cgroup_limits(root: Path) -> Iterator[float]:
         for mount in mounts:
             for group in (own, *own.parents):
                 text = _read(mount / group / file).strip()
-                if text.isdigit() and float(text) < NO_LIMIT:  # "max" where there is none
+                if text.isdigit() and float(text) < NO_LIMIT:  # "max" if there is none
                     yield float(text)
 
 

@@ -32,7 +32,7 @@ class ProfilingQuality:
     """The quality of the profile on one number of processes.
 
     ``kernels``: how many were compared, 0 without an instrumented run; ``nrmse`` is NaN then. ``largest``: the kernel
-    whose fractions differ most. ``profiled_s``, ``unprofiled_s``: times of a process; NaN where they are not known.
+    whose fractions differ most. ``profiled_s``, ``unprofiled_s``: times of a process; NaN if they are not known.
     """
 
     processes: float
@@ -44,7 +44,7 @@ class ProfilingQuality:
 
     @property
     def overhead(self) -> float:
-        """What profiling adds, as a fraction of the time without it; NaN where one of the times is not known."""
+        """What profiling adds, as a fraction of the time without it; NaN if one of the times is not known."""
         return self.profiled_s / self.unprofiled_s - 1 if self.unprofiled_s > 0 else math.nan
 
 
@@ -105,7 +105,7 @@ def _pairs(sampled: dict[str, float], exact: dict[str, float]) -> Iterator[Kerne
 
 
 def _total_s(table: CounterTable | None, processes: float) -> float:
-    """The time of a process, the mean over repetitions; NaN where there is no such run."""
+    """Return the time of a process, the mean over repetitions; NaN if there is no such run."""
     if table is None:
         return math.nan
     here = table.column("processes") == processes

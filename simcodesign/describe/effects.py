@@ -112,7 +112,7 @@ def _is_uneven(workload: Any, machine: Any) -> bool:
 
 
 def _is_randomly_uneven(workload: Any, machine: Any) -> bool:
-    """Return whether shares of computation or slow nodes are random; nodes that are named are slow for every seed."""
+    """Return whether shares of computation or slow nodes are random; nodes given by name are slow for every seed."""
     slow = machine.noise_model.slow_nodes
     return _computes(workload, machine) and (bool(workload.imbalance_model) or (slow is not None and slow.is_random))
 

@@ -161,7 +161,7 @@ class Workload(ShownInNotebooks):
         return any(known is None or part in known for known in parts)
 
     def uses_one_at_a_time(self, part: str) -> bool:
-        """Return whether no rank may use a part of the machine several times at once."""
+        """Return whether no rank may use a part of the machine several times concurrently."""
         demands = [step for step in walk(self.program) if not isinstance(step, Block)]
         users = [one for one in demands if one.parts is None or part in one.parts]
         started = self.has_overlap and any(one.can_be_started for one in users)

@@ -5,7 +5,7 @@
    one of its free servers to the waiting request that is least by (arrival time, rank, operation); operations are
    numbered rank by rank, so (arrival time, operation) is the same order. A mailbox that arbitrates gives its least
    message, by (arrival time, operation of the send), that suits a receive there to the least such receive, by (time
-   posted, operation); what waits until that message is taken up (``Plan.taken_by``) may go on.
+   posted, operation); what waits until that message is taken up (``Plan.taken_by``) may continue.
    A station of limited ``capacity`` also arbitrates in every instant in which a request arrives. It first lets in or
    blocks those that have come since it arbitrated last, in the same order. A request that finds ``capacity`` others,
    the waiting ones and those whose service ends later than now, is blocked: its operation is done in this instant,
@@ -190,8 +190,8 @@ def check_finished(plan: Plan, finish_s: Sequence[float] | NDArray[np.float64]) 
 
 
 def dependencies_of_run(plan: Plan, log: Log) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]] | None:
-    """Source, target and whether it is early of each dependency besides program order, with those on receives that were
-    known only when they met their messages; None where there are none."""
+    """Return the source, the target and whether it is early of each dependency other than program order, including
+    dependencies on receives that were known only when they met their messages; None if there are none."""
     if plan.edges is None and plan.taken_by is None:
         return None
     source, target, early = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)

@@ -1,6 +1,6 @@
 """How much memory a simulation takes: one estimate for each engine and for each output of single operations.
 
-Peaks of the resident set above that of a process that has run a small case, measured on Linux with CPython 3.11
+Peaks of the resident set, less the peak of a process that has run a small case, measured on Linux with CPython 3.11
 (``tests/engine/test_memory_estimate.py`` measures them). Each estimate includes the Plan.
 """
 
@@ -15,19 +15,19 @@ from simcodesign.core.operation_kinds import RECEIVE
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.plan import NONE, Plan
 
-#: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its way, for a
-#: strand of operations and for a message that is on its way (a process each), and for a service that is recorded; what
-#: an operation takes besides by the rules of LogGOPSim.
+#: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its route, for a
+#: strand of operations and for a message in transit (a process each), and for a recorded service; what an operation
+#: takes in addition by the rules of LogGOPSim.
 SIMPY_OPERATION, SIMPY_ROUTE, SIMPY_HOP, SIMPY_PROCESS, SIMPY_SERVICE = 215, 80, 20, 1_500, 250
 SIMPY_LOGGOPS = 900
-#: The compiled engine: bytes for an operation with its Plan, for a message with a route, for a station on its way.
+#: The compiled engine: bytes for an operation with its Plan, for a message with a route, for a station on its route.
 COMPILED_OPERATION, COMPILED_ROUTE, COMPILED_HOP = 66, 24, 8
-#: What a timeline keeps of an operation.
+#: Bytes of an operation in a timeline.
 TIMELINE = 65
 #: A chart, whatever is in it.
 CHART = 25e6
 #: Outputs of single operations: bytes that an operation takes while they are written, in the Plan, the timeline and
-#: arrays; those of an event of a list, of a bar of a chart, of an event of a trace that is text, and that is kept.
+#: arrays; bytes of an event of a list, of a bar of a chart, of an event of a trace as text, and of a kept event.
 OPERATION, EVENT, BAR, TEXT, KEPT = 150, 600, 5_800, 900, 420
 
 
@@ -52,10 +52,10 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
 
 
 def _travelling(plan: Plan, whole_messages: bool = False) -> tuple[int, int, int]:
-    """Return the messages with a route, the stations that they or their packets pass, and the most on the way at once.
+    """Return the messages with a route, the stations that they or their packets pass, and the most in transit.
 
-    ``whole_messages``: count the stations of messages alone. A packet is made when the one before has passed the first
-    station, so no message has more packets on its way than stations.
+    ``whole_messages``: count the stations of messages alone. A packet is made when the previous one has left the first
+    station, so no message has more packets in transit than stations.
     """
     if plan.routes is None:
         return 0, 0, 0
@@ -68,7 +68,7 @@ def _travelling(plan: Plan, whole_messages: bool = False) -> tuple[int, int, int
 
 
 def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:
-    """Return the messages or packets that may be on their way at once: of each rank, what it sends between receives.
+    """Return the messages or packets that may be in transit together: for each rank, what it sends between receives.
 
     A send that holds its rank is one of them only as long as the next has not begun.
     """

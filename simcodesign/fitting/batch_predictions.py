@@ -24,7 +24,7 @@ BEYOND = 4.0
 @dataclass(frozen=True)
 class BatchPredictions:
     """Of S series, all (S,): the best model's ``prediction`` at the target in the unit of the metric, its ``smape`` in
-    percent, how many ``terms`` it has beside the constant, and how many ``rivals`` stand level with it; of its points
+    percent, how many ``terms`` it has without the constant, and how many ``rivals`` are level with it; of its points
     how many there are, and at how many its relative error is below 5 % (``small``) and 20 % (``moderate``)."""
 
     prediction: Array
@@ -36,7 +36,7 @@ class BatchPredictions:
     moderate: Index
 
     def point_errors(self, rows: Index) -> PointErrors:
-        """Of all points of some of the series."""
+        """Return the values for all points of some of the series."""
         return PointErrors(*(int(counts[rows].sum()) for counts in (self.points, self.small, self.moderate)))
 
 

@@ -56,7 +56,7 @@ def point_errors(measured: ArrayLike, fitted: ArrayLike) -> PointErrors:
 def points_below(measured: NDArray[np.float64], misses: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
     """The number of points of S series with an error below 5 % and below 20 %, both (S,).
 
-    ``measured``: (S, K), NaN where nothing was measured; ``misses``: what the model differs by. A value of 0 has no
+    ``measured``: (S, K), NaN if nothing was measured; ``misses``: what the model differs by. A value of 0 has no
     relative error: it is met, or it is in neither class.
     """
     sizes, off = np.abs(measured), np.abs(misses)

@@ -21,7 +21,7 @@ MAX_LEFT_OUT = 3
 
 
 def without_outliers(measurements: Measurements, **options: Any) -> tuple[Measurements, list[str]]:
-    """Return the measurements without outliers, and each outlier in words; ``options`` are those of ``fit``.
+    """Return the measurements without outliers, and each outlier in words; ``options`` go to ``fit``.
 
     At most three repetitions and three points of a series are left out. Raises InputError as ``fit`` does.
     """

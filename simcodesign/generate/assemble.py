@@ -104,7 +104,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
 def _varied(
     plan: Plan, builder: PlanBuilder, varies: Int32s | None, without_noise: NDArray[np.int64] | None
 ) -> Messages | None:
-    """Apply randomness to the durations of a Plan, in place, except to those of the operations ``without_noise``."""
+    """Apply randomness to the durations of a Plan, in place, except for the operations ``without_noise``."""
     kept = np.zeros(0, np.int64) if without_noise is None else without_noise
     lasts = plan.duration_s[kept]
     varied = apply_randomness(plan, builder.design_point, builder.effects, builder.seed, builder.variations, varies)
@@ -115,7 +115,7 @@ def _varied(
 def _dependencies_of_program(
     segment: Segment, rank: Int32s, match: Int32s, mailbox: Int32s | None, prices: MessagePricing
 ) -> Dependencies | None:
-    """What operations of a program wait for besides those before them, if anything: in LogGOPS, and where parts are
+    """Return dependencies of operations other than on the previous ones, if any: in LogGOPS, and if parts are
     started."""
     if prices.loggops:
         return program_in_loggopsim(segment, rank, match, mailbox)

@@ -315,7 +315,7 @@ class Plan:
     routes: Routes | None = None
     edges: Edges | None = None
     mailbox: Int32s | None = None  # (N,) station number of the mailbox of a send or receive, or NONE
-    tag: Int32s | None = None  # (N,) where messages that come to one mailbox or box do not suit all of its receives
+    tag: Int32s | None = None  # (N,) if messages that arrive at one mailbox or box do not suit all of its receives
     taken_by: Int32s | None = None  # (N,) of a send to a mailbox: what waits until its message is taken up, or NONE
     gap_s: Floats | None = None  # (N,) with ``loggops``
     flight_s: Floats | None = None  # (N,)

@@ -8,7 +8,7 @@ the same float64. A CSV file reads
     -1,3300.0
     0,210617.0
 
-where distance -1 stands for first touches; without comments, keys are lines of 64 bytes. Any table in CSV with these
+where distance -1 means first touches; without comments, keys are lines of 64 bytes. Any table in CSV with these
 two columns is read (``text_files.CsvRows``).
 """
 
@@ -156,7 +156,7 @@ def _said_above(comments: Iterable[tuple[str, Place]]) -> tuple[int, int | str |
 
 
 def _table(lines: list[str], rows: Iterable[tuple[int, list[str]]], delimiter: str, path: Path, head: int) -> Histogram:
-    """The rows as they stand, with distance -1 for first touches."""
+    """Return the rows as they are, with distance -1 for first touches."""
     fast = _read_fast(lines) if delimiter == "," else None
     if fast is not None:
         numbers = range(head + 1, head + 1 + len(lines))

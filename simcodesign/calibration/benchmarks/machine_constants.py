@@ -68,7 +68,7 @@ class MachineCalibration:
     notes: tuple[str, ...]
     level: float
     within_node: PointToPoint | None = None
-    """Of ping-pongs between two ranks of one node."""
+    """Constants of messages from ping-pongs between two ranks of one node."""
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
@@ -162,7 +162,7 @@ class NoConstantError(InputError):
 
 
 def _no_constant(calibration: MachineCalibration) -> NoConstantError:
-    """The error that says what each file lacks."""
+    """Return the error that lists what each file lacks."""
     operations = sorted({row.operation for table in calibration.tables for row in table.rows})
     allowed = "ping-pongs of three sizes or more, windows, STREAM, Linpack of three sizes, IOR and mdtest"
     if {*operations} & {*OPERATIONS}:

@@ -70,7 +70,7 @@ def point_to_point(
     """Constants of messages from the tables; None where there are too few sizes of ping-pongs.
 
     ``known``: constants that are given, in SI units by path. ``machine_hops``: of a ping-pong whose table says none.
-    ``robust``: outliers are left out, and segments sought again, until there are none; else they are named.
+    ``robust``: outliers are left out, and segments sought again, until there are none; otherwise they are named.
     """
     taken = samples(tables, "ping_pong", by=("bytes", HOPS)) or _with_hops(tables, machine_hops)
     if len({one.parameters["bytes"] for one in taken}) < LEAST_SIZES:
@@ -207,7 +207,7 @@ class _Messages:
         )
 
     def outliers(self, fit: ConstantsFit) -> list[tuple[Sample, str]]:
-        """The ping-pongs that the others do not explain, each with what is to be said of it."""
+        """Return the ping-pongs that the others do not explain, each with a description for the notes."""
         found = []
         for one in fit.outliers:
             if one.row < len(self.ping_pongs):

@@ -80,13 +80,13 @@ def _usable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) 
 
 
 def _as_placed(row: BenchmarkRow, machine: Machine) -> bool:
-    """Whether the ranks were on as many nodes as the machine puts them on, where the row says on how many."""
+    """Return whether the ranks were on as many nodes as the machine puts them on, if the row specifies how many."""
     nodes, ranks = (row.parameters.get(name) for name in (NODES, "P"))
     return nodes is None or ranks is None or bool(machine.placement.nodes_used(ranks) == nodes)
 
 
 def _unusable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine) -> str:
-    """Why no row of an operation is used; empty where there is none."""
+    """Return why no row of an operation is used; empty if the operation has no rows."""
     rows = [row for table in tables for row in table.rows if row.operation == operation and row.quantity == "time"]
     if not rows:
         return ""

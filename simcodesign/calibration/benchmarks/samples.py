@@ -20,7 +20,7 @@ PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window")
 DEVICE = "device"
 #: The label of rows of nccl-tests: in place or out of place.
 PLACEMENT = "placement"
-#: The parameter of a row that says how many nodes its ranks were on.
+#: The parameter of a row with the number of nodes on which its ranks were.
 NODES = "nodes"
 
 Lines = Mapping[str, tuple[int, ...]]
@@ -63,7 +63,7 @@ class MachineConstant:
 
     @property
     def dimension(self) -> str:
-        """Of the unit table; constants of messages within a node are as those between nodes."""
+        """Dimension in the unit table; constants within a node have the same dimensions as constants between nodes."""
         return dimension_at(self.path.replace(".node.", ".")) or "count"
 
 
@@ -94,7 +94,7 @@ def samples(
 
 
 def is_of_one_node(row: BenchmarkRow) -> bool:
-    """Return whether the ranks of a row were on one node, as ``nodes`` says; without it they were on several."""
+    """Return whether the ranks of a row were on one node according to ``nodes``; if it is missing, they were not."""
     return row.parameters.get(NODES) == 1
 
 

@@ -2,8 +2,8 @@
 
 Windows (``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``) have many messages on their way at once, so that a size's time is its
 share of the interface: its time per byte in the last segment of sizes is the interface's. ``osu_mbw_mr`` has its pairs
-between two nodes; those of Intel's Uniband and Biband may be on any nodes, so that of these one pair counts, or all if
-``nodes`` says two. In SMPI's runs every pair of ranks has two nodes for itself: a pair's bandwidth is that of an
+between two nodes; the pairs of Intel's Uniband and Biband may be on any nodes: only one pair counts, or all pairs if
+``nodes`` is two. In SMPI's runs every pair of ranks has two nodes for itself: a pair has the bandwidth of one
 interface, and what all pairs together reach is the network's between them.
 """
 
@@ -30,7 +30,7 @@ FALLEN_BEHIND = 0.1
 
 
 def interface_bandwidth(tables: Sequence[BenchmarkTable], level: float) -> MachineConstant | None:
-    """Return the time per byte of an interface of a node: of the most pairs of two nodes, else of one pair."""
+    """Return the time per byte of an interface of a node: from the most pairs of two nodes, otherwise from one pair."""
     many = _most(_of_two_nodes(tables), "pairs", "window")
     alone = [one for one in samples(tables, WINDOWS, "bandwidth") if one.parameters.get("pairs") == 1]
     single = _least([*samples(tables, "window", "bandwidth"), *alone], "P")
@@ -45,7 +45,7 @@ def interface_bandwidth(tables: Sequence[BenchmarkTable], level: float) -> Machi
 
 
 def _of_two_nodes(tables: Sequence[BenchmarkTable]) -> list[Sample]:
-    """Windows of several pairs that are known to be between two nodes."""
+    """Return the windows of several pairs between two nodes."""
     known = []
     for table in tables:
         rows = tuple(row for row in table.rows if row.parameters.get("nodes", _nodes(table)) == 2)
@@ -54,7 +54,7 @@ def _of_two_nodes(tables: Sequence[BenchmarkTable]) -> list[Sample]:
 
 
 def _nodes(table: BenchmarkTable) -> float:
-    """On how many nodes the pairs of a benchmark are if no row says it, 0 for any."""
+    """Return the number of nodes of a benchmark's pairs if no row specifies it, 0 for any."""
     return 0.0 if "imb" in table.format.split(" and ") else 2.0
 
 
@@ -74,7 +74,7 @@ def _least(taken: Sequence[Sample], name: str) -> list[Sample]:
 
 
 def windows_of_any_nodes(tables: Sequence[BenchmarkTable]) -> str:
-    """Say what windows of several pairs reach that tell no interface; empty where there are none."""
+    """Describe what windows of several pairs reach if they do not determine an interface; empty if there are none."""
     every = samples(tables, WINDOWS, "bandwidth", by=("pairs", "bytes"))
     if _of_two_nodes(tables) or not (many := [one for one in every if one.parameters["pairs"] > 1]):
         return ""

@@ -38,7 +38,7 @@ def within_node(
     level: float = 0.9,
     robust: bool = False,
 ) -> PointToPoint | None:
-    """Return the constants of messages within a node, from rows of one node alone; None where there are too few sizes.
+    """Return the constants of messages within a node, from rows of one node alone; None if there are too few sizes.
 
     Raises InputError if there are ping-pongs and the machine's model of messages has none within a node.
     """
@@ -85,7 +85,7 @@ def node_change(found: PointToPoint) -> dict[str, object]:
 
 
 def notes_of_one_node(tables: Sequence[BenchmarkTable], machine: Machine, found: PointToPoint | None) -> list[str]:
-    """Return what is to be said of the rows of one node."""
+    """Return the notes on the rows of one node."""
     rows = [row for table in tables for row in table.rows if is_of_one_node(row)]
     notes = []
     if found is not None and machine.processors_per_node < 2:

@@ -107,7 +107,7 @@ def scenario_of(
 
 
 def load_noted_machine(name: str, changes: Mapping[str, object] | None = None) -> Machine:
-    """Load a machine, and print to standard error how its topology was read where that needs a word."""
+    """Load a machine, and print to standard error how its topology was read if that needs a note."""
     machine = load_machine(name, changes)
     for note in machine.network.topology.notes:
         complain(f"note: {machine.name}: {note}")

@@ -23,7 +23,7 @@ _GROUPED = {
 }
 #: One sign that may end the whole part of a number or its thousands.
 _EITHER = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
-#: A number that is written with thousands separators, or with a decimal comma.
+#: A number with thousands separators, or with a decimal comma.
 _LOCAL = re.compile(r"[+-]?[0-9]{1,3}(?:[., '\u00a0\u2009\u202f\u2019][0-9]{3})*(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 #: Columns of words, whose entries are never numbers, whatever they look like.
 WORDS = frozenset(
@@ -84,7 +84,7 @@ def sign_of_row(cells: Sequence[str], is_words: Sequence[bool]) -> tuple[str, st
 
 
 def local_hint(text: str) -> str:
-    """Return what to write in place of a number with thousands separators or a decimal comma; empty for other text."""
+    """Return what to write instead of a number with thousands separators or a decimal comma; empty for other text."""
     signs = re.findall(r"[^0-9+\-eE]", text)
     if not signs or not _LOCAL.fullmatch(text):
         return ""

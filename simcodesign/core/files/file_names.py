@@ -12,7 +12,7 @@ def safe_file_name(text: str, max_characters: int = 40) -> str:
     """Return a file name without a folder for any text: letters, digits, ``_``, ``-``, ``+``, ``=``,
     ``,`` and inner dots.
 
-    Different texts may give the same name: add a digest where that matters.
+    Different texts may give the same name: add a digest if that matters.
 
     >>> safe_file_name("../../etc/passwd")
     'etc-passwd'

@@ -131,7 +131,7 @@ def encoding_of(start: bytes) -> str:
 
 @contextmanager
 def open_text(path: str | Path, most_bytes: int = DATA_BYTES) -> Iterator[IO[str]]:
-    """The file as text, in UTF-8 or UTF-16. Raises InputError as ``open_bytes``, and where it is neither, with line
+    """Open the file as text, in UTF-8 or UTF-16. Raises InputError as ``open_bytes``, and if it is neither, with line
     and byte."""
     path = Path(path)
     try:
@@ -280,7 +280,7 @@ def check_confined(path: Path, place: Place) -> Path:
 
 
 def check_execution(place: Place, value: str, *, named_in_description: bool = False) -> None:
-    """Raise InputError if code that somebody names may not be executed.
+    """Raise InputError if code named by a file or a user may not be executed.
 
     ``confine`` forbids all such code. Code that a description names needs ``allow_programs`` in addition.
     """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import units_with_dimension
 
-#: Names of the column of values, the one that wins over the others first.
+#: Names of the column of values, by falling precedence.
 VALUE, *TIMES = VALUES = ("value", "seconds", "time")
 _UNIT_BEHIND = re.compile(r"(?P<name>.*\S)\s*(?:\((?P<round>[^()]*)\)|\[(?P<square>[^\[\]]*)\])")
 _VALUE_AND_UNIT = re.compile(rf"(?P<name>{'|'.join(VALUES)})(?:\s*[_/,]\s*|\s+(?:in\s+)?)(?P<unit>\S+)", re.IGNORECASE)
@@ -46,7 +46,7 @@ def value_column(
 ) -> int:
     """Return the place of the column of values.
 
-    It is the column ``chosen``, otherwise ``value``, otherwise the one of ``seconds`` and ``time`` that the table has,
+    It is the column ``chosen``, otherwise ``value``, otherwise ``seconds`` or ``time``, whichever the table has,
     otherwise the only column that ``is_known`` does not recognise. Titles may have units. Raises InputError if no
     column or several columns could be it.
     """

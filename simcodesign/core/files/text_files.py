@@ -107,7 +107,7 @@ class CsvRows:
         yield from self._with_points(fitted, titles[is_numbered:])
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield all rows with an entry, as they stand in the file."""
+        """Yield all rows with an entry, as the file has them."""
         reader = csv.reader(self._lines, delimiter=self.delimiter, strict=True)
         begin = self._first_line
         try:
@@ -161,7 +161,7 @@ class CsvRows:
             yield line, cells
 
     def _ends_with_separators(self, cells: Sequence[str], titles: Sequence[str], width: int) -> bool:
-        """Return whether the first row goes on beyond the titles with empty cells alone.
+        """Return whether the first row continues beyond the titles with empty cells alone.
 
         It does not if a decimal comma may have made two cells of a number, ``0,75``, and the last column may be empty.
         """

@@ -35,7 +35,7 @@ _DECIMAL = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _UNIT = re.compile(r"[A-Za-z%/]*")
 _EVENT = re.compile(r"[A-Za-z_][^\s]*.*")
 _FLOATS_IN_JSON = re.compile(r'(:\s*"?[0-9]+),([0-9]+)')
-#: Of the text: the title of a table, or the heading of intervals.
+#: In the text: the title of a table, or the heading of intervals.
 _TITLE = re.compile(r"^\s*(?:Performance counter stats for|#\s+time\s.*counts\s+unit\s+events)", re.MULTILINE)
 _TEXT_STAMP = re.compile(r"(?P<stamp>[0-9]+[.,][0-9]+)\s+(?=<not |[0-9]|[A-Za-z][\w.-]*\s+(?:[0-9]|<not ))")
 _TEXT_WHERE = re.compile(r"(?P<where>[A-Za-z][\w.:/-]*-?[0-9]+)\s+(?=[0-9]|<not )")
@@ -121,7 +121,7 @@ def separated_line(text: str, separator: str, place: Place) -> CounterLine | Non
 
 
 def _is_stamped(entries: list[str], separator: str) -> bool:
-    """Whether a number stands before another one, or before what was counted on. With commas as separators, a whole
+    """Return whether a number precedes another one, or what was counted on. With commas as separators, a whole
     number may be the part of a time before its decimal comma; counts without a unit are whole."""
     first, *rest = entries
     if not rest or not _DECIMAL.fullmatch(first):
@@ -218,7 +218,7 @@ def _percentage(text: str, place: Place) -> float:
 
 
 def separator_of(text: str, place: Place) -> str:
-    """The separator with which a line can be read, none that could stand in a number before one that could."""
+    """Return the separator with which a line can be read; separators that numbers cannot contain come first."""
     for separator in SEPARATORS:
         if separator in text:
             return separator

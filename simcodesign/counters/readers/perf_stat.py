@@ -1,6 +1,6 @@
 """Files of ``perf stat``: one line an event, one run (or the mean of ``-r`` runs) a file.
 
-The three outputs are read (``perf_lines``). Lines of one event are added up, such as those of several CPUs or
+The three outputs are read (``perf_lines``). Lines of one event are added up, such as lines of several CPUs or
 intervals. If a file has both intervals and their total, the total counts. ``<not counted>`` and ``<not supported>`` are
 missing. Metrics alone on a line, and events that no counter needs, are passed over.
 
@@ -116,7 +116,7 @@ def _is_comment(path: Path, line: int, text: str, comments: list[tuple[str, Plac
 
 
 def _whole_run(entries: list[CounterLine]) -> list[CounterLine]:
-    """Without the intervals where their total is there, and with one elapsed time."""
+    """Return the lines without intervals if the file has their total, and with one elapsed time."""
     totals = [entry for entry in entries if not entry.stamp]
     stamped = any(entry.stamp for entry in entries)
     chosen = totals if stamped and any(entry.event != ELAPSED for entry in totals) else entries
@@ -144,7 +144,7 @@ def added_up(entries: Iterable[CounterLine]) -> Iterator[tuple[str, float]]:
 
 
 def _weights(entries: list[CounterLine]) -> list[float]:
-    """What each line of one event counts for: its fraction of the time if kinds of cores share the time."""
+    """Return the weight of each line of one event: its fraction of the time if kinds of cores share the time."""
     shares: dict[str, list[float]] = {}
     for entry in entries:
         pmu = _PMU.match(entry.event)

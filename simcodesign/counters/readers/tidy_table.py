@@ -156,7 +156,7 @@ def _text(value: float) -> str:
 
 
 def sniff(start: FileStart) -> Match:
-    """A column that is known among the titles."""
+    """A known column among the titles."""
     titles = titles_in(start.lines)
     is_known = any(SYNONYMS.get(title, title) in COLUMNS or event_name(title)[0] in EVENTS for title in titles)
     return Match.POSSIBLE if is_known else Match.NONE

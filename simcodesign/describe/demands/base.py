@@ -50,7 +50,7 @@ class Demand:
     can_be_started: ClassVar[bool] = False
     #: The part of a rank that it keeps busy: parts that differ may work at the same time. Empty for messages.
     works_on: ClassVar[str] = ""
-    #: The parts of the machine that it may use besides, by ``NETWORK`` and the names of ``works_on``. None for the one
+    #: Other parts of the machine that it may use, by ``NETWORK`` and the names of ``works_on``. None for the one
     #: that it works on; for any part, if it works on none, as in kinds of demands of other packages.
     uses_parts: ClassVar[frozenset[str] | None] = None
 

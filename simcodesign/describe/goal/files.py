@@ -16,7 +16,7 @@ Reader = Callable[[str | Path], Schedule]
 SCHEDULES: dict[str, Reader] = {".goal": read_goal, ".bin": read_binary_goal}
 #: Endings of other descriptions.
 OTHERS = (".yaml", ".yml", ".py", ".aspen")
-#: The beginning of a schedule as text, after comments, within so many bytes.
+#: The beginning of a schedule as text, after comments, within ``_BYTES``.
 _TEXT, _BYTES = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s", re.DOTALL), 2**16
 
 

@@ -3,17 +3,17 @@
 Columns, in any order; only the times are needed:
 
 - parameters and equations of the workload, ``P``, constants and keys of a machine file (``network.startup``), and
-  ``nodes_used`` (the nodes on which the ranks are): where it was measured; an empty cell holds at any value. ``preset``
-  stands for the values of one;
+  ``nodes_used`` (the nodes on which the ranks are): conditions of the measurement; an empty cell holds at any value.
+  ``preset`` sets the values of a preset;
 - ``phase`` and ``component``: what was measured; both empty, or ``total``: the whole run;
 - ``value``, ``seconds`` or ``time``, the column that the caller names, or the only one with no other meaning: a time,
   in seconds or with a unit; ``low`` and ``high``, or ``spread`` (half of it, to both sides); ``n`` or ``count``, how
   many measurements are behind it; ``interval``, what the spread is (``95 % t``, ``quartiles``, ...);
 - ``machine``, ``role`` (``evidence``, or ``calibration`` for what constants are from) and ``source``;
-- ``repetition``, ``run``, ``table`` and ``comment`` label rows, and say nothing.
+- ``repetition``, ``run``, ``table`` and ``comment`` label rows, and are not used.
 
 A title may have a unit, ``time (ms)``. A column with the name of a parameter of the workload is that parameter, also
-``n``. Lines that begin with ``#`` are comments; ``# interval: quartiles`` says it for all rows that do not, and so do
+``n``. Lines that begin with ``#`` are comments; ``# interval: quartiles`` applies to all rows without one, and so do
 ``unit`` (of times without one), ``machine``, ``role`` and ``source``.
 
 Rows of benchmarks, as ``calibrate --rows`` writes them, have all columns of ``OF_BENCHMARKS``, and name in ``source``
@@ -47,7 +47,7 @@ from simcodesign.describe.yaml.machine import MACHINE_KEYS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns with a meaning of their own; any other is of where it was measured.
+#: Columns with a meaning of their own; any other is a condition of the measurement.
 COLUMNS = (
     "phase",
     "component",
@@ -63,7 +63,7 @@ COLUMNS = (
     "source",
 )
 LABELS = ("repetition", "run", "table", "comment")
-#: What a phase or component that is not named may be called.
+#: Names for a phase or component without a name.
 TOTAL = "total"
 NODES_USED = "nodes_used"
 #: Columns of times.
@@ -74,7 +74,7 @@ OF_BENCHMARKS = frozenset(("phase", "component", VALUE, "low", "high", "count", 
 BYTES, NODES, QUANTITY = "bytes", "nodes", "quantity"
 _FILE_AND_LINE = re.compile(r".+:[0-9]+")
 MOST_COUNT = 10**15
-#: What a comment may say for all rows.
+#: Columns that a comment may specify for all rows.
 OF_ALL = ("unit", "interval", "machine", "role", "source")
 _COMMENT = re.compile(rf"#+\s*({'|'.join(OF_ALL)})\s*:\s*(.*)", re.DOTALL)
 _RANKS = Parameter("P", None, low=1, whole=True)
@@ -85,8 +85,8 @@ Lines = Sequence[tuple[Place, Sequence[str]]]
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """One row. ``at``: where it was measured, without the values of its ``preset``; ``part``: phase and component,
-    empty for all of them; ``labels``: what else tells it from other rows."""
+    """One row. ``at``: conditions of measurement, without the values of its ``preset``; ``part``: phase and component,
+    empty for all of them; ``labels``: what else distinguishes it from other rows."""
 
     at: Mapping[str, float | str]
     preset: str
@@ -102,7 +102,7 @@ class MeasuredRow:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A text of a table, and where it stands."""
+    """A text of a table, and its place."""
 
     text: str
     place: Place
@@ -134,7 +134,7 @@ def rows_of_frame(frame: pd.DataFrame, workload: Workload, value: str | None = N
 
 
 def _texts(column: pd.Series) -> list[str]:
-    """Return a column as it would stand in a file."""
+    """Return a column as a file would have it."""
     return ["" if missing else _text(cell) for cell, missing in zip(column, column.isna(), strict=True)]
 
 
@@ -197,7 +197,7 @@ def _no_size(head: Place, workload: Workload) -> InputError:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The meaning of each column of a table, and the unit of its title; empty where there is none."""
+    """The meaning of each column of a table, and the unit of its title; empty if there is none."""
 
     names: Sequence[str]
     units: Sequence[str]
@@ -254,7 +254,7 @@ def _check_known(names: Sequence[str], known: Collection[str], head: Place) -> N
 
 
 def _meaning(title: str, workload: Workload, has_count: bool) -> str:
-    """Return the column that a title stands for; beside a count, ``n`` is none."""
+    """Return the column that a title means; in a table with a count, ``n`` is none."""
     if title in workload.parameters and title != VALUE:
         return title
     small = title.lower()
@@ -349,7 +349,7 @@ class _Table:
         return MeasuredValue(seconds[VALUE], low, high, n, interval if low is not None else "", place)
 
     def _check_units(self, given: Mapping[str, _Cell]) -> None:
-        """InputError for an end of a spread without a unit beside a value that has one: it would be of seconds."""
+        """Raise InputError for an end of a spread without a unit if the value has one: it would be in seconds."""
         if "unit" in self.of_all or NUMBER.fullmatch(given["value"].text):
             return
         for name, cell in given.items():

@@ -1,6 +1,6 @@
-"""Tables of measured times, in CSV or as a DataFrame: rows as in ``rows``, gathered by where they were measured.
+"""Tables of measured times, in CSV or as a DataFrame: rows as in ``rows``, grouped by conditions of measurement.
 
-Several rows of the same, without a spread, are repetitions: their median stands for them, with their quartiles (linear
+Several rows of the same, without a spread, are repetitions: their median represents them, with their quartiles (linear
 between order statistics).
 """
 
@@ -73,7 +73,7 @@ def _measured(group: Sequence[MeasuredRow], workload: Workload) -> MeasuredTimes
 
 
 def _summary(several: Sequence[MeasuredValue], are_runs: bool) -> MeasuredValue:
-    """One value; the median of repetitions, with their quartiles. InputError where several have a spread, unless they
+    """Return the median of repetitions, with their quartiles. InputError if several have a spread, unless they
     ``are_runs`` of a benchmark, each of many repetitions."""
     first = several[0]
     if len(several) == 1:

@@ -25,7 +25,7 @@ COSMETIC = frozenset(
     | {"pos", "position", "x", "y", "z", "coordinates", "graphics"}
     | {"thickness", "shape", "shape_type", "style", "line_type"}
 )
-#: Of a vertex, where they cannot be meant for a link.
+#: Attributes of a vertex, if they cannot be meant for a link.
 COSMETIC_OF_VERTICES = COSMETIC | {"size", "width", "height"}
 
 

@@ -212,13 +212,13 @@ def _with_defaults(graph: nx.Graph) -> nx.Graph:
 
 
 class _Check:
-    """One pass of the XML parser, which builds nothing and knows every encoding in which a DTD could hide."""
+    """One pass of the XML parser, which builds nothing and decodes every encoding in which a DTD could hide."""
 
     def __init__(self, file: str) -> None:
         self.edge_count = 0
         self._file = file
         self._nodes: set[str] = set()
-        self._ends: dict[str, int] = {}  # node named by an edge -> line where it is first named
+        self._ends: dict[str, int] = {}  # node named by an edge -> line of its first mention
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._element

@@ -1,4 +1,4 @@
-"""Mailboxes of the compiled engine, where messages meet receives while a run goes on.
+"""Mailboxes of the compiled engine, where messages meet receives during a run.
 
 Where messages suit all receives of their mailbox, both are heaps. Otherwise (``Program.tag``) both are lists, in the
 order of arrival times and operations.
@@ -27,7 +27,7 @@ from simcodesign.generate.plan import ANY, ANY_TAG, NONE
 
 @inlined
 def suits(run: Run, send: int, receive: int) -> bool:
-    """Whether a receive takes the message of a send that comes to its mailbox or box."""
+    """Return whether a receive takes the message of a send that arrives at its mailbox or box."""
     if not len(run.program.tag):
         return True
     source, tag = run.program.peer[receive], run.program.tag[receive]
@@ -38,7 +38,7 @@ def suits(run: Run, send: int, receive: int) -> bool:
 
 @called
 def put(run: Run, op: int, time: float) -> None:
-    """The message of a send comes to its mailbox."""
+    """Put the message of a send into its mailbox."""
     box = as_int64(run.program.mailbox[op])
     slot, number = new_request(run.requests, run.memory, op, time), box - run.program.first_mailbox
     stock = as_int64(run.memory.stock[number])
@@ -61,7 +61,7 @@ def expect(run: Run, box: int, slot: int) -> None:
 
 @inlined
 def wake_mailbox(run: Run, box: int, now: float) -> None:
-    """Let the first receive and the first message meet as soon as both are there."""
+    """Let the first receive and the first message meet as soon as both have arrived."""
     if len(run.program.tag):
         wake_for_pair(run, box, now)
         return

@@ -1,4 +1,4 @@
-"""Messages in the compiled engine: on their way through interfaces and links, in turn, in packets, or as flows."""
+"""Messages in the compiled engine: through interfaces and links, one after another, in packets, or as flows."""
 
 from __future__ import annotations
 

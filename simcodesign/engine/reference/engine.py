@@ -123,7 +123,7 @@ class Simulation(Messages):
         return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
 
     def suits(self, send: int, receive: int) -> bool:
-        """Whether a receive takes the message of a send that comes to its mailbox."""
+        """Return whether a receive takes the message of a send that arrives at its mailbox."""
         plan = self.plan
         if plan.tag is None:
             return True

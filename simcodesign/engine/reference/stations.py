@@ -178,7 +178,7 @@ class Mailbox(Resource):
         return received
 
     def can_grant(self) -> bool:
-        """Whether a message and a receive that it suits are there."""
+        """Return whether a message and a receive that it suits have arrived."""
         return next(self.pairs(), None) is not None
 
     def pairs(self) -> Iterator[tuple[tuple[float, int], tuple[float, int, simpy.Event]]]:

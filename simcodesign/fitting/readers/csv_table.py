@@ -1,7 +1,7 @@
 """Tidy tables of measurements in CSV; columns as in ``tidy_table``, the dialect as in ``text_files.CsvRows``.
 
 pandas parses tables that it reads as ``CsvRows`` does, which is fast. Every other table, and every error, is left to
-``CsvRows``, which knows comments, decimal commas and lines.
+``CsvRows``, which handles comments, decimal commas and lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OtherDialectError(Exception):
 
 
 def read_csv(path: Path, partial: bool = False, value: str | None = None) -> Measurements:
-    """The measurements in a tidy CSV table, as the module says; ``value`` names the column of values.
+    """Read the measurements of a tidy CSV table, as in the module; ``value`` names the column of values.
 
     Raises InputError naming line and column. The table is read in parts, at about 20 bytes of memory a row.
     """

@@ -1,12 +1,12 @@
 """Tidy tables: one measurement a row. What their columns mean, and their rows taken in from frames of pandas.
 
-How columns are told apart: ``region`` (or ``callpath``), ``metric`` and ``repetition`` are known by their names, in
+How columns are recognised: ``region`` (or ``callpath``), ``metric`` and ``repetition`` by their names, in
 small or capital letters; the values are in the column ``value``, otherwise in ``seconds`` or ``time``, or in the one
 that the caller names; every other column is a parameter, and must hold positive numbers. Only values and a parameter
 are needed: without a region column the region is ``<root>``, without a metric column the metric is ``<default>``. A
 title may have a unit (``time (ms)``, ``size [KiB]``), from which numbers are converted to SI units. An empty value, or
-``nan``, says that the measurement is missing. With a ``repetition`` column a value keeps its place among the
-repetitions; without one, rows of the same region, metric and point are repetitions in turn.
+``nan``, is a missing measurement. With a ``repetition`` column a value keeps its place among the
+repetitions; without one, rows of the same region, metric and point are successive repetitions.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Columns:
 
 
 def columns_of(titles: Sequence[str], place: Place, value: str | None = None) -> Columns:
-    """Return which column is which; ``value`` names the column of values. Raises InputError where one is missing,
+    """Return which column is which; ``value`` names the column of values. Raises InputError if one is missing,
     occurs twice or has no name."""
     split = [split_title(title) for title in titles]
     names = tuple(name for name, _ in split)
-    if len(set(names)) < len(names):  # told apart by what stands behind their names
+    if len(set(names)) < len(names):  # distinguished by what follows their names
         split = [(title.strip(), "") for title in titles]
         names = tuple(name for name, _ in split)
     try:

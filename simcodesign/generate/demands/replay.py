@@ -83,7 +83,7 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     if any_tag.any():
         fields[ANY_TAG_FIELD] = real.copy()
         fields[ANY_TAG_FIELD][real] = any_tag[taken]
-    # A receive has the size of its message, where it is known which one that is.
+    # A receive has the size of its message, if it is known which message that is.
     is_known = np.zeros(len(graph.of), bool)
     is_known[real] = ((schedule.kind == RECEIVE) & (box == NONE))[taken]
     fields["size_bytes"][is_known] = np.nan
@@ -112,7 +112,7 @@ def _tags(schedule: Schedule) -> tuple[Ints, NDArray[np.bool_], Ints]:
     """Tags, as small numbers if they are none; receives of any tag at ranks that also receive others; and the number of
     the place where messages meet receives of several kinds, NONE for all others.
 
-    A rank all of whose receives are from anyone and of any tag has one tag for all that comes to it.
+    A rank all of whose receives are from anyone and of any tag has one tag for all its messages.
     """
     tag = schedule.tag.astype(np.int64)
     if tag.min(initial=0) < ANY_TAG or tag.max(initial=0) > MOST_TAG:
@@ -150,7 +150,7 @@ class _Graph:
         target, early = schedule.edge_target.astype(np.int64), schedule.edge_early
         posted = np.zeros(count, bool)
         posted[source[early & (schedule.kind[source] == RECEIVE)]] = with_postings
-        new = np.arange(count) + np.cumsum(posted) + np.cumsum(waits) - waits  # where every operation stands now
+        new = np.arange(count) + np.cumsum(posted) + np.cumsum(waits) - waits  # present position of every operation
         begin, end = new - posted, new + waits
         self.of = np.full(count + int(posted.sum() + waits.sum()), NONE, np.int64)  # of the schedule, or NONE
         self.of[new] = np.arange(count)

@@ -25,8 +25,8 @@ ANY_TAG_FIELD = "any_tag"
 
 @dataclass(frozen=True)
 class Matches:
-    """Of every operation the other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0); and
-    its tag (``Plan.tag``), where messages of a mailbox do not suit all receives there."""
+    """For each operation: other end of its message, or NONE, and its mailbox (None if there are ``boxes`` = 0); and
+    its tag (``Plan.tag``), if messages of a mailbox do not suit all receives there."""
 
     match: Int32s
     mailbox: Int32s | None = None

@@ -23,7 +23,7 @@ MOST_BYTES = 1024 * 1024
 @dataclass(frozen=True)
 class Answers:
     """``given``: of each question what was answered, of any type; ``parameters``: stops by slider, as the file says, or
-    None for what is no mapping; ``is_exam``: by an exam file; ``language``: that of the page, in whose notation texts
+    None for what is no mapping; ``is_exam``: by an exam file; ``language``: the page's, in whose notation texts
     are read as numbers, or ""."""
 
     file: str

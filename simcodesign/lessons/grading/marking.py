@@ -57,7 +57,7 @@ def number(given: object) -> float | None:
 
 
 def numbers(question: Mapping[str, Any], given: object, language: str) -> tuple[float, ...]:
-    """What a number, or a text with one, can mean as an answer to a question: no number, one or two."""
+    """Return what a number, or a text with one, can mean as an answer to a question: no number, one or two."""
     if not isinstance(given, str):
         value = number(given)
         return () if value is None else (value,)

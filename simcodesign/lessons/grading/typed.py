@@ -1,8 +1,8 @@
 """Numbers as people type them: ``2,279``, ``2.279,5``, ``3/2``, ``3·2^4``. The page reads them in ``front/typed.js``.
 
 A language has a mark before decimals and one between thousands. Text in the notation of the other language is accepted
-if it cannot be meant in the own one. Where both notations give a number and the own one takes a mark for that of
-thousands (``1,375`` in English), only the person who typed it knows: ``readings`` returns both.
+if it cannot be meant in the own one. Where both notations give a number and the own one takes a mark for the mark of
+thousands (``1,375`` in English), the text is ambiguous: ``readings`` returns both.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-#: By language: the mark before decimals, and the mark between thousands.
+#: For each language: the mark before decimals, and the mark between thousands.
 MARKS = {"en": (".", ","), "de": (",", ".")}
 #: Longer texts are no answers, and nest too deeply.
 MOST_CHARACTERS = 100
 #: Between thousands in both languages: blanks of several widths, and apostrophes.
 _GAPS = " \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}'\N{RIGHT SINGLE QUOTATION MARK}"
-#: Signs that mean the same, and the sign that stands for all of them.
+#: Signs that mean the same, and the sign that replaces all of them.
 _SIGNS = str.maketrans(
     {
         **dict.fromkeys("xX×·⋅∙∗", "*"),
@@ -32,7 +32,7 @@ _SIGNS = str.maketrans(
 def readings(text: str, language: str, unit: str = "") -> tuple[float, ...]:
     """Return the numbers that a text can mean: none, one, or two, the first of them in the notation of ``language``.
 
-    ``unit``: that of the answer, which may follow the number.
+    ``unit``: the answer's unit, which may follow the number.
     """
     typed = _without_unit(text.translate(_SIGNS).strip(), unit)
     decimal, thousands = MARKS[language]
@@ -43,7 +43,7 @@ def readings(text: str, language: str, unit: str = "") -> tuple[float, ...]:
 
 
 def writes_thousands(html: str, language: str) -> bool:
-    """Return whether a text has a number with a mark between thousands, so that answers beside it are read likewise."""
+    """Return whether a text has a number with a mark between thousands, so that the other answers are read likewise."""
     _, thousands = MARKS[language]
     shown = unescape(re.sub(r"<[^>]*>", "", html))
     return re.search(rf"(?<![\d.,])[1-9]\d{{0,2}}(\{thousands}\d{{3}})+(?!\d)", shown) is not None
@@ -105,7 +105,7 @@ class _Calculation:
         return None
 
     def sum(self) -> float:
-        """Of products."""
+        """Return the text of products."""
         value = self._product()
         while sign := self._next("+", "-"):
             other = self._product()

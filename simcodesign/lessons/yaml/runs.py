@@ -182,7 +182,7 @@ def chosen_stops(entry: Entry, slider: Slider) -> tuple[int, ...]:
 
 
 def _source(entry: Entry, folder: Path) -> str:
-    """Return a bundled name, or the path of a file beside the lesson."""
+    """Return a bundled name, or the path of a file in the lesson's folder."""
     if "/" in entry.name():
         raise entry.error("not a file of the lesson", "a bundled name, or a file in the folder of the lesson")
     return named_source(entry, folder)

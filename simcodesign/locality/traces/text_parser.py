@@ -76,7 +76,7 @@ def _number(text: Kinds, at: np.uint64, end: np.uint64) -> tuple[np.uint64, np.u
 
 @inlined
 def _after_0x(text: Kinds, at: np.uint64) -> np.uint64:
-    """The place after ``0x``, or the same one where there is none. A newline ends the text at latest."""
+    """Return the place after ``0x``, or the same place if there is none. A newline ends the text at latest."""
     if text[at] == ZERO and (text[at + ONE] == SMALL_X or text[at + ONE] == LARGE_X):
         at += ONE + ONE
     return at
@@ -92,7 +92,7 @@ def _after_blanks(text: Kinds, at: np.uint64) -> np.uint64:
 @inlined
 def _size_in_bytes(text: Kinds, at: np.uint64) -> tuple[np.uint32, np.uint64, bool]:
     """A comma and a decimal number at the end of a line: the number, at most ``MOST_SIZE``, the place after the blanks
-    behind it, and whether they are there."""
+    behind it, and whether they are present."""
     good, value = text[at] == COMMA, 0
     if good:
         at += ONE

@@ -102,7 +102,7 @@ class Trace(ABC):
         """All accesses in order, at most ``most`` (1 or more) at a time and never none.
 
         Either every chunk has kinds or none has; the same holds for groups and sizes. Raises ``InputError`` for a trace
-        that is corrupt, cut off or empty, at the place where that shows: use nothing of it then.
+        that is corrupt, cut off or empty, at the place of the first error: do not use any of it then.
         """
 
     def by_line(self, line_bytes: int, most: int = CHUNK) -> Iterator[Accesses]:

@@ -41,7 +41,7 @@ def print_all(renderables: Iterable[RenderableType]) -> None:
 
 
 def _width() -> int | None:
-    """Return the columns of standard output; None for those of the terminal that it is.
+    """Return the columns of standard output; None for the terminal's own width.
 
     Rich would use the width of the terminal that standard error or input is, even when output goes to a file.
     """

@@ -180,7 +180,7 @@ def _nothing_words(question: FeasibilityQuestion, region: Region, names: Sequenc
 
 
 def _boundaries(regions: Sequence[Region], names: Sequence[str]) -> Table:
-    """Return the points of the simulated boundaries, beside the forecast at the same first cost; all rounded down."""
+    """Return the points of the simulated boundaries, with the forecast at the same first cost; all rounded down."""
     first, second = regions[0].costs
     simulated = [region for region in regions if region.reading == "simulation"]
     forecasts = [region for region in regions if region.reading == "forecast"]
@@ -241,7 +241,7 @@ def _straightness(simulated: Sequence[Region], names: Sequence[str]) -> Iterator
 
 
 def _gap_words(simulated: Sequence[Region], names: Sequence[str]) -> Iterator[str]:
-    """Where the region has gaps: on the way to a point of its boundary the rate is not reached."""
+    """Yield the gaps of the region: on the path to a point of its boundary the rate is not reached."""
     for region in simulated:
         which = " for " * bool(names) + ", ".join(_given(region, names))
         for gap in region.gaps:
@@ -277,7 +277,7 @@ def _most(cost: CostAxis, value: float) -> str:
 
 
 def _bandwidth(cost: CostAxis, value: float) -> str:
-    """What this time of a byte is as a bandwidth, the least that suffices: rounded up."""
+    """Return the bandwidth of this time per byte, the smallest that suffices: rounded up."""
     return quantity(_toward(1 / (value * cost.scale), up=True), "B/s") if value else "unlimited"
 
 

@@ -73,7 +73,7 @@ def _limits(studies: Sequence[UpgradeStudy]) -> tuple[float, float]:
 def _ratio_bars(
     axes: Any, study: UpgradeStudy, groups: Iterable[str], place_of: tuple[int, int], low: float, colour: str
 ) -> None:
-    """Draw the bars of one workload, the first of ``place_of`` among so many as its second says."""
+    """Draw the bars of one workload; ``place_of``: its number, and the number of workloads."""
     place, count = place_of
     width = GROUP_WIDTH / count
     for group, ratio in enumerate(groups):

@@ -94,7 +94,7 @@ def _resource_table(cells: Sequence[SimulatedCell]) -> Table:
 
 
 def _without_io(heads: Mapping[str, str], disks: bool) -> dict[str, str]:
-    """The heads of columns, without that of I/O (the last) where nothing is read or written."""
+    """Return the column headings, without the heading of I/O (the last) if nothing is read or written."""
     return dict(list(heads.items())[: None if disks else -1])
 
 

@@ -49,7 +49,7 @@ def write_timeline(result: Result, path: str | Path, experiment: Experiment | No
 
 
 def _check_memory(timeline: Timeline, kept: bool) -> None:
-    """CapacityError where the events do not fit: all of them if they are ``kept`` until they are sorted, else those of
+    """Raise CapacityError if the events do not fit: all if they are ``kept`` until they are sorted, otherwise those of
     the largest part that is text at a time (an event for each operation and wait, two for each message)."""
     operations, services = len(timeline.rank), 0 if timeline.services is None else len(timeline.services)
     waits = int(np.count_nonzero(timeline.start_s > timeline.ready_s))

@@ -45,7 +45,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Corner:
-    """Where a search starts: at the least costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets.
+    """Start of a search: the smallest costs, which leave ``excess(0, 0) <= 0``. ``most``: the largest offsets.
 
     ``steady``: whether the excess never falls with a cost. Otherwise a point of the boundary is the largest second cost
     at its first one, and ``gaps`` collects the stretches below it where the excess is positive, from point to point.
@@ -118,7 +118,7 @@ def all_zeros(excess: Callable[[float], float], first: float, most: float, accur
     """Return the zeros of an excess that is negative at 0, in increasing order: an odd number, beyond the last of which
     it is positive. ``first``: one of them.
 
-    Queueing makes times fall where messages come to miss each other. The excess is looked at on both sides of
+    With queueing, times can fall because messages then miss each other. The excess is looked at on both sides of
     ``first``, and more closely if it falls anywhere there; stretches shorter than the distances may be missed.
     """
     slack = accuracy * abs(excess(0.0))

@@ -82,7 +82,7 @@ class Varied:
 
 
 def assumed_numbers(cells: Sequence[SimulatedCell]) -> list[str]:
-    """What can be varied: rates and latencies of the machine (of disks only where a workload uses them), and parameters
+    """Return what can be varied: rates and latencies of the machine (of disks if a workload uses them), and parameters
     that are assumed or reconstructed."""
     machine = cells[0].old.machine
     disks = any(cell.study.uses_disks for cell in cells)

@@ -17,7 +17,7 @@ from simcodesign.studies.validation.case import Case, Label, Readings
 class Verdict(StrEnum):
     """From bad to good; only ``DIFFERS`` is a failure.
 
-    ``NOT_REPRODUCED``: what the source claims is not so here, and the case says why. ``NOT_RECOVERABLE``: the source
+    ``NOT_REPRODUCED``: the claim of the source is wrong here; the case explains why. ``NOT_RECOVERABLE``: the source
     lacks an input, or is contradicted by a number of ours alone. ``INCONSISTENT``: the source is contradicted by its
     own published numbers. ``CONSISTENT``: what is expected was computed here. ``CHOSEN``: a published number holds with
     an input of ours.

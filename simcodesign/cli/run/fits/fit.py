@@ -32,7 +32,7 @@ from simcodesign.report.fits.output import WRITERS, made
 from simcodesign.report.fits.plot import fits_plot
 from simcodesign.report.fits.tables import Digest, Heading, fit_tables
 
-#: Outliers that are named.
+#: Maximum number of outliers in a note.
 MOST_NAMED = 20
 TARGET_FORMS = "name=value for each parameter, e.g. --target p=1024,n=1e6"
 EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1'"
@@ -99,7 +99,7 @@ def measurements_of(options: FitOptions) -> Measurements:
 
 
 def _robust(options: FitOptions, measurements: Measurements) -> Measurements:
-    """The measurements without outliers, which are named."""
+    """Return the measurements without outliers, and print the outliers."""
     kept, left_out = without_outliers(measurements, **fit_arguments(options))
     for one in left_out[:MOST_NAMED]:
         complain(f"note: left out: {one}")

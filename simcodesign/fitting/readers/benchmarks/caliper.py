@@ -46,7 +46,7 @@ LEFT_OUT = ("nid", "rank", "thread", "profile", "file", "hash", "line", "module"
 STATISTIC = re.compile(
     r"(?:(?P<kind>avg|min|max|sum)#)?(?P<scope>inclusive#)?(?:sum#|scale#)?(?:sum#)?time\.duration(?P<ns>\.ns)?"
 )
-#: Hatchet's times, and those of HPCToolkit: metric, unit, and inclusive or exclusive.
+#: Times of Hatchet and HPCToolkit: metric, unit, and inclusive or exclusive.
 TIME = re.compile(r"time(?P<inclusive> \(inc\))?(?: ?[\[(](?P<unit>\w+)[\])])?")
 METRIC = re.compile(r"\w+ \((?P<unit>[nmuµ]?sec|[nmuµ]?s)\)(?::\w+)? \((?P<scope>[IE])\)")
 INCLUSIVE = " (inc)"
@@ -67,9 +67,9 @@ class Columns:
 
 
 def read_caliper(path: Path, unit: str = "") -> BenchmarkTable:
-    """Read a row for each region, run and rank; ``unit`` is that of times whose unit the file does not state.
+    """Read a row for each region, run and rank; ``unit`` applies to times whose unit the file does not state.
 
-    Raises InputError naming line and column for what cannot be read, and for a unit that nobody states.
+    Raises InputError naming line and column for what cannot be read, and for a missing unit.
     """
     text = text_of(path)
     if is_cali(text) or is_json_split(text.lstrip()):
@@ -123,7 +123,7 @@ def _seconds_of(columns: Columns, unit: str, path: Path) -> float:
 
 
 def _of_profile(profile: Profile) -> Iterator[Columns]:
-    """Of Caliper's own files: means over ranks of the sums of each rank, otherwise the sums of the rank or process."""
+    """Yield columns of Caliper's files: means over ranks of each rank's sums, otherwise sums of the rank or process."""
     found: dict[str, dict[str, str]] = {}
     for title in profile.titles:
         *steps, name = title.split("#")

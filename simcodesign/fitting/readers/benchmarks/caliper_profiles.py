@@ -1,7 +1,7 @@
 """Caliper's own files: ``.cali``, read by the optional package caliper-reader, and JSON in its ``json-split`` format.
 
 Both hold records of a run: a path of regions, times by the name of their aggregation, and the rank, if the records of
-the ranks are not aggregated. Of each time its metadata may give the unit. What describes the whole run stands beside
+the ranks are not aggregated. The metadata of a time may give its unit. The description of the whole run is stored with
 them. JSON: ``columns`` and ``column_metadata`` of the rows of ``data``, whose paths are places in ``nodes``, each with
 a ``label`` and its ``parent``. Source: documentation of Caliper (OutputFormats, the .cali file format).
 """
@@ -27,7 +27,7 @@ DURATION = "time.duration"
 MAX_DEPTH = 1000
 _RANKS = ("mpi.rank", "rank")
 _SIZES = ("mpi.world.size", "jobsize")
-#: What describes a run, but not what it was measured at.
+#: Descriptions of a run that are no conditions of the measurement.
 _NOT_VARIED = ("launchdate", "launchday", "elapsed_time", "figure_of_merit", "version", "compilerversion", "jobid")
 
 

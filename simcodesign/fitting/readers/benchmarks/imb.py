@@ -4,7 +4,7 @@ A benchmark's part of the output has ``# Benchmarking NAME``, ``# #processes = N
 #repetitions t[usec] Mbytes/sec``; ``t_min[usec] t_max[usec] t_avg[usec]``; ``Mbytes/sec Msg/sec``; ``t_ovrl[usec]
 t_pure[usec] t_CPU[usec] overlap[%]``) and rows. ``t[usec]`` of PingPong is half of the way there and back. With -multi,
 ``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is that of a group, and
-each group has a row of its own if there is a column ``Group``. Bandwidths of Uniband and Biband are of all pairs
+each group has a row of its own if there is a column ``Group``. Bandwidths of Uniband and Biband add up all pairs
 together, P/2 of them. IMB-MT prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why
 instead (``out-of-mem.``, ``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output";
 src_c/IMB_output.c and src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
@@ -96,7 +96,7 @@ def read_imb(path: Path) -> BenchmarkTable:
 
 
 def _is_said(text: str, part: _Part) -> bool:
-    """Take in what a comment says of the part, if it says anything."""
+    """Store what a comment specifies for the part, if anything."""
     if found := PROCESSES.match(text):
         part.parameters["P"] = float(found[1])
         if found[2]:

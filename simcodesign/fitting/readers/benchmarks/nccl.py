@@ -3,8 +3,8 @@
 Titles stand in two lines of comments (``size count type redop root time algbw busbw #wrong time algbw busbw #wrong``,
 bytes, microseconds, GB/s of 10^9 bytes); a line ``#  Rank  0 ...`` names every rank's device, and newer versions print
 ``# Collective test starting: all_reduce_perf``. ``size`` is the larger of what a rank sends and gets (``row_bytes``
-makes ours of it), ``count`` the elements that are given to the operation: a P-th of size in allgather, reduce_scatter,
-gather, scatter and all_to_all. By it, ``redop`` and ``root`` an operation that is not named is recognised. Rows of old
+makes ours of it), ``count`` the elements passed to the operation: a P-th of size in allgather, reduce_scatter,
+gather, scatter and all_to_all. It, ``redop`` and ``root`` identify an operation without a name. Rows of old
 versions leave out a blank ``redop`` and ``root``. ``cputime`` (-C 1) is no time of an operation. Source: README,
 doc/PERFORMANCE.md, src/common.cu and src/util.cu of NVIDIA/nccl-tests 2.0 to 2.18.
 """
@@ -90,7 +90,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What stands left of the times in a row."""
+    """Columns to the left of the times in a row."""
 
     size: float
     count: float
@@ -100,7 +100,7 @@ class _Sizes:
 
     @property
     def blocks(self) -> float | None:
-        """How many times the elements that are given to the operation are in the buffer; None if it cannot be told."""
+        """How many times the elements passed to the operation are in the buffer; None if that is not known."""
         one = self.count * ELEMENT_BYTES.get(self.type, 0)
         return self.size / one if one else None
 
@@ -138,7 +138,7 @@ def _table(path: Path, runs: Sequence[_Run]) -> BenchmarkTable:
 
 
 def _split(titles: Sequence[str], text: str, place: Place) -> tuple[_Sizes, list[Columns]]:
-    """A row: what stands left of the times, and the columns of each time. Raises InputError for rows cut short."""
+    """Return the columns left of the times, and the columns of each time. Raises InputError for rows cut short."""
     kept = [title for title in titles if title != "timestamp"]
     cells = STAMP.sub("", text).split()
     firsts = [number for number, title in enumerate(kept) if title in ("time", "cputime")]
@@ -199,7 +199,7 @@ def _row(
 
 
 def _recognised(sizes: _Sizes, notes: dict[str, None]) -> str:
-    """The operation by its operator, its root and the blocks of its buffer; ``collective`` where they do not tell."""
+    """Return the operation by its operator, its root and the blocks of its buffer; ``collective`` if they fit none."""
     reduces, rooted, blocks = sizes.redop != "none", sizes.root >= 0, sizes.blocks
     if blocks is None:
         notes[UNNAMED.format("any; its bytes are the size that was printed")] = None
@@ -222,7 +222,7 @@ def _of_json(text: str, path: Path) -> BenchmarkTable:
     found = whole.get("results") if isinstance(whole, dict) else None
     results = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     lines = [line for line, one in enumerate(text.split("\n"), 1) if '"out_of_place"' in one]
-    if len(lines) != len(results):  # written without line ends: the number of the result tells it from the others
+    if len(lines) != len(results):  # written without line ends: the number of the result identifies it
         lines = [*range(1, len(results) + 1)]
     run = _json_run(whole) if results else _Run()
     for line, result in zip(lines, results, strict=True):

@@ -1,7 +1,7 @@
 """Names and sizes of operations: what each benchmark prints, and what the rows of this project hold.
 
 ``BYTES`` defines ``bytes`` of every collective operation, as ``bytes`` in workload files does. A benchmark may print
-another size: that of the whole buffer, P blocks, or that of one block of P; ``PRINTED`` lists those. Sources:
+another size: the size of the whole buffer, P blocks, or of one block of P; ``PRINTED`` lists these sizes. Sources:
 nccl-tests, doc/PERFORMANCE.md and ``*GetCollByteCount`` in src/*.cu; PICO, bench/bench_utils.c (``count / comm_sz``);
 Intel MPI Benchmarks, User Guide ("X bytes") and src_c/IMB_reduce_scatter_block.c; OSU micro-benchmarks, README and
 c/mpi/collective.
@@ -53,7 +53,7 @@ _NAMES = {
     "biband": "window_both_ways",
     "multiplebandwidthmessagerate": "multi_pair_window",
 }
-#: What stands before the name of an operation that is done in another way, or several times at once.
+#: Prefixes of the name of an operation in another mode, or in several groups or threads.
 _WAYS = re.compile(r"^(?:non_blocking_|persistent_|multi_threaded_|multi_)+")
 
 

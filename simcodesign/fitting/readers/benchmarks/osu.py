@@ -171,7 +171,7 @@ def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[Benchm
 
 
 def _parameters(test: _Test, cells: Mapping[str, float]) -> dict[str, float]:
-    """What the row was measured at: two ranks, or two for each pair, where the test says so."""
+    """Return the conditions of the row: two ranks, or two for each pair, if the test specifies them."""
     parameters = dict(test.parameters)
     if test.operation in _OF_TWO:
         parameters["P"] = 2.0

@@ -1,7 +1,7 @@
 """STREAM: bandwidth of memory. ``Function  Best Rate MB/s  Avg time  Min time  Max time``, MB of 10^6 bytes.
 
-The best rate is of the shortest of the repetitions but for the first. HPC Challenge runs STREAM twice and prints GB/s:
-on all ranks at once (``StarSTREAM``: the least, the mean and the most of any rank), and on one while the others wait
+The best rate is the rate of the shortest repetition after the first. HPC Challenge runs STREAM twice and prints GB/s:
+on all ranks together (``StarSTREAM``: the least, the mean and the most of any rank), and on one while the others wait
 (``SingleSTREAM``). Neither is the bandwidth of a node: they are operations of their own, ``star_stream triad`` and
 ``single_stream triad``. Source: STREAM 5.10 (McCalpin), ``stream.c`` as its output shows; HPC Challenge 1.5.
 """
@@ -29,7 +29,7 @@ NOTE = "StarSTREAM is of one rank while all are at work: it is not the bandwidth
 
 
 def read_stream(path: Path) -> BenchmarkTable:
-    """Read a row for each kernel: its best rate, down to that of its longest repetition."""
+    """Read a row for each kernel: its best rate, down to the rate of its longest repetition."""
     rows: list[BenchmarkRow] = []
     parameters: dict[str, float] = {}
     repetitions, unit, section = 1, 1e6, ""

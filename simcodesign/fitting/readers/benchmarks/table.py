@@ -24,9 +24,9 @@ from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, u
 from simcodesign.fitting.readers.formats import READERS, MeasurementReader, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
 
-#: What is measured, and its unit; ``time`` is of one operation (a ping-pong's is one way). Of a non-blocking operation,
-#: ``time`` is that of communication alone, ``overall_time`` with a computation of ``compute_time`` beside it, and
-#: ``overlap`` the fraction of its time that the computation hides.
+#: Measured quantities and their units; ``time`` is per operation (one direction of a ping-pong). For a non-blocking
+#: operation, ``time`` is communication alone, ``overall_time`` includes a concurrent computation of ``compute_time``,
+#: and ``overlap`` the fraction of its time that the computation hides.
 QUANTITIES = {
     "time": "s",
     "overall_time": "s",
@@ -173,8 +173,8 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
     """The rows as series: a region for each operation with its labels, a metric for each quantity.
 
     Parameters are those that differ between rows (at most four, with the most values first; where none does, the
-    first of those that the most rows have); a row without one of them, or where one is 0, is in no series. Raises
-    InputError where none is left.
+    first of those that the most rows have); a row without one of them, or with a 0, is in no series. Raises
+    InputError if none is left.
     """
     names = list(dict.fromkeys(name for row in table.rows for name in row.parameters))
     values = {name: {row.parameters[name] for row in table.rows if name in row.parameters} for name in names}

@@ -37,7 +37,7 @@ _RANKS = (re.compile(r" *(\d+): ?"), re.compile(r"\[(\d+)\] ?"))
 
 @lru_cache(maxsize=8)  # every reader asks for the same one
 def unpacked_start(start: FileStart) -> FileStart:
-    """The start of a file, unpacked and without ranks; the suffix ``.gz`` says nothing, so that it is dropped."""
+    """Return the start of a file, unpacked and without ranks; the suffix ``.gz`` has no meaning and is dropped."""
     content, suffix = start.content, start.suffix
     if content.startswith(_GZIP):
         try:
@@ -51,7 +51,7 @@ def unpacked_start(start: FileStart) -> FileStart:
 
 
 def numbered_lines(path: Path, name: str = "") -> Iterator[Line]:
-    """Yield the lines that hold anything, without blanks around: the lines of one rank after those of another.
+    """Yield the lines that hold anything, without blanks around: the lines of one rank after another's.
 
     ``name``: of a format in ``BEGINS``; then only the lines of that benchmark.
     """
@@ -116,7 +116,7 @@ def _text(path: Path) -> str:
 
 
 def _by_rank(lines: Sequence[str]) -> list[Line]:
-    """Numbered lines without the ranks that begin them, those of the first rank first."""
+    """Return numbered lines without the ranks that begin them, lines of the first rank first."""
     prefix = _rank_prefix(lines)
     ranks: dict[str, list[Line]] = {}
     for number, line in enumerate(lines, 1):
@@ -127,7 +127,7 @@ def _by_rank(lines: Sequence[str]) -> list[Line]:
 
 
 def _rank_prefix(lines: Sequence[str]) -> re.Pattern[str] | None:
-    """What begins lines and is a rank: a benchmark begins behind it, or half of the lines or more have it."""
+    """Return the pattern of ranks that begin lines: a benchmark follows it, or at least half of the lines have it."""
     some = [line for line in lines if line.strip()]
     for prefix in _RANKS:
         behind = [line[found.end() :].strip() for line in some if (found := prefix.match(line))]

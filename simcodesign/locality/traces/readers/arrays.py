@@ -114,7 +114,7 @@ class NpyTrace(Trace):
 
 
 class NpzTrace(Trace):
-    """The columns ``address`` and, where they are there, ``kind``, ``group`` and ``size`` of a ``.npz`` file."""
+    """The columns ``address`` and, if present, ``kind``, ``group`` and ``size`` of a ``.npz`` file."""
 
     def __init__(self, path: Path) -> None:
         self.name, self._path = str(path), path

@@ -7,7 +7,7 @@ valgrind.
 
 A line of din is ``LABEL ADDRESS`` and anything after a blank: label 0 or r a read, 1 or w a write, 2 or i an
 instruction fetch (numbers: Dinero III, M. D. Hill, manual page; letters: Dinero IV, J. Edler, M. D. Hill); ``0x`` may
-stand before the address. Its other labels (3, 4, m, c, v) are no accesses and are refused.
+precede the address. Its other labels (3, 4, m, c, v) are no accesses and are refused.
 
 The example tool ``pinatrace`` of Intel's Pin prints ``INSTRUCTION: R ADDRESS`` for a read and ``W`` for a write, with
 ``0x`` before the numbers, and ``#eof`` at the end. It prints no sizes.
