@@ -29,6 +29,8 @@ CHART = 25e6
 #: Outputs of single operations: bytes that an operation takes while they are written, in the Plan, the timeline and
 #: arrays; bytes of an event of a list, of a bar of a chart, of an event of a trace as text, and of a kept event.
 OPERATION, EVENT, BAR, TEXT, KEPT = 150, 600, 5_800, 900, 420
+#: The same of an event of a message in a trace: 113 characters, where that of an operation has 132.
+MESSAGE_TEXT = TEXT * 113 / 132
 
 
 def check_written(output: str, operations: int, parts: int = 0, part_bytes: float = 0.0, fixed: float = 0.0) -> None:

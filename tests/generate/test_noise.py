@@ -162,7 +162,7 @@ WRONG = [
     ("{slow_nodes: {nodes: [1], count: 1, factor: 2}}", "which nodes are slow, got ['nodes', 'count']"),
     (
         "{slow_nodes: {nodes: [4], factor: 2}}",
-        "noise.slow_nodes.nodes[0]: out of range, got '4' (allowed: 0 to 3)",
+        "noise.slow_nodes.nodes[0]: whole number out of range, got '4' (allowed: 0 to 3)",
     ),
     ("{slow_nodes: {nodes: [1, 1], factor: 2}}", "each node once"),
     ("{slow_nodes: {nodes: 1, factor: 2}}", "must be a sequence"),

@@ -110,7 +110,7 @@ class Entry:
         if value != int(value):
             raise self.error("must be a whole number", f"{low} to {high}")
         if not low <= value <= high:
-            raise self.error("out of range", f"{low} to {high}")
+            raise self.error("whole number out of range", f"{low} to {high}")
         return int(value)
 
     def flag(self) -> bool:

@@ -268,7 +268,7 @@ def _use_tables(timing: Timing) -> Iterable[RenderableType]:
         label = f"{block.kernel}: {block.label}" if block.label else block.kernel
         head = ("", "") if block is last else (label, seconds(float(block.seconds)))
         name = use.resource.split(" ")[0]
-        amount = _quantity(use.amount, AMOUNTS[name]) if name in AMOUNTS else _count(use.amount)
+        amount = _quantity(use.amount, AMOUNTS[name]) if name in AMOUNTS else _four_digits(use.amount)
         shown.add_row(*head, use.resource, amount, seconds(use.seconds), use.busy)
         last = block
     yield shown
@@ -290,6 +290,10 @@ def _more(rows: int) -> Iterable[str]:
 
 def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole > 0 and np.isfinite(part) and np.isfinite(whole) else "-"
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "not finite"
 
 
 def _count(value: float) -> str:

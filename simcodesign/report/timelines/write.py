@@ -13,7 +13,7 @@ from simcodesign.core.operation_kinds import SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.engine.experiment import Experiment
-from simcodesign.engine.memory_estimate import KEPT, TEXT, check_written
+from simcodesign.engine.memory_estimate import KEPT, MESSAGE_TEXT, TEXT, check_written
 from simcodesign.report.timelines.chrome_trace import CHUNK, write_chrome_trace
 from simcodesign.report.timelines.otf2_archive import write_otf2
 from simcodesign.report.timelines.page import page_part
@@ -58,5 +58,8 @@ def _check_memory(timeline: Timeline, kept: bool) -> None:
         check_written("timeline", operations, operations + waits + sends + services, KEPT)
         return
     in_part = min(operations, CHUNK)
-    texts = max(in_part + waits * in_part // max(operations, 1), 2 * min(sends, CHUNK), min(3 * services, CHUNK))
-    check_written("timeline", operations, texts, TEXT)
+    texts = max(in_part + waits * in_part // max(operations, 1), min(3 * services, CHUNK))
+    if 2 * min(sends, CHUNK) * MESSAGE_TEXT > texts * TEXT:
+        check_written("timeline", operations, 2 * min(sends, CHUNK), MESSAGE_TEXT)
+    else:
+        check_written("timeline", operations, texts, TEXT)

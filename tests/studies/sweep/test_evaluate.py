@@ -75,7 +75,7 @@ def test_points_of_any_number_of_ranks_have_a_reason_where_ranks_differ() -> Non
 def test_a_machine_that_cannot_be_is_the_reason_of_its_points() -> None:
     result = rows(sweep_of("jacobi", "mesh-256", ["nodes=16,0,64"], reading="forecast", settings={"P": "16"}))
     assert [row.failed for row in result] == [False, True, False]
-    assert "nodes: out of range, got '0.0' (allowed: 1 to 1000000000)" in result[1].reason
+    assert "nodes: whole number out of range, got '0.0' (allowed: 1 to 1000000000)" in result[1].reason
 
 
 def test_nodes_of_networks_of_routers_are_more_groups_or_more_hosts_on_each_router(tmp_path: Path) -> None:
