@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from simcodesign import cli
 from simcodesign.core import memory_limit
-from simcodesign.generate import lower
+from simcodesign.engine import memory_estimate
 from simcodesign.studies.sweep import executors
 from tests.fuzz.mutations import changed_file, changed_words
 from tests.fuzz.seeds import SHIPPED, command_lines, shipped
@@ -104,7 +104,7 @@ def limits() -> Iterator[None]:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + LIMIT_BYTES, hard))
-    spare_bytes = float(MOST_OPERATIONS * lower.BYTES_PER_OPERATION)
+    spare_bytes = float(MOST_OPERATIONS * memory_estimate.SIMPY_OPERATION)
     try:
         with (
             patch.object(memory_limit, "memory_bytes", lambda: spare_bytes),

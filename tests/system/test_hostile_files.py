@@ -268,7 +268,7 @@ def test_json_of_any_depth(tmp_path: Path) -> None:
 
 # What descriptions name.
 
-WORKLOAD = """\
+OF_A_PROFILE = """\
 simcodesign: 1
 name: w
 program:
@@ -279,7 +279,7 @@ program:
 @pytest.mark.parametrize("kind", ["pipe", "endless device", "folder", "loop of links", "huge"])
 def test_a_hostile_file_that_a_description_names(tmp_path: Path, kind: str) -> None:
     HOSTILE[kind](tmp_path / "p.json")
-    (tmp_path / "w.yaml").write_text(WORKLOAD.replace("PATH", "p.json"))
+    (tmp_path / "w.yaml").write_text(OF_A_PROFILE.replace("PATH", "p.json"))
     with pytest.raises(InputError, match=r"w\.yaml:4"), bounded():
         load_workload(tmp_path / "w.yaml")
 

@@ -193,7 +193,7 @@ def test_many_random_schedules() -> None:
             random.choice([0, 4, 99]),
         )
         finished += compare(seed, random.randint(1, 300), model) is not None
-    assert finished > 1000
+    assert finished > 600  # the others end in deadlocks, as they should
 
 
 @settings(max_examples=examples(100))

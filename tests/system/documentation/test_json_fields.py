@@ -100,6 +100,17 @@ memory Ram {
 }
 interconnect Wire { resource messages(number) [1e-6 + number / 1e9] }
 """,
+    "spoiled.csv": """\
+P,n,seconds
+2,100,0.00517856
+2,1000,0.0085799
+2,10000,0.287572
+2,20000,1.11725
+4,100,0.00530101
+4,1000,0.0224451
+4,10000,0.151656
+4,20000,0.571659
+""",
     "ring.py": """\
 import simcodesign as sc
 
@@ -134,12 +145,14 @@ aspen app.aspen two.aspen --json
 simulate disk-queue power-challenge --replications 1 --json
 aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
+calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
 calibrate little.yaml osu.txt --given P=2 --json
 calibrate little.yaml osu.txt --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.csv --formula 'a + b*p**x' --formula formulas.yaml --metric time --set k=2 --nonnegative --json
 fit swept.csv --formula 'a*t_s + b*P*n*t_c' --machine little.yaml --write-formulas out.yaml --json
 fit counters.csv --counters --target P=32 --json
+fit counters.csv --counters --instrumented counters.csv --unprofiled counters.csv --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8 --json
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
 locality trace.npz --sample 128 --json
