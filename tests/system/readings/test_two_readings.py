@@ -113,12 +113,16 @@ def test_seismic_small(machine: str, ranks: int) -> None:
     assert_equal(forecasted, simulated)
 
 
-LARGE = [pair for pair in pairs() if pair[1] in ("torus-cluster", "fat-tree-cluster", "mesh-256")]
+#: Without the two whose steps are all-broadcasts: on 256 ranks, 65,280 messages in each of 256 steps. One rank adds up
+#: that many flights, and rounding alone comes to 2e-11 of the sum.
+LARGE = [
+    (workload, machine)
+    for workload, machine in pairs()
+    if machine in ("torus-cluster", "fat-tree-cluster", "mesh-256") and workload not in ("seismic", "seismic-at-once")
+]
 
 
-@pytest.mark.parametrize(
-    ("workload", "machine"), [pair for pair in LARGE if pair[0] not in ("seismic", "seismic-at-once")]
-)
+@pytest.mark.parametrize(("workload", "machine"), LARGE)
 @pytest.mark.thorough
 def test_whole_machine(workload: str, machine: str) -> None:
     assert_equal(*both(workload, machine, load_machine(machine).processors))
