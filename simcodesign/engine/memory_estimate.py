@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.plan import NONE, Plan
 
@@ -22,6 +22,9 @@ SIMPY_OPERATION, SIMPY_ROUTE, SIMPY_HOP, SIMPY_PROCESS, SIMPY_SERVICE = 215, 80,
 SIMPY_LOGGOPS = 900
 #: The compiled engine: bytes for an operation with its Plan, for a message with a route, for a station on its route.
 COMPILED_OPERATION, COMPILED_ROUTE, COMPILED_HOP = 66, 24, 8
+#: In addition: by the rules of LogGOPSim for a send or a receive; with fair sharing for a message, and for a station on
+#: a route of its own.
+COMPILED_LOGGOPS, COMPILED_FLOW, COMPILED_FLOW_HOP = 300, 90, 24
 #: Bytes of an operation in a timeline.
 TIMELINE = 65
 #: A chart, whatever is in it.
@@ -46,6 +49,10 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     messages, hops, on_the_way = _travelling(plan, whole_messages=engine != "simpy")
     kept = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
     if engine != "simpy":
+        if plan.loggops is not None:
+            kept += COMPILED_LOGGOPS * int(np.isin(plan.kind, (SEND, RECEIVE)).sum())
+        if plan.routes is not None and plan.routes.fair:
+            kept += COMPILED_FLOW * messages + COMPILED_FLOW_HOP * int(plan.routes.start[-1])
         return kept + len(plan) * COMPILED_OPERATION + messages * COMPILED_ROUTE + hops * COMPILED_HOP
     processes = int((~plan.follows_previous[:-1]).sum()) + on_the_way
     kept += SIMPY_SERVICE * hops if has_timeline else 0

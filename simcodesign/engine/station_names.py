@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,21 @@ def station_name(machine: Machine, kind: int, unit: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class StationNames:
-    """The name of a station by its number, or by its place in ``shown``."""
+    """The name of a station by its number, or by its place in ``shown``. Each name is made once: a list of events holds
+    it thousands of times."""
 
     machine: Machine
     stations: Stations
     shown: NDArray[np.intp] | None = None
+    _made: dict[int, str] = field(default_factory=dict, repr=False)
 
     def __call__(self, place: int) -> str:
         number = place if self.shown is None else int(self.shown[place])
-        return station_name(self.machine, int(self.stations.kind[number]), int(self.stations.unit[number]))
+        name = self._made.get(number)
+        if name is None:
+            name = station_name(self.machine, int(self.stations.kind[number]), int(self.stations.unit[number]))
+            self._made[number] = name
+        return name
 
     def kind_of(self, number: int) -> str:
         """What kind of station has this number."""
