@@ -54,6 +54,13 @@ def started(rank, size, *, n=100):
         yield sc.compute(flops=1e6 + step)
         yield sc.wait(one, other)
 """
+FAIR = """simcodesign: 1
+name: fair
+nodes: 256
+processor: {rate: 1 GFLOP/s}
+disk: {read_startup: 1 ms, write_startup: 1 ms, per_byte: 1 ns/B}
+network: {sends: one_by_one, startup: 2 us, bandwidth: 1 GB/s, sharing: fair, topology: {kind: mesh, shape: [16, 16]}}
+"""
 FT = "simulate npb-ft slim-fly-200 --effects"
 JACOBI, OF_JACOBI = "simulate jacobi torus-cluster --effects", "--set P=8 --set sweeps=2"
 #: What is simulated, with what in a small case first, and in the measured one.
@@ -117,6 +124,32 @@ CASES = {
         "--set P=64",
     ),
     "burst": ("simulate burst mesh-256 --effects links --engine simpy", "--set P=4", "--set P=128"),
+    "compiled-loggops": (
+        "simulate jacobi loggop-64 --effects none --engine compiled",
+        OF_JACOBI,
+        "--set P=64 --set sweeps=150",
+    ),
+    "python-loggops": (
+        "simulate PROGRAMS:ring loggop-64 --effects none --engine compiled",
+        "--set P=8 --set n=5",
+        "--set P=64 --set n=2000",
+    ),
+    "compiled-packets": (
+        "simulate jacobi packet-torus --effects links --engine compiled",
+        OF_JACOBI,
+        "--set P=64 --set sweeps=300",
+    ),
+    "compiled-fair": (
+        "simulate jacobi FAIR --effects links --engine compiled",
+        OF_JACOBI,
+        "--set P=64 --set sweeps=200",
+    ),
+    "burst-fair": ("simulate burst FAIR --effects links --engine compiled", "--set P=4", "--set P=256"),
+    "burst-events": (
+        "simulate burst mesh-256 --effects links --engine compiled --events",
+        "--set P=4",
+        "--set P=128",
+    ),
     "loggops": ("simulate burst-loggp loggop-64 --engine simpy", "--set P=4", "--set P=64"),
 }
 
@@ -125,7 +158,12 @@ def measured(case: str, folder: Path) -> tuple[float, float]:
     """The estimate and the measured peak of a case, in bytes."""
     programs = folder / "programs.py"
     programs.write_text(PROGRAMS, encoding="utf-8")
-    texts = [text.replace("OUT", str(folder / "out")).replace("PROGRAMS", str(programs)) for text in CASES[case]]
+    fair = folder / "fair.yaml"
+    fair.write_text(FAIR, encoding="utf-8")
+    files = {"OUT": folder / "out", "PROGRAMS": programs, "FAIR": fair}
+    texts = list(CASES[case])
+    for word, file in files.items():
+        texts = [text.replace(word, str(file)) for text in texts]
     done = subprocess.run([sys.executable, "-c", CHILD, *texts], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     estimate, peak = json.loads(done.stdout.splitlines()[-1])

@@ -13,13 +13,15 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, KINDS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.engine.memory_estimate import EVENT, check_written
+from simcodesign.engine.memory_estimate import EVENT, EVENT_STATION, check_written
 from simcodesign.report.common.numbers import MAX_WRITTEN_OUT
 from simcodesign.report.events.station_waits import StationWait, station_waits
 from simcodesign.report.results.utilisation import recorded
 
 #: What happens to an operation, in this order; the message of a send arrives by itself.
 GOES_ON, WAITS, BEGINS, ENDS, ARRIVES = EVENTS = ("goes on", "waits", "begins", "ends", "arrives")
+#: Operations by which the number of stations is estimated.
+SAMPLE = 200
 HEADS = ("rank", "event", "operation", "bytes", "with rank", "phase", "stations")
 
 
@@ -80,12 +82,21 @@ def _events(timeline: Timeline, from_s: float, to_s: float) -> Iterator[Event]:
     of_rank, on_way = _waits_at_stations(timeline)
     columns = [_in_window(EVENTS.index(name), ops, times[ops], timeline, from_s, to_s) for name, ops, times in parts]
     columns += _on_way(on_way, timeline, from_s, to_s)
-    check_written("events", len(timeline.rank), sum(len(column[0]) for column in columns), EVENT)
+    event_bytes = EVENT + EVENT_STATION * _mean_stations(timeline)
+    check_written("events", len(timeline.rank), sum(len(column[0]) for column in columns), event_bytes)
     what, op, time_s, early, rank, wait = (np.concatenate(column) for column in zip(*columns, strict=True))
     for place in np.lexsort((what, wait >= 0, op, rank, ~early, time_s)).tolist():
         name, number = EVENTS[what[place]], int(op[place])
         at = on_way[wait[place]] if wait[place] >= 0 else of_rank.get(number) if name == WAITS else None
         yield _event(timeline, name, number, float(time_s[place]), int(rank[place]), at)
+
+
+def _mean_stations(timeline: Timeline) -> float:
+    """Return the mean number of stations of an operation, over ``SAMPLE`` operations."""
+    if timeline.stations_of is None or not len(timeline.rank):
+        return 0.0
+    sample = np.linspace(0, len(timeline.rank) - 1, SAMPLE).astype(int).tolist()
+    return sum(len(timeline.stations_of(op)) for op in sample) / SAMPLE
 
 
 def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list[StationWait]]:
