@@ -570,17 +570,12 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
     assert result.stderr == "error: a[b].png: Permission denied\n"
 
 
-def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[tuple[Path, bool, int]] = []
-
-    def demo(output: Path, in_full: bool, map_ranks: int) -> int:
-        calls.append((output, in_full, map_ranks))
-        return 1
-
-    monkeypatch.setattr("simcodesign.report.demo.flagship.main", demo)
-    assert run("demo").exit_code == 1
-    assert run("demo", "--in-full", "--map-ranks", "64", "--output", str(tmp_path)).exit_code == 1
-    assert calls == [(Path("demo-output"), False, 2048), (tmp_path, True, 64)]
+def test_demo_passes_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folders: list[Path] = []
+    monkeypatch.setattr("simcodesign.report.demo.flagship.main", folders.append)
+    assert run("demo").exit_code == 0
+    assert run("demo", "--output", str(tmp_path)).exit_code == 0
+    assert folders == [Path("demo-output"), tmp_path]
 
 
 # --- Start, progress, numbers --------------------------------------------------------------------------------
