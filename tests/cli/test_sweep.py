@@ -20,7 +20,7 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.commands.sweep import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
-from simcodesign.report.sweep.events import SweepEvents, SweepProgress, duration, sweep_progress
+from simcodesign.report.sweep.events import SweepBar, SweepEvents, SweepProgress, duration
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.run import SweepOutcome
@@ -369,7 +369,7 @@ def test_a_bar_shows_only_on_a_terminal() -> None:
     for terminal in (False, True):
         file = Terminal() if terminal else io.StringIO()
         console = Console(file=file, force_terminal=terminal, width=120, _environ={"TERM": "xterm"})
-        with sweep_progress(SweepProgress(0, 10, 0), console=console, patience_s=None) as on_progress:
+        with SweepBar(SweepProgress(0, 10, 0), console=console, patience_s=None) as on_progress:
             on_progress(rows(4, 1))
         assert ("4 of 10 points" in file.getvalue(), "1 failed" in file.getvalue()) == (terminal, terminal)
 
