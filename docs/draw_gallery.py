@@ -23,7 +23,6 @@ import numpy as np
 from simcodesign import cli
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.describe.measured.times import MeasuredValue
-from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.scaling.isoefficiency_plot import isoefficiency_plot
 from simcodesign.report.validation.plots import case_svg
 from simcodesign.studies.scaling.isoefficiency import isoefficiency
@@ -179,20 +178,6 @@ def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recip
     return lambda path: isoefficiency_plot([isoefficiency(workload, one, [*ranks]) for one in machines], path)
 
 
-def maps(count: int, columns: int, rows: int) -> Recipe:
-    """Maps of times over processors and data sets, with no time and nothing simulated here and there."""
-    names = ("test", "small", "medium", "large", "xlarge", "ultra")[:rows]
-    ranks = np.unique(np.geomspace(1, 2048, columns).round().astype(int))
-    shown = []
-    for number in range(count):
-        times_s = np.outer(10.0 ** np.arange(len(names)), 1e3 * 0.3**number / ranks**0.8)
-        if number % 2:
-            times_s[-1, : len(ranks) // 2], times_s[0, 0] = np.nan, 0.0
-        title = f"phase {number // 2 + 1}, {('forecast', 'simulated')[number % 2]}"
-        shown.append(TimeMap(title, ranks, names, times_s))
-    return lambda path: time_maps(shown, path, "Seconds of a processor")
-
-
 def case(points: int, relative: float, words: bool = False, measured: bool = False) -> Recipe:
     """A case of validation over an axis, or with a strip for each of several values in words."""
     labels = [f"a collective on {2**k} ranks" if words else 2**k for k in range(points)]
@@ -224,7 +209,6 @@ FUNCTIONS: Mapping[str, tuple[Recipe, ...]] = {
         works("cannon", ["mesh-256", "hypercube-256"], [4, 16, 64]),
         works("cannon", ["mesh-256", "hypercube-256", "fat-tree-cluster", "torus-cluster"], [4, 16, 36, 64]),
     ),
-    "maps of times": (maps(1, 3, 2), maps(4, 12, 6), maps(6, 300, 6)),
     "cases of validation": (case(1, 0.0, True), case(8, 0.1, measured=True), case(30, 0.3, True)),
 }
 

@@ -62,7 +62,7 @@ class Option:
     """How a field is an option of a command, by default ``--its-name``.
 
     ``bool`` is a flag, ``bool | None`` a pair ``--x/--no-x``, a list can be given repeatedly. ``min`` and ``max`` are
-    the bounds of a number.
+    the bounds of a number. ``instead``: what is called with the value in place of the command.
     """
 
     def __init__(
@@ -73,9 +73,10 @@ class Option:
         min: float | None = None,
         max: float | None = None,
         complete: Completion | None = None,
+        instead: Callable[[Any], None] | None = None,
     ) -> None:
         self.names, self.help, self.metavar, self.bounds = names, help, metavar, (min, max)
-        self.complete = complete
+        self.complete, self.instead = complete, instead
 
     def parameter(self, name: str, hint: Any, default: dict[str, Any]) -> click.Option:
         """The option that sets ``name``."""
@@ -92,8 +93,16 @@ class Option:
             help=self.help,
             show_default=True,
             shell_complete=self.complete,
+            is_eager=self.instead is not None,
+            callback=self._call_instead if self.instead else None,
             **default,
         )
+
+    def _call_instead(self, context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        """Call ``instead`` with a given value, and end the program."""
+        if self.instead is not None and value is not None and not context.resilient_parsing:
+            self.instead(value)
+            context.exit()
 
 
 def command(

@@ -56,7 +56,8 @@ Why = Annotated[
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Jobs = Annotated[
-    int | None, Option("-j", "--jobs", metavar="N", min=1, help="The most processes; by default one a CPU.")
+    int | None,
+    Option("-j", "--jobs", metavar="N", min=1, help="Maximum number of worker processes (default: number of CPUs)."),
 ]
 
 

@@ -18,7 +18,7 @@ def offered(*words: str) -> list[str]:
 
 def test_commands_are_completed() -> None:
     assert offered("fore") == ["forecast"]
-    assert offered("sweep-") == ["sweep-store"]
+    assert offered("swe") == ["sweep"]
 
 
 def test_names_of_workloads_then_of_machines() -> None:

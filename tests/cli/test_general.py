@@ -29,7 +29,7 @@ from simcodesign.core.to_json import to_json
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.numbers import Seconds
-from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all
 from simcodesign.report.results.comparison_tables import verdict
 from tests import ROOT
@@ -570,17 +570,12 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
     assert result.stderr == "error: a[b].png: Permission denied\n"
 
 
-def test_demo_passes_its_options_and_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[tuple[Path, bool, int]] = []
-
-    def demo(output: Path, in_full: bool, map_ranks: int) -> int:
-        calls.append((output, in_full, map_ranks))
-        return 1
-
-    monkeypatch.setattr("simcodesign.report.demo.flagship.main", demo)
-    assert run("demo").exit_code == 1
-    assert run("demo", "--in-full", "--map-ranks", "64", "--output", str(tmp_path)).exit_code == 1
-    assert calls == [(Path("demo-output"), False, 2048), (tmp_path, True, 64)]
+def test_demo_passes_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folders: list[Path] = []
+    monkeypatch.setattr("simcodesign.report.demo.flagship.main", folders.append)
+    assert run("demo").exit_code == 0
+    assert run("demo", "--output", str(tmp_path)).exit_code == 0
+    assert folders == [Path("demo-output"), tmp_path]
 
 
 # --- Start, progress, numbers --------------------------------------------------------------------------------
@@ -613,14 +608,14 @@ class Terminal(io.StringIO):
 
 def test_progress_is_silent_without_a_terminal() -> None:
     file = io.StringIO()
-    with simulation_progress(console=Console(file=file, force_terminal=True), patience_s=0.0) as on_progress:
+    with ProgressBar("simulating", console=Console(file=file, force_terminal=True), patience_s=0.0) as on_progress:
         on_progress(1.0, 20_000)
     assert file.getvalue() == ""
 
 
 def test_progress_is_silent_when_quick() -> None:
     file = Terminal()
-    with simulation_progress(console=Console(file=file, force_terminal=True), patience_s=60.0) as on_progress:
+    with ProgressBar("simulating", console=Console(file=file, force_terminal=True), patience_s=60.0) as on_progress:
         on_progress(1.0, 20_000)
     assert file.getvalue() == ""
 
@@ -628,7 +623,7 @@ def test_progress_is_silent_when_quick() -> None:
 def test_progress_shows_time_and_events() -> None:
     file = Terminal()
     console = Console(file=file, force_terminal=True, width=120, _environ={"TERM": "xterm"})
-    with simulation_progress(console=console, patience_s=0.0) as on_progress:
+    with ProgressBar("simulating", console=console, patience_s=0.0) as on_progress:
         on_progress(0.0015, 20_000)
         time.sleep(0.3)
         on_progress(0.0025, 40_000)

@@ -26,7 +26,6 @@ from tests.lessons.small import small_lesson
 
 FOLDER = Path(__file__).with_name("golden")
 JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
-STORED = "sweep jacobi torus-cluster --over P=2,4 --store store.sqlite"
 
 #: A command line for each command; the last word before its arguments ends the name of its file.
 LINES = [
@@ -56,9 +55,6 @@ LINES = [
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
     "sweep jacobi torus-cluster --over P=1:64:x2",
-    "sweep-store check store.sqlite",
-    "sweep-store export store.sqlite table.csv",
-    "sweep-store recover store.sqlite recovered.sqlite",
     "timeline run.json -o run.html",
     "validate --cases my_cases -j 1",
 ]
@@ -77,7 +73,7 @@ def commands(group: Any) -> Iterator[str]:
 def name_of(line: str) -> str:
     """The command that a line calls: its one or two first words."""
     words = line.split()
-    return " ".join(words[: 2 if words[0] in ("codesign", "explore", "lesson", "sweep-store") else 1])
+    return " ".join(words[: 2 if words[0] in ("codesign", "explore", "lesson") else 1])
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +130,6 @@ def test_output(
     monkeypatch.chdir(inputs)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("XDG_CACHE_HOME", str(inputs / "cache"))
-    if name_of(line).startswith("sweep-store") and not (inputs / "store.sqlite").exists():
-        assert cli.main(shlex.split(STORED)) == 0
     if name_of(line) == "timeline":
         assert cli.main(["simulate", *JACOBI.split(), "--timeline", "run.json"]) == 0
     text, golden = printed(line, capfd), FOLDER / f"{name_of(line).replace(' ', '-')}.txt"

@@ -18,7 +18,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     assert listed == [
         ["aspen", "compare", "export", "forecast", "list", "schema", "show", "simulate"],
         ["calibrate", "extrapolate", "fit", "locality"],
-        ["codesign", "explore", "sweep", "sweep-store"],
+        ["codesign", "explore", "sweep"],
         ["grade", "lab", "lesson", "timeline"],
         ["demo", "validate", "warm-up"],
     ]

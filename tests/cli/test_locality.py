@@ -18,11 +18,12 @@ import pytest
 from rich.console import Console
 
 from simcodesign.cli.commands.locality import RECORDED
+from simcodesign.cli.run.locality import counted
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.trace import ArrayTrace
-from simcodesign.report.common.progress import trace_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.locality.tables import Findings, binary, bins, share, sizes_bytes
 from tests.command_line import command
 
@@ -584,8 +585,8 @@ def test_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: py
     for terminal in (True, False):
         monkeypatch.setattr(sys.stderr, "isatty", lambda on=terminal: on)
         console = Console(stderr=True, width=100, force_terminal=terminal)
-        with trace_progress(console=console, patience_s=None) as counted:
-            for _ in counted(ArrayTrace(np.arange(1000)), "stack distances").chunks(100):
+        with ProgressBar("{task.description}", unit="accesses", console=console, patience_s=None) as bar:
+            for _ in counted(bar, ArrayTrace(np.arange(1000)), "stack distances").chunks(100):
                 pass
         shown = capsys.readouterr().err
         assert ("stack distances" in shown and "1,000 accesses" in shown) == terminal

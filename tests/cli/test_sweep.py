@@ -1,4 +1,4 @@
-"""The commands ``sweep`` and ``sweep-store``, and how far a sweep is said to be."""
+"""The command ``sweep``, and how far a sweep is said to be."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ import simcodesign as sc
 from simcodesign import cli
 from simcodesign.cli.commands.sweep import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
-from simcodesign.report.sweep.events import SweepEvents, SweepProgress, duration, sweep_progress
+from simcodesign.report.sweep.events import SweepBar, SweepEvents, SweepProgress, duration
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.run import SweepOutcome
+from simcodesign.studies.sweep.store import PAGE_BYTES
 
 SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
 RANKS = ["--over", "P=1:32:x2"]
@@ -276,26 +277,30 @@ def test_bad_options_leave_nothing(folder: Path, arguments: tuple[str, ...], wha
 # --- Stores --------------------------------------------------------------------------------------------------
 
 
-def test_a_store_is_checked_exported_and_recovered(folder: Path) -> None:
+def test_a_store_is_checked(folder: Path) -> None:
     invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "one.csv")
-    checked = invoke("sweep-store", "check", "s.sqlite")
-    assert (checked.exit_code, checked.stdout) == (0, "6 points, 1 of them failed; every row is as it was written\n")
-    assert invoke("sweep-store", "export", "s.sqlite", "two.csv").stderr == "6 points written to two.csv\n"
-    whole = pd.read_csv("one.csv")
-    measured = [name for name in whole.columns if name.startswith("measured_")]
-    pd.testing.assert_frame_equal(whole.drop(columns=measured), pd.read_csv("two.csv"))  # a store has what is computed
+    checked = invoke("sweep", "--check", "s.sqlite")
+    assert (checked.exit_code, checked.stdout) == (0, "6 of 6 points, 1 of them failed; the file is whole\n")
+    invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--resume", "--output", "two.csv")
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
+
+
+def test_damage_of_a_store_is_an_exit_status(folder: Path) -> None:
+    """SQLite's own check finds an index that lacks a row of the table."""
+    invoke(*SWEEP, *RANKS, "--store", "s.sqlite")
     data = bytearray(Path("s.sqlite").read_bytes())
-    data[data.index(b"forecast_disk_s")] ^= 1
+    leaves = [at for at in range(PAGE_BYTES, len(data), PAGE_BYTES) if data[at] == 10 and data[at + 4] == 6]
+    data[leaves[-1] + 3 : leaves[-1] + 5] = (5).to_bytes(2)  # cells of the page: number of rows in an index
     Path("s.sqlite").write_bytes(data)
-    checked = invoke("sweep-store", "check", "s.sqlite")
+    checked = invoke("sweep", "--check", "s.sqlite")
     assert checked.exit_code == 1
-    assert "checksum" in checked.stdout
-    assert checked.stderr == "damaged; its right rows: simcodesign sweep-store recover s.sqlite TARGET\n"
-    assert invoke("sweep-store", "export", "s.sqlite", "three.csv").exit_code == 2
-    recovered = invoke("sweep-store", "recover", "s.sqlite", "new.sqlite")
-    assert recovered.stderr == "5 points copied to new.sqlite; 1 points are missing, done or not\n"
-    invoke(*SWEEP, *RANKS, "--store", "new.sqlite", "--resume", "--output", "three.csv")
-    assert Path("one.csv").read_text() == Path("three.csv").read_text()
+    assert "missing from index" in checked.stdout or "wrong # of entries" in checked.stdout
+
+
+def test_no_store_is_checked(folder: Path) -> None:
+    checked = invoke("sweep", "--check", "none.sqlite")
+    assert (checked.exit_code, checked.stdout) == (2, "")
+    assert "no such store" in checked.stderr
 
 
 # --- Progress ------------------------------------------------------------------------------------------------
@@ -364,7 +369,7 @@ def test_a_bar_shows_only_on_a_terminal() -> None:
     for terminal in (False, True):
         file = Terminal() if terminal else io.StringIO()
         console = Console(file=file, force_terminal=terminal, width=120, _environ={"TERM": "xterm"})
-        with sweep_progress(SweepProgress(0, 10, 0), console=console, patience_s=None) as on_progress:
+        with SweepBar(SweepProgress(0, 10, 0), console=console, patience_s=None) as on_progress:
             on_progress(rows(4, 1))
         assert ("4 of 10 points" in file.getvalue(), "1 failed" in file.getvalue()) == (terminal, terminal)
 
@@ -426,8 +431,6 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
     assert "m (KiB)" in result.stdout
     (store,) = (str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite"))
     assert store.startswith("sweeps/broadcast-mesh-256-network.startup=1us-")
-    assert invoke("sweep-store", "export", store, "e.csv").exit_code == 0
-    assert json.loads((folder / "e.csv.meta.json").read_text(encoding="utf-8")) == meta
     other = invoke(*arguments[:4], "m=1,2", *arguments[5:], "--reading", "both", "--effects", "links", "--store", store)
     assert other.exit_code == 2
     assert "another sweep" in other.stderr

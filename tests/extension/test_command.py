@@ -73,5 +73,5 @@ def test_modules_of_the_folder_are_found_by_themselves() -> None:
     every = walk_packages(simcodesign.cli.commands.__path__, f"{simcodesign.cli.commands.__name__}.")
     one_each = {one.name.rpartition(".")[2].replace("_", "-") for one in every if not one.ispkg}
     one_each -= {"list-show", "forecast-simulate", "validation"}
-    several = {"list", "show", "schema", "forecast", "simulate", "validate", "demo", "sweep-store"}
+    several = {"list", "show", "schema", "forecast", "simulate", "validate", "demo"}
     assert one_each | several == commands

@@ -60,7 +60,7 @@ def case(number: int, inputs: Mapping[str, bytes]) -> Case:
             files[name] = shipped(folder)[rng.choice(list(shipped(folder)))]
     named = {name for word in words if (name := word.partition("@")[0]) in files}
     reached = named | {other for name in named for other in files if other.encode() in files[name]}
-    commands = 2 if words[0] in ("codesign", "explore", "sweep-store") else 1
+    commands = 2 if words[0] in ("codesign", "explore") else 1
     changed = list[str]()
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if reached and rng.random() < 0.7:

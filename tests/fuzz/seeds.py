@@ -123,9 +123,7 @@ sweep small.yaml little.yaml --over P=1:4:x2 --formula "n*2.5e-6" --output out.c
 compare loads.yaml cached.yaml -P 3 --json
 forecast loads.yaml cached.yaml -P 2 --set caches.L2.bandwidth="16 B/cycle" --bounds --json
 show cached.yaml
-sweep-store check stored.sqlite
-sweep-store export stored.sqlite out.csv
-sweep-store recover stored.sqlite recovered.sqlite
+sweep --check stored.sqlite
 forecast small.yaml gml.yaml -P 4 --json
 simulate small.yaml edges.yaml -P 4 --effects hops,links --json
 locality trace.pin --groups --caches 1KiB:2 --method sets --json

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from rich.padding import Padding
 
-from simcodesign.describe.yaml.files import load_machine
-from simcodesign.engine.simulate import simulate
-from simcodesign.report.demo import flagship, seismic, seismic_maps
-from simcodesign.report.results.heat_maps import time_maps
+from simcodesign.report.demo import flagship, seismic
 from tests import ROOT
 
 #: Of the machine fugaku: calibrated startup and bandwidth.
 STARTUP_S, BYTES_PER_S, SIZE = 2.434e-6, 6.345e9, 64 * 2**20
 
 
-def printed(module: ModuleType, main: Callable[[], int]) -> list[str]:
-    """The lines that are printed by a module."""
+def printed(output: Path) -> list[str]:
+    """Return the lines that the demonstration prints."""
     lines: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "write", lines.append)
-        patch.setattr(module, "print_all", lambda parts: lines.extend(_text(part) for part in parts))
-        assert main() == 0
+        patch.setattr(flagship, "write", lines.append)
+        patch.setattr(flagship, "print_all", lambda parts: lines.extend(_text(part) for part in parts))
+        flagship.main(output)
     return "\n".join(lines).splitlines()
 
 
@@ -41,7 +36,7 @@ def measured_ms(shape: str) -> str:
 @pytest.mark.thorough
 def test_the_demonstration(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    lines = printed(flagship, lambda: flagship.main(tmp_path))
+    lines = printed(tmp_path)
     check_broadcasts([line for line in lines if line.partition(" ")[0] in ("2x2x2", "4x4x4", "8x8x8")])
     check_every_measured_time_of_the_test_set_is_printed(lines)
     check_calibration_has_no_error_but_its_rounding(lines)
@@ -86,54 +81,3 @@ def check_calibration_has_no_error_but_its_rounding(printed: list[str]) -> None:
     rows = [line.split() for line in printed if line.endswith("calibration") and "computation" in line]
     assert len(rows) == 4
     assert {row[6] for row in rows} == {"+0.0%"}
-
-
-@pytest.mark.thorough
-def test_specseis96_in_full(tmp_path: Path) -> None:
-    """One test, so that of several processes only one runs the job: it takes a while."""
-    pytest.importorskip("matplotlib")
-    lines = printed(seismic, lambda: seismic.main(tmp_path, (1, 8)))
-    check_every_measured_time_of_the_test_set_is_printed(lines)
-    check_calibration_has_no_error_but_its_rounding(lines)
-    names = ["activity-small-4-8-16.png", "activity-test-16.png", "comparison.png", "maps.png"]
-    pictures = sorted(tmp_path.iterdir())
-    assert [path.name for path in pictures] == names
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
-
-
-@pytest.mark.parametrize("phase", seismic_maps.REPEATS)
-def test_a_cell_of_a_map_is_what_all_iterations_take(phase: str) -> None:
-    """To the tolerance within which its iterations have settled."""
-    whole = simulate("seismic", "power-challenge", {"P": 8, "samples": 40}, preset="test", phases=[phase])
-    scale = 256 / 40 if phase == "depth-migration" else 1.0  # steps; the samples of a trace are those of the preset
-    cell_s = seismic_maps.simulated("test", 8, phase).seconds
-    if phase == "stacking":
-        whole = simulate("seismic", "power-challenge", {"P": 8}, preset="test", phases=[phase])
-    expected = [scale * float(whole.phases[phase][part]) for part in seismic_maps.SHOWN]
-    assert cell_s.sum() == pytest.approx(sum(expected), rel=seismic_maps.TOLERANCE)
-    assert cell_s.tolist() == pytest.approx(expected, rel=0.05)
-
-
-@pytest.mark.thorough
-def test_half_an_iteration_takes_half_of_one() -> None:
-    """512 processors have 256 iterations of the test set."""
-    pytest.importorskip("numba")
-    machine = load_machine("power-challenge", {"nodes": 512})
-    one = simulate("seismic", machine, {"P": 512, "lines": 16}, preset="test", phases=["stacking"])
-    cell_s = seismic_maps.simulated("test", 512, "stacking").seconds
-    assert cell_s.sum() == pytest.approx(float(one.makespan_s) / 2)
-
-
-def test_what_has_not_settled_takes_the_last_iterations_for_all_and_is_marked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Of one iteration alone nobody can say whether the next takes as long."""
-    monkeypatch.setattr(seismic_maps, "MOST_MESSAGES", 1)
-    one = simulate("seismic", "power-challenge", {"P": 4, "samples": 1}, preset="test", phases=["depth-migration"])
-    (*_, shown) = seismic_maps.maps((4,), ("test",))
-    part = float(one.phases["depth-migration"][seismic_maps.SHOWN[-1]])
-    assert shown.seconds.tolist() == [[pytest.approx(256 * part)]]
-    assert shown.unsettled is not None
-    assert shown.unsettled.all()
-    time_maps([shown], tmp_path / "map.svg")
-    assert "from iterations that still changed" in (tmp_path / "map.svg").read_text()

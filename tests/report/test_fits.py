@@ -20,7 +20,7 @@ from simcodesign.fitting.batch_predictions import batch_predictions, default_tar
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Model
-from simcodesign.report.common.progress import fit_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.fits import names as fit_names
 from simcodesign.report.fits import tables as report
 from simcodesign.report.fits.output import WRITERS, made
@@ -318,7 +318,8 @@ def test_progress_counts_series(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     for terminal in (True, False):
         monkeypatch.setattr("sys.stderr.isatty", lambda on=terminal: on)
         console = Console(stderr=True, width=100, force_terminal=terminal)
-        with fit_progress(5000, console=console, patience_s=None) as on_progress:
+        options = {"console": console, "patience_s": None}
+        with ProgressBar("fitting", total=5000, unit="series", steps=True, **options) as on_progress:
             on_progress(256)
             on_progress(1000)
         assert ("1,256 of 5,000 series" in capsys.readouterr().err) == terminal

@@ -23,13 +23,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from simcodesign.cli.run.validation import show_finished
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.report.common.numbers import shared_unit
-from simcodesign.report.common.progress import case_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.validation import page as pages
 from simcodesign.report.validation.cards import WIDTH, cards, dots, place
 from simcodesign.report.validation.measured import measured_summary
@@ -571,9 +572,9 @@ def test_a_browser_would_notice(tmp_path: Path, text: str, bad: str, complaint: 
 def test_cases_that_take_long_are_reported_when_they_are_done() -> None:
     """Else an hour of work says nothing until its end, and nothing at all if it is stopped."""
     stream, result = io.StringIO(), Readings({1: 1.0}, {1: 1.0})
-    with case_progress(2, console=Console(file=stream, width=200)) as on_progress:
+    with ProgressBar("cases", total=2, steps=True, console=Console(file=stream, width=200)) as bar:
         for seconds in (0.5, 123.4):
-            on_progress(outcome_of(made("toys/one", {1: 1.0}, result), result, seconds=seconds))
+            show_finished(bar, outcome_of(made("toys/one", {1: 1.0}, result), result, seconds=seconds))
     assert stream.getvalue() == "own consistency check: toys/one, 123 s\n"
 
 

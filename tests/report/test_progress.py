@@ -7,14 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from simcodesign.report.common.progress import (
-    ProgressBar,
-    RateCounter,
-    fit_progress,
-    run_progress,
-    search_progress,
-    system_progress,
-)
+from simcodesign.report.common.progress import ProgressBar, RateCounter
 
 
 class Terminal(io.StringIO):
@@ -29,7 +22,9 @@ def console_on(file: io.StringIO) -> Console:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_points_are_counted_on_a_terminal_only(terminal: bool) -> None:
     file = Terminal() if terminal else io.StringIO()
-    with search_progress(console=console_on(file), patience_s=None) as on_progress:
+    with ProgressBar(
+        "{task.completed:,} points evaluated", bar=False, steps=True, console=console_on(file), patience_s=None
+    ) as on_progress:
         on_progress("evolution", 1200)
         on_progress("polish", 34)
     assert ("1,234 points evaluated" in file.getvalue(), "improving the best" in file.getvalue()) == (
@@ -41,16 +36,18 @@ def test_points_are_counted_on_a_terminal_only(terminal: bool) -> None:
 
 def test_systems_and_the_events_of_the_simulation_at_hand() -> None:
     file = Terminal()
-    with system_progress(console=console_on(file), patience_s=None) as (on_progress, on_simulation_progress):
+    with ProgressBar("systems", counted=True, console=console_on(file), patience_s=None) as on_progress:
         on_progress("cg", "racks", 1, 3)
-        on_simulation_progress(0.5, 20_000)
+        on_progress(0.5, 20_000)
     assert "1/3" in file.getvalue()
-    assert "cg, racks: 20,000 events" in file.getvalue()
+    assert "cg, racks: 500 ms simulated, 20,000 events" in file.getvalue()
 
 
 def test_simulations_are_counted() -> None:
     file = Terminal()
-    with run_progress(console=console_on(file), patience_s=None) as on_progress:
+    with ProgressBar(
+        "{task.completed} simulations", bar=False, console=console_on(file), patience_s=None
+    ) as on_progress:
         on_progress("profile on 8", 3)
     assert "3 simulations" in file.getvalue()
     assert "profile on 8" in file.getvalue()
@@ -59,14 +56,16 @@ def test_simulations_are_counted() -> None:
 @pytest.mark.parametrize(("patience_s", "wanted"), [(60.0, True), (None, False)])
 def test_nothing_before_its_time_nor_where_it_is_not_wanted(patience_s: float | None, wanted: bool) -> None:
     file = Terminal()
-    with fit_progress(10, console=console_on(file), patience_s=patience_s, wanted=wanted) as on_progress:
+    with ProgressBar(
+        "fitting", total=10, console=console_on(file), patience_s=patience_s, wanted=wanted
+    ) as on_progress:
         on_progress(4)
     assert file.getvalue() == ""
 
 
 def test_an_interrupt_ends_the_bar() -> None:
     file = Terminal()
-    with pytest.raises(KeyboardInterrupt), search_progress(console=console_on(file), patience_s=0.0):
+    with pytest.raises(KeyboardInterrupt), ProgressBar("x", console=console_on(file), patience_s=0.0):
         raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt), ProgressBar("x", console=console_on(file), patience_s=60.0) as bar:
         raise KeyboardInterrupt

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from simcodesign.core.errors import InputError
 from simcodesign.engine.simulate import simulate
-from simcodesign.report.common.progress import replication_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.replication.plot import replications_plot, running
 from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.replication.tables import machine_names, paired_tables, replication_tables
@@ -195,12 +195,15 @@ def test_what_is_drawn_so_far_are_intervals() -> None:
     assert result[1].mean == pytest.approx(7 / 3)
 
 
-def test_progress_takes_any_width() -> None:
-    console = Console(file=io.StringIO())
-    with replication_progress(console=console) as on_progress:
-        on_progress(2, 1000, math.inf)
-        on_progress(3, 1000, 0.02)
-    assert console.file.getvalue() == ""  # type: ignore[attr-defined]
+@pytest.mark.parametrize(("width", "shown"), [(math.inf, False), (0.02, True)])
+def test_progress_takes_any_width(width: float, shown: bool) -> None:
+    file = io.StringIO()
+    file.isatty = lambda: True  # type: ignore[method-assign]
+    console = Console(file=file, width=100, force_terminal=True, _environ={"TERM": "xterm"})
+    with ProgressBar("replications", counted=True, console=console, patience_s=None) as on_progress:
+        on_progress(2, 1000, width)
+    assert "2/1000" in file.getvalue()
+    assert ("± 2%" in file.getvalue()) == shown
 
 
 # --- Options -------------------------------------------------------------------------------------------------

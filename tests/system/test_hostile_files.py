@@ -42,7 +42,6 @@ from simcodesign.locality.traces import byte_streams
 from simcodesign.locality.traces.formats import open_trace
 from simcodesign.studies.explore.study import load_study
 from simcodesign.studies.requirements.upgrade_file import load_upgrade
-from simcodesign.studies.sweep.recovery import recover
 from simcodesign.studies.sweep.store import Store
 from tests import ROOT, examples
 
@@ -295,19 +294,13 @@ def test_commands_refuse_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ["aspen", pipe, pipe],
         ["locality", pipe],
         ["show", f"{pipe}/x.yaml"],
-        ["sweep-store", "status", pipe],
+        ["sweep", "--check", pipe],
     ):
         with bounded():
             assert cli.main([str(word) for word in arguments]) == 2, arguments
         captured = capsys.readouterr()
         assert "rror" in captured.err, arguments
         assert "Traceback" not in captured.err, arguments
-
-
-def test_recovering_refuses_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError), bounded():
-        recover(tmp_path / "pipe", tmp_path / "target")
 
 
 # Nobody else opens files.

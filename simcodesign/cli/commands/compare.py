@@ -102,12 +102,12 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
     from simcodesign.cli.run.verdict import judged_errors, measured_tables
     from simcodesign.cli.run.why import what_helps, why_tables, with_why
     from simcodesign.comparison.compare import compare
-    from simcodesign.report.common.progress import simulation_progress
+    from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.results.comparison_tables import comparison_tables
 
     scenario = load_scenario(options.scenario)
     began_s = time.perf_counter()
-    with simulation_progress() as on_progress:
+    with ProgressBar("simulating", note="preparing") as on_progress:
         comparison = compare(
             scenario,
             **run_keywords(options.simulation, scenario.machine),

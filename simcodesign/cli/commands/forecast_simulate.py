@@ -169,7 +169,7 @@ def run_simulate(options: SimulateOptions) -> None:
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.cli.run.why import check_why, what_helps, why_tables, with_why
     from simcodesign.engine.simulate import simulate
-    from simcodesign.report.common.progress import simulation_progress
+    from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.results.tables import simulation_tables
 
     options.check_files()
@@ -185,7 +185,7 @@ def run_simulate(options: SimulateOptions) -> None:
     if (options.timeline or options.events) and keywords["engine"] == "auto":
         keywords["engine"] = "simpy"  # which records whom stations serve
     began_s = time.perf_counter()
-    with simulation_progress() as on_progress:
+    with ProgressBar("simulating", note="preparing") as on_progress:
         result = simulate(
             scenario,
             **keywords,

@@ -1,4 +1,4 @@
-"""``simcodesign sweep``: a workload on a machine, at many points; ``sweep-store``: the file that keeps the points."""
+"""The command ``sweep``: a workload on a machine, at many points."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ import click
 from click.exceptions import Exit
 
 from simcodesign.cli.app import app
-from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
-from simcodesign.cli.sections import Section, put_in
+from simcodesign.cli.dataclass_commands import Option, command
+from simcodesign.cli.options import Jobs, ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
+from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import complain, write
+from simcodesign.report.common.terminal import write
 
 FORECAST = "forecast"
 STORE_FOLDER, STORE_ENDING = "sweeps", ".sweep.sqlite"
 DAMAGED = 1
 _ARGUMENTS = "simcodesign arguments"
+
+
+def check_store(file: Path) -> None:
+    """Check the file of a store, and print how many points it has. Exit status 1 if it is damaged."""
+    from simcodesign.studies.sweep.store import Store
+
+    with Store.open(file, write=False) as store:
+        if problems := store.check():
+            write("".join(f"{line}\n" for line in problems))
+            raise Exit(DAMAGED)
+        count = store.meta().get("points")
+        write(f"{len(store):,} of {count:,} points, {store.failed():,} of them failed; the file is whole\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +96,16 @@ class SweepOptions:
     ] = None
     resume: Annotated[bool, Option(help="Go on with the store of --store, which may be there or not.")] = False
     retry: Annotated[bool, Option(help="With --resume: try the points again that have failed.")] = False
-    jobs: Annotated[int | None, Option("-j", "--jobs", metavar="N", min=1, help="Processes; by default one a CPU.")] = (
-        None
-    )
+    check_store: Annotated[
+        Path | None,
+        Option(
+            "--check",
+            metavar="STORE",
+            help="Check the file of a store, print the number of its points, and exit; exit status 1 if it is damaged.",
+            instead=check_store,
+        ),
+    ] = None
+    jobs: Jobs = None
     scheduler: Annotated[
         str | None,
         Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."),
@@ -182,74 +201,3 @@ def resuming_command(arguments: Sequence[str]) -> str:
     """The command line that goes on with a sweep that was called with these arguments."""
     again = [item for item in arguments if item not in ("--resume", "--retry")]
     return shlex.join(["simcodesign", "sweep", *again, "--resume"])
-
-
-# --- The store -------------------------------------------------------------------------------------------------
-
-sweep_store = click.Group("sweep-store", help="The store of a sweep: check it, export it, save its rows.")
-app.add_command(sweep_store)
-put_in(Section.DESIGN, sweep_store.name or "")
-
-StoreFile = Annotated[Path, Argument(metavar="FILE", help="The store of a sweep.")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """Which store is checked."""
-
-    file: StoreFile
-
-
-@command(sweep_store, "check")
-def run_check(options: CheckOptions) -> None:
-    """Look at every page and row; exit status 1 if anything is wrong."""
-    from simcodesign.studies.sweep.store import Store
-
-    with Store.open(options.file, write=False) as store:
-        errors = store.check()
-        count, failed = (len(store), store.failed()) if not errors else (0, 0)
-    for line in errors:
-        write(f"{line}\n")
-    if errors:
-        complain(f"damaged; its right rows: simcodesign sweep-store recover {options.file} TARGET")
-        raise Exit(DAMAGED)
-    write(f"{count:,} points, {failed:,} of them failed; every row is as it was written\n")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportOptions:
-    """Which store is exported, and where to."""
-
-    file: StoreFile
-    output: Annotated[Path, Argument(metavar="TABLE", help="What is written: .csv or .parquet.")]
-
-
-@command(sweep_store, "export")
-def run_export(options: ExportOptions) -> None:
-    """Write the table of a store, finished or not."""
-    from simcodesign.studies.sweep.store import Store
-    from simcodesign.studies.sweep.table import check_table_file, write_table
-
-    check_table_file(options.output)
-    with Store.open(options.file, write=False) as store:
-        table, meta = store.frame(), store.meta()
-    write_table(table, options.output, meta)
-    complain(f"{len(table):,} points written to {options.output}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecoverOptions:
-    """Which store is read, and which is made."""
-
-    file: StoreFile
-    target: Annotated[Path, Argument(metavar="TARGET", help="A new store, made of right rows.")]
-
-
-@command(sweep_store, "recover")
-def run_recover(options: RecoverOptions) -> None:
-    """Copy every row that is as it was written into a new store, with which the sweep can go on."""
-    from simcodesign.studies.sweep.recovery import recover
-
-    recovered = recover(options.file, options.target)
-    lost = "" if recovered.lost is None else f"; {recovered.lost:,} points are missing, done or not"
-    complain(f"{recovered.rows:,} points copied to {options.target}{lost}")

@@ -69,18 +69,9 @@ def run_validate(options: ValidateOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions:
-    """Where the demonstration writes, and how much of it runs."""
+    """Where the demonstration writes."""
 
     output: Annotated[Path, Option(metavar="DIR", help="Where to write pictures and the page.")] = Path("demo-output")
-    in_full: Annotated[
-        bool, Option(help="Go on with SPECseis96: profiles, designs, maps of all data sets by both readings.")
-    ] = False
-    map_ranks: Annotated[
-        int,
-        Option(
-            metavar="P", min=1, max=2048, help="With --in-full: up to how many processors the maps go (powers of two)."
-        ),
-    ] = 2048
 
 
 @command(app, "demo", section=Section.CHECK)
@@ -88,4 +79,4 @@ def run_demo(options: DemoOptions) -> None:
     """Measured, forecast, simulated, and why they differ: Fugaku's broadcast, mesh against hypercube, SPECseis96."""
     from simcodesign.report.demo.flagship import main
 
-    raise Exit(main(options.output, options.in_full, options.map_ranks))
+    main(options.output)

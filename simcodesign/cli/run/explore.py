@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
-from simcodesign.report.common.progress import search_progress, system_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
 from simcodesign.report.explore.simulated_plot import simulated_plot
@@ -95,9 +95,9 @@ def _list_metrics(model: Model, as_json: bool) -> None:
 
 def _run_simulated(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
     """The optimum when simulated."""
-    with search_progress() as on_progress:
+    with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
-    with system_progress() as (on_system, _):
+    with ProgressBar("systems", counted=True) as on_system:
         optimum = optimum_by_simulation(
             solution,
             simulations=options.confirmation.simulations,
@@ -113,6 +113,11 @@ def _run_simulated(planner: str, problem: Problem, search: _Search, options: Exp
         print_all(simulated_tables(planner, optimum))
     if options.output.plot and problem.objectives:
         simulated_plot(optimum, options.output.plot)
+
+
+def _searching() -> ProgressBar:
+    """Return the bar of a search."""
+    return ProgressBar("{task.completed:,} points evaluated", bar=False, steps=True)
 
 
 def _check(options: ExploreOptions) -> None:
@@ -131,7 +136,7 @@ def _run_optimum(planner: str, problem: Problem, search: _Search, options: Explo
         write_trace(solution.trace, options.search.trace)
     confirmation = None
     if options.confirmation.confirm and solution.feasible:
-        with system_progress() as (on_progress, _):
+        with ProgressBar("systems", counted=True) as on_progress:
             confirmation = confirm(
                 solution,
                 options.confirmation.confirm,
@@ -148,7 +153,7 @@ def _run_optimum(planner: str, problem: Problem, search: _Search, options: Explo
 
 def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility | None, list[BoundSensitivity]]:
     """The optimum, why there is none, and what each bound is worth."""
-    with search_progress() as on_progress:
+    with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
         if solution.feasible:
             solution, sensitivities = bound_sensitivities(solution, **search, on_progress=on_progress)
@@ -161,14 +166,14 @@ def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility 
 def _run_front(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
     """The Pareto front in place of one optimum."""
     why, confirmation = None, None
-    with search_progress() as on_progress:
+    with _searching() as on_progress:
         front = pareto_front(problem, points=options.search.points or POINTS, **search, on_progress=on_progress)
         if not front.points and problem.constraints:
             why = explain(front.solution, **search, on_progress=on_progress)
     if options.search.trace:
         write_trace(front.trace, options.search.trace)
     if options.confirmation.confirm and front.points:
-        with system_progress() as (on_system, _):
+        with ProgressBar("systems", counted=True) as on_system:
             confirmation = confirm_front(
                 front,
                 options.confirmation.confirm,

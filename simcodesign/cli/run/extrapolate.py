@@ -10,7 +10,7 @@ from simcodesign.core.units import parse_quantity
 from simcodesign.counters.kernels import THRESHOLD
 from simcodesign.counters.prediction import GUARD
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.report.common.progress import run_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.counters.extrapolation_plot import profile_plot
 from simcodesign.report.counters.extrapolation_tables import profile_dict, study_tables
@@ -42,7 +42,7 @@ def _evaluated(options: ExtrapolateOptions) -> tuple[ExtrapolationStudy, tuple[E
     clock = options.second_clock
     guard = GUARD if options.guard is None else parsed_guard(options.guard)
     second_clock_hz = None if clock is None else parse_quantity(clock, "frequency", Place("--second-clock"))
-    with run_progress() as on_progress:
+    with ProgressBar("{task.completed} simulations", bar=False) as on_progress:
         question = Extrapolation(
             scenario,
             profile=_processes(options.on, "--on"),

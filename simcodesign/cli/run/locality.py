@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -26,7 +27,7 @@ from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.formats import open_trace
 from simcodesign.locality.traces.record import Recording, record_trace
 from simcodesign.locality.traces.trace import Trace, at_least, line_shift
-from simcodesign.report.common.progress import trace_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.locality.plot import locality_plot
 from simcodesign.report.locality.tables import (
@@ -73,8 +74,15 @@ def _findings(options: LocalityOptions) -> Findings:
     levels = _geometries(options)
     if options.kind == PROFILE:
         return _of_profile(options)
-    with _open(options) as (trace, recording), trace_progress() as counted:
-        return _of_trace(options, trace, recording, counted, levels)
+    with _open(options) as (trace, recording), ProgressBar("{task.description}", unit="accesses") as bar:
+        return _of_trace(options, trace, recording, partial(counted, bar), levels)
+
+
+def counted(bar: ProgressBar, trace: Trace, description: str, most_accesses: int | None = None) -> CountedTrace:
+    """Return the trace, or its first accesses, whose reading the bar shows under the name of the pass."""
+    known = len(trace) if hasattr(trace, "__len__") else None
+    bar.restart(description, min(filter(None, (known, most_accesses))) if known else None)
+    return CountedTrace(trace, most_accesses, bar)
 
 
 def _check_numbers(options: LocalityOptions) -> None:

@@ -12,7 +12,7 @@ from simcodesign.cli.commands.forecast_simulate import SimulateOptions
 from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.progress import replication_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
 from simcodesign.report.replication.plot import replications_plot
@@ -38,7 +38,7 @@ def run_replications(options: SimulateOptions) -> None:
     run, warm_up = run_keywords(options.simulation, scenario.machine), _warm_up(options.replication.warm_up)
     repetition = _repetition(options.replication, options.replication.precision_of)
     shown: Replicated | PairedReplications
-    with replication_progress() as on_progress:
+    with ProgressBar("replications", counted=True) as on_progress:
         if against is None:
             shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
         else:
@@ -73,7 +73,7 @@ def run_compared_replications(options: CompareOptions) -> float:
         if value:
             raise InputError("compares with one run", Place(option), value=value[0], allowed="with a single run")
     run, repetition = run_keywords(options.simulation, scenario.machine), _repetition(options.replication)
-    with replication_progress() as on_progress:
+    with ProgressBar("replications", counted=True) as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
     if options.output.as_json:
         write_json(comparison)

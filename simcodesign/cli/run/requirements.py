@@ -20,7 +20,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
-from simcodesign.report.common.progress import system_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.requirements.plot import straw_man_plot, upgrade_plot
 from simcodesign.report.requirements.simulated_plot import ratio_against_time
@@ -94,7 +94,7 @@ def _simulate_upgrade(
     factors = parsed_factors(options.vary)
     check_varied(factors, workloads, _size(workloads, options.requirements))
     simulation = _simulation(workloads, options.requirements, options.simulation)
-    with system_progress() as (on_progress, on_simulation_progress):
+    with ProgressBar("systems", counted=True) as on_progress:
         cells = simulated_upgrades(
             workloads,
             machine,
@@ -103,7 +103,7 @@ def _simulate_upgrade(
             **simulation,
             ranks=options.ranks,
             on_progress=on_progress,
-            on_simulation_progress=on_simulation_progress,
+            on_simulation_progress=on_progress,
         )
         reading = "simulation" if factors else "forecast"
         varied = sensitivity(cells, factors, given, **simulation, reading=reading, on_progress=on_progress)
@@ -153,7 +153,7 @@ def _simulate_straw_men(
     if options.benchmark is not None or options.output.plot is not None:
         what = "simulated systems solve the largest problem that all of them hold, and have no plot"
         raise InputError(what, Place("--simulate"), allowed="without --benchmark and --plot")
-    with system_progress() as (on_progress, on_simulation_progress):
+    with ProgressBar("systems", counted=True) as on_progress:
         studies = simulated_straw_men(
             workloads,
             machines,
@@ -161,7 +161,7 @@ def _simulate_straw_men(
             **_simulation(workloads, options.requirements, options.simulation),
             ranks=options.ranks,
             on_progress=on_progress,
-            on_simulation_progress=on_simulation_progress,
+            on_simulation_progress=on_progress,
         )
     if options.output.as_json:
         write_json({"studies": studies})

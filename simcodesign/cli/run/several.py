@@ -16,7 +16,7 @@ from simcodesign.engine.experiment import Experiment
 from simcodesign.report.candidates.names import label
 from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import several_tables
-from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
 from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, parse_axis
@@ -36,7 +36,7 @@ def run_several(options: CompareOptions) -> dict[str, float]:
     keywords = run_keywords(options.simulation)
     experiments = [Experiment.of(scenario, **keywords) for scenario in scenarios]
     replication = options.replication
-    with simulation_progress() as on_progress:
+    with ProgressBar("simulating", note="preparing") as on_progress:
         several = compare_experiments(
             experiments,
             ("", ()) if axis is None else (axis.known.path, [float(value) for value in axis.given]),

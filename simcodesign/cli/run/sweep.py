@@ -31,7 +31,7 @@ from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.machine_use import on_first_rows
 from simcodesign.describe.variants import WITH, variant_label
 from simcodesign.report.common.terminal import complain, print_all
-from simcodesign.report.sweep.events import SweepEvents, SweepProgress, sweep_progress, write_event
+from simcodesign.report.sweep.events import SweepBar, SweepEvents, SweepProgress, write_event
 from simcodesign.report.sweep.plot import check_plot, sweep_plot
 from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.report.trust.plot import check_trust_plot, trust_plot
@@ -286,7 +286,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
         if options.json_lines:
             on_progress = stack.enter_context(events).update
         else:
-            on_progress = stack.enter_context(sweep_progress(progress))
+            on_progress = stack.enter_context(SweepBar(progress))
         if executor is None:
             outcome = run_forecast(sweep, store, on_progress, stop=stop)
         else:

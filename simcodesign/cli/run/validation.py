@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from simcodesign import __version__
 from simcodesign.cli.commands.validation import ValidateOptions
 from simcodesign.cli.options import usable_cpus
-from simcodesign.report.common.progress import case_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write, write_json
 from simcodesign.report.validation.measured import measured_summary
 from simcodesign.report.validation.page import write_page
@@ -17,15 +18,22 @@ from simcodesign.studies.validation.case import Case
 from simcodesign.studies.validation.outcome import CaseOutcome, counts, status_of
 from simcodesign.studies.validation.run import run
 
+#: Seconds from which on a case is printed when it is done.
+LONG_CASE_S = 30.0
+
 
 def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
     """Run the cases, print their outcomes and write the report; the exit status."""
     draw = drawer() if options.report else None
     if options.report and draw is None:
         complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
-    with case_progress(len(cases)) as on_progress:
+    with ProgressBar("cases", total=len(cases), counted=True, steps=True, patience_s=None) as bar:
         outcomes = run(
-            cases, jobs=options.jobs or usable_cpus(), folder=options.folder, draw=draw, on_progress=on_progress
+            cases,
+            jobs=options.jobs or usable_cpus(),
+            folder=options.folder,
+            draw=draw,
+            on_progress=partial(show_finished, bar),
         )
     if options.as_json:
         write_json(_answer(outcomes))
@@ -35,6 +43,13 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
         write_page(outcomes, options.report, dated=options.dated)
         (complain if options.as_json else write)(f"report: {options.report}" + ("" if options.as_json else "\n"))
     return status_of(outcomes)
+
+
+def show_finished(bar: ProgressBar, outcome: CaseOutcome) -> None:
+    """Count a finished case, and print one that took long, so that a long run shows its verdicts."""
+    bar(outcome.name, 1)
+    if outcome.seconds >= LONG_CASE_S:
+        bar.print(f"{outcome.verdict}: {outcome.name}, {outcome.seconds:.0f} s")
 
 
 def _answer(outcomes: Sequence[CaseOutcome]) -> dict[str, object]:

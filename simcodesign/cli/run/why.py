@@ -12,7 +12,7 @@ from simcodesign.core.to_json import PlainResult
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
-from simcodesign.report.common.progress import simulation_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain
 from simcodesign.report.results.elasticity_tables import elasticity_tables
 from simcodesign.studies.elasticities.elasticities import Elasticities, elasticities_of
@@ -36,7 +36,7 @@ def what_helps(scenario: Scenario, options: SimulationOptions, simulation: Resul
         complain(f"note: --why takes {simulations} more simulations, some {whole} in all; the first one took {each}")
 
     experiment = Experiment.of(scenario, **run_keywords(options))
-    with simulation_progress() as on_progress:
+    with ProgressBar("simulating", note="preparing") as on_progress:
         return elasticities_of(experiment, simulation=simulation, on_cost=say_cost, on_progress=on_progress)
 
 

@@ -1,1 +1,1 @@
-"""The demonstration: what was measured, forecast and simulated, in four tables and pictures; and SPECseis96 in full."""
+"""The demonstration: what was measured, forecast and simulated, in four tables and pictures."""

@@ -14,7 +14,7 @@ from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.report.common.numbers import Seconds, signed_percent
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.common.terminal import print_all, write
-from simcodesign.report.demo import seismic, seismic_maps
+from simcodesign.report.demo import seismic
 from simcodesign.report.demo.page import write_page
 from simcodesign.report.demo.pictures import broadcast_picture, exchange_picture, ladder_picture, seismic_picture
 from simcodesign.report.demo.runs import ORDERS, SIDES, Run, Runs, acting, run_all
@@ -41,9 +41,8 @@ CAPTIONS = {
 }
 
 
-def main(output: Path, in_full: bool = False, map_ranks: int = seismic_maps.RANKS[-1]) -> int:
-    """Run, print, and write pictures and the page to ``output``; ``in_full`` goes on with SPECseis96, whose maps go
-    up to ``map_ranks`` processors."""
+def main(output: Path) -> None:
+    """Run, print, and write pictures and the page to ``output``."""
     output.mkdir(parents=True, exist_ok=True)
     runs = run_all()
     print_all(tables(runs))
@@ -55,8 +54,6 @@ def main(output: Path, in_full: bool = False, map_ranks: int = seismic_maps.RANK
     page = output / "demo.html"
     write_page(page, {pictures[name]: text for name, text in CAPTIONS.items()})
     write(f"{page}\n")
-    several = [count for count in seismic_maps.RANKS if count <= map_ranks]
-    return seismic.main(output, several) if in_full else 0
 
 
 def tables(runs: Runs) -> list[RenderableType]:

@@ -1,4 +1,4 @@
-"""Plots of results, as PNG, SVG or PDF files: activity over time, times by phase, comparisons, maps of many runs."""
+"""Plots of results, as PNG, SVG or PDF files: activity over time, times by phase, comparisons."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.report.common import plot_style
-from simcodesign.report.results.heat_maps import TimeMap, time_maps
 from simcodesign.report.results.ladder_rows import not_here, rungs_shown
 from simcodesign.report.results.utilisation import activity_profile
 
-__all__ = ["TimeMap", "activity_profile", "comparison_bars", "result_bars", "time_maps"]
+__all__ = ["activity_profile", "comparison_bars", "result_bars"]
 
 _UNSPLIT = "not split up"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -60,18 +59,16 @@ class SweepProgress:
         return ", ".join([*parts, *([f"{self.failed:,} failed"] if self.failed else [])])
 
 
-@contextmanager
-def sweep_progress(progress: SweepProgress, **options: Any) -> Iterator[Callable[[Sequence[PointResult]], None]]:
-    """Of ``run`` of a sweep: rows that are stored."""
-    with ProgressBar(
-        "sweeping", total=progress.count, completed=progress.stored, note=progress.text(), **options
-    ) as bar:
+class SweepBar(ProgressBar):
+    """The bar of a sweep, called with rows that are stored."""
 
-        def on_progress(rows: Sequence[PointResult]) -> None:
-            progress.add(rows)
-            bar.update(completed=progress.stored, note=progress.text())
+    def __init__(self, progress: SweepProgress, **options: Any) -> None:
+        super().__init__("sweeping", total=progress.count, completed=progress.stored, note=progress.text(), **options)
+        self._counts = progress
 
-        yield on_progress
+    def __call__(self, rows: Sequence[PointResult]) -> None:
+        self._counts.add(rows)
+        self.update(completed=self._counts.stored, note=self._counts.text())
 
 
 class SweepEvents:

@@ -1,7 +1,7 @@
 """The store of a sweep: SQLite in WAL mode, one row per point, durable before it counts as done.
 
-Every row carries a checksum over its content, so that no damaged row is ever read: damage by a file or page is a
-``StoreError``, and ``recover`` (in ``sweep.recovery``) extracts all intact rows.
+A file that SQLite cannot read, or whose rows are not those of a store, is a ``StoreError``. ``check`` runs SQLite's
+own check of all pages and indices.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import first_bytes, is_file
-from simcodesign.studies.sweep.checksums import meta_checksum, meta_of, meta_row, record, row_of
 from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.store_connection import can_be_written, connect, has_pending_rows, is_written, state_of
 from simcodesign.studies.sweep.store_lock import StoreLock
@@ -29,19 +28,20 @@ from simcodesign.studies.sweep.sweep import Sweep, differences
 from simcodesign.studies.sweep.table import NUMBER, table_of
 
 #: Format of the file, and the mark by which SQLite knows that it is a store of sweeps.
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x53436453
 MAGIC = b"SQLite format 3\x00"
 PAGE_BYTES = 4096
+#: States of a point.
+_DONE, _FAILED = 0, 1
 #: Number of keys that are recomputed and compared when a store is opened for a sweep.
 _CHECKED_KEYS = 64
 _SCHEMA = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE points (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, state INTEGER NOT NULL,"
-    " row TEXT NOT NULL, checksum BLOB NOT NULL)",
+    " row TEXT NOT NULL)",
     "CREATE INDEX failed ON points (state) WHERE state <> 0",
 )
-RECOVER = "simcodesign sweep-store recover"
 
 
 class StoreError(InputError):
@@ -136,40 +136,32 @@ class Store:
     # What it says of itself.
 
     def meta(self) -> dict[str, object]:
-        """What the sweep is (``Sweep.meta``). Empty in a store whose meta was lost. StoreError if it is damaged."""
+        """Return the description of the sweep (``Sweep.meta``). StoreError if it is damaged."""
         with self._store_errors():
-            rows = self._connection.execute("SELECT value, checksum FROM meta WHERE name = 'sweep'").fetchall()
-        meta = meta_of("sweep", *rows[0]) if len(rows) == 1 else None
-        if meta is None:
-            raise damaged(self.path, "its description of the sweep does not have the checksum that it should")
+            rows = self._connection.execute("SELECT value FROM meta WHERE name = 'sweep'").fetchall()
+            meta = json.loads(rows[0][0]) if len(rows) == 1 and isinstance(rows[0][0], str) else None
+        if not isinstance(meta, dict):
+            raise damaged(self.path, "it has no description of its sweep")
         return meta
 
     def check_sweep(self, sweep: Sweep) -> None:
         """StoreError, with what differs, unless this is the store of the sweep."""
-        meta = self.meta()
-        if meta:
-            differing = differences(meta, sweep.meta())
-            if differing:
-                what = "is the store of another sweep"
-                raise StoreError(f"{what}: {'; '.join(differing)}", place_of(self.path), allowed="another --store")
+        differing = differences(self.meta(), sweep.meta())
+        if differing:
+            what = "is the store of another sweep"
+            raise StoreError(f"{what}: {'; '.join(differing)}", place_of(self.path), allowed="another --store")
         done = self.done()
-        checked = done if not meta else done[np.linspace(0, len(done) - 1, min(len(done), _CHECKED_KEYS)).astype(int)]
+        checked = done[np.linspace(0, len(done) - 1, min(len(done), _CHECKED_KEYS)).astype(int)]
         if len(done) and not 0 <= done.min() <= done.max() < sweep.count:
             raise damaged(self.path, f"it has a point {int(done.max())} of {sweep.count}")
         for number in checked.tolist():
             if self._key(number) != sweep.point(number).key:
                 raise damaged(self.path, f"point {number} is not that of this sweep")
-        if not meta and self._lock is not None:
-            self._write_meta(sweep.meta())
 
     def _key(self, number: int) -> str:
         with self._store_errors():
             rows = self._connection.execute("SELECT key FROM points WHERE number = ?", (number,)).fetchall()
         return bytes(rows[0][0]).hex() if rows and isinstance(rows[0][0], bytes) else ""
-
-    def _write_meta(self, meta: Mapping[str, object]) -> None:
-        with self._store_errors():
-            self._connection.execute("UPDATE meta SET value = ?, checksum = ? WHERE name = 'sweep'", meta_row(meta))
 
     # Rows.
 
@@ -178,11 +170,11 @@ class Store:
 
         StoreError, with none of them added, when the disk is full, the file cannot be written, or a point is there.
         """
-        records = [record(row) for row in rows]
+        records = [_record(row) for row in rows]
         with self._store_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?)", records)
+                self._connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", records)
                 self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -236,9 +228,9 @@ class Store:
         previous = -1
         with self._store_errors():
             for record in self._connection.execute(f"SELECT * FROM points {where} ORDER BY number"):
-                row = row_of(record)
+                row = _row_of(record)
                 if row is None:
-                    raise damaged(self.path, f"the row of point {record[0]} does not have the checksum that it should")
+                    raise damaged(self.path, f"the row of point {record[0]} is none of a store")
                 if row.number <= previous:
                     raise damaged(self.path, f"point {row.number} comes twice")
                 previous = row.number
@@ -252,36 +244,37 @@ class Store:
         return table
 
     def check(self) -> list[str]:
-        """All detectable damage of the file, a line each; empty if there is none."""
-        problems: list[str] = []
+        """Return what SQLite reports of damaged pages and indices, a line each; an empty list if there is none."""
         try:
             self.meta()
         except StoreError as error:
-            problems.append(error.what)
-        problems += self._structure()
-        problems += self._wrong_rows()
-        return problems
-
-    def _structure(self) -> list[str]:
-        """Problems that SQLite reports in pages and indices."""
+            return [error.what]
         try:
             lines = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
         except sqlite3.Error as error:
             return [f"SQLite: {error}"]
         return [f"SQLite: {line}" for (text,) in lines for line in str(text).splitlines() if line != "ok"]
 
-    def _wrong_rows(self) -> list[str]:
-        problems, number = [], -1
-        try:
-            for number, *rest in self._connection.execute("SELECT * FROM points ORDER BY number"):
-                if row_of((number, *rest)) is None:
-                    problems.append(f"point {number}: the checksum of its row")
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            problems.append(f"after point {number}: {error}")
-        return problems
-
 
 # The file.
+
+
+def _record(row: PointResult) -> tuple[int, bytes, int, str]:
+    """Return the record of a row: number, key, state and JSON text."""
+    text = json.dumps([dict(row.axes), dict(row.results), row.reason], separators=(",", ":"), ensure_ascii=True)
+    return row.number, bytes.fromhex(row.key), _FAILED if row.failed else _DONE, text
+
+
+def _row_of(record: tuple[object, ...]) -> PointResult | None:
+    """Return the row of a record, None if it has other fields than ``_record`` writes."""
+    number, key, state, text = record
+    parts = json.loads(text) if isinstance(text, str) else None
+    if not (isinstance(number, int) and isinstance(key, bytes) and isinstance(parts, list) and len(parts) == 3):
+        return None
+    axes, results, reason = parts
+    if not (isinstance(axes, dict) and isinstance(results, dict) and isinstance(reason, str)):
+        return None
+    return PointResult(number, key.hex(), axes, results, reason) if state == bool(reason) else None
 
 
 def check_header(path: Path) -> None:
@@ -308,7 +301,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
     if write:
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")  # what was deleted is not to be recovered
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise damaged(path, "it cannot be brought into WAL mode")
@@ -333,11 +325,9 @@ def _create_file(path: Path, meta: Mapping[str, object]) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.executescript(f"BEGIN; {'; '.join(_SCHEMA)}; COMMIT;")
-            connection.execute("INSERT INTO meta VALUES ('sweep', ?, ?)", meta_row(meta))
             created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            connection.execute(
-                "INSERT INTO meta VALUES ('created', ?, ?)", (created, meta_checksum("created", created))
-            )
+            rows = (("sweep", json.dumps(meta, separators=(",", ":"))), ("created", created))
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         os.link(temporary, path)  # unlike a rename, this never takes the place of another file
         _sync_folder(path.parent)
     except OSError as error:
@@ -364,7 +354,7 @@ def place_of(path: Path) -> Place:
 
 def damaged(path: Path, what: str) -> StoreError:
     """The error of a damaged store."""
-    return StoreError(f"the store is damaged: {what}", place_of(path), allowed=f"{RECOVER} {path} TARGET")
+    return StoreError(f"the store is damaged: {what}", place_of(path), allowed="a copy of it, or a new store")
 
 
 @contextmanager

@@ -7,20 +7,19 @@ import sqlite3
 from pathlib import Path
 
 
-def connect(path: Path, write: bool, locked: bool = False) -> sqlite3.Connection:
-    """A connection to a store. ``locked``: the caller has its lock, so that nobody else writes."""
-    mode = "mode=rw" if write else _read_only(path, locked)
+def connect(path: Path, write: bool) -> sqlite3.Connection:
+    """Open a connection to a store."""
+    mode = "mode=rw" if write else _read_only(path)
     return sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
 
 
-def _read_only(path: Path, locked: bool) -> str:
+def _read_only(path: Path) -> str:
     """How SQLite is to read a store.
 
     With ``mode=ro`` it looks for a writer, for which it needs files beside the store, and leaves them there. Where no
     writer is at it, and where none can be, ``immutable`` reads the store alone.
     """
-    alone = not has_pending_rows(path) if locked else not is_written(path)
-    return "mode=ro&immutable=1" if alone else "mode=ro"
+    return "mode=ro" if is_written(path) else "mode=ro&immutable=1"
 
 
 def is_written(path: Path) -> bool:

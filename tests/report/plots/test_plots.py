@@ -21,7 +21,6 @@ from simcodesign.core.result import Result
 from simcodesign.engine.simulate import simulate
 from simcodesign.report.common.plot_style import effects_text, headings, seconds_text
 from simcodesign.report.results import plots
-from simcodesign.report.results.heat_maps import TimeMap
 from tests import ROOT
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -93,12 +92,6 @@ def axes_of(path: Path) -> int:
 def texts(path: Path) -> list[str]:
     """Texts of an SVG file: Matplotlib writes each as a comment before its outlines."""
     return [unescape(text).strip() for text in re.findall(r"<!--(.*?)-->", path.read_text(encoding="utf-8"), re.DOTALL)]
-
-
-def a_map(title: str = "map", **changes: object) -> TimeMap:
-    seconds = np.array([[50.0, 5.0, 0.5], [0.0, np.nan, 1000.0]])
-    fields: dict[str, object] = {"title": title, "ranks": [1, 2, 4], "datasets": ["small", "large"], "seconds": seconds}
-    return TimeMap(**(fields | changes))  # type: ignore[arg-type]
 
 
 # Activity profiles.
@@ -241,54 +234,6 @@ def test_no_gap(comparison: Comparison, tmp_path: Path) -> None:
     assert not any("axis does not begin" in text for text in result)
 
 
-# Maps.
-
-
-def test_maps(tmp_path: Path) -> None:
-    path = tmp_path / "m.svg"
-    plots.time_maps([a_map("forecast"), a_map("simulation"), a_map("third")], path, title="all of it")
-    assert axes_of(path) == 4  # and the colour scale
-    result = texts(path)
-    wanted = {"all of it", "forecast", "simulation", "third", "small", "large", "zero seconds", "not simulated"}
-    assert wanted <= set(result)
-    # 50 s, 5 s, 0.5 s, no time, 1000 s in each of three maps.
-    assert [result.count(text) for text in ("1", "0", "\N{MINUS SIGN}1", "0 s", "3")] == [3 + 3, 3, 3, 3, 3]
-    assert result.count("P (processors)") == 2
-
-
-def test_orders_at_powers_of_ten() -> None:
-    seconds = np.array([[10.0**power for power in range(-9, 10)]])
-    orders = a_map(ranks=range(1, 20), datasets=["one"], seconds=seconds).orders
-    assert orders.tolist() == [list(range(-9, 10))]
-
-
-def test_dense_and_empty_maps(tmp_path: Path) -> None:
-    ranks = np.arange(1, 301)
-    dense = a_map(ranks=ranks, seconds=np.vstack([100.0 / ranks, np.full(300, np.nan)]))
-    plots.time_maps([dense], tmp_path / "m.svg")
-    assert axes_of(tmp_path / "m.svg") == 2
-    for value in (0.0, np.nan):
-        plots.time_maps([a_map(ranks=[16], datasets=["x"], seconds=np.array([[value]]))], tmp_path / "m.svg")
-        assert axes_of(tmp_path / "m.svg") == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"ranks": [1, 2]}, "shape"),
-        ({"datasets": []}, "shape"),
-        ({"ranks": [0, 1, 2]}, "from 1 on"),
-        ({"ranks": [1, 4, 4]}, "increasing"),
-        ({"ranks": []}, "increasing"),
-        ({"seconds": -np.ones((2, 3))}, "below 0"),
-        ({"seconds": np.full((2, 3), np.inf)}, "infinite"),
-    ],
-)
-def test_a_bad_map_is_an_error(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        a_map(**changes)
-
-
 # Files and errors.
 
 
@@ -326,8 +271,8 @@ def test_settings_are_left_as_they_were(forecasted: Result, tmp_path: Path) -> N
 @pytest.mark.thorough
 def test_pyplot_is_never_imported_nor_matplotlib_before_it_is_needed(tmp_path: Path) -> None:
     code = (
-        "import sys; from simcodesign.report.results import plots, heat_maps; import numpy; assert 'matplotlib' not in sys.modules;"
-        "plots.time_maps([heat_maps.TimeMap('t', [1], ['a'], numpy.ones((1, 1)))], sys.argv[1]);"
+        "import sys; import simcodesign as sc; from simcodesign.report.results import plots; assert 'matplotlib' not in sys.modules;"
+        "plots.result_bars(sc.forecast('jacobi', 'crossbar-16', {'P': 4}), sys.argv[1]);"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     root = ROOT
@@ -382,13 +327,6 @@ def test_errors_of_bars(
     for bad in (-1.0, float("nan"), float("inf"), True, "1"):
         with pytest.raises(InputError, match="measured total"):
             plots.comparison_bars(comparison, path, [{"total": bad}])  # type: ignore[dict-item]
-
-
-def test_errors_of_maps(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="at least one"):
-        plots.time_maps([], tmp_path / "m.png")
-    with pytest.raises(InputError, match="columns"):
-        plots.time_maps([a_map()], tmp_path / "m.png", columns=0)
 
 
 # Texts.

@@ -79,11 +79,11 @@ def run_check(options: CheckLessonOptions) -> None:
     """Compute all that a lesson shows, and print its named values and the answers to its questions."""
     from simcodesign.lessons.checking import check_lesson
     from simcodesign.lessons.folders import lesson_folder
-    from simcodesign.report.common.progress import lesson_progress
+    from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.common.terminal import print_all
     from simcodesign.report.lessons.tables import check_tables
 
-    with lesson_progress() as on_progress:
+    with ProgressBar("simulations of the lesson", counted=True) as on_progress:
         folder, jobs = lesson_folder(options.lesson), options.jobs or usable_cpus()
         checked = check_lesson(folder, jobs, on_progress, options.code)
     print_all(check_tables(checked))
@@ -129,13 +129,13 @@ def run_build(options: BuildLessonOptions) -> None:
     from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
     from simcodesign.lessons.grading.withheld import Withheld
     from simcodesign.lessons.page import build_lesson
-    from simcodesign.report.common.progress import lesson_progress
+    from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.common.terminal import complain, write
 
     check_folder("--output", options.output, (".html",))
     stored = read_changes(options.changes) if options.changes else Changes()
     withheld: list[Withheld] = []
-    with lesson_progress() as on_progress:
+    with ProgressBar("simulations of the lesson", counted=True) as on_progress:
         build_lesson(
             lesson_folder(options.lesson),
             options.output,

@@ -26,7 +26,7 @@ from simcodesign.fitting.readers.merge import merge
 from simcodesign.fitting.selection.exponent_sets import SETS, ExponentSet, exponent_set
 from simcodesign.fitting.weights import WEIGHTINGS
 from simcodesign.fitting.without_outliers import without_outliers
-from simcodesign.report.common.progress import fit_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write
 from simcodesign.report.fits.output import WRITERS, made
 from simcodesign.report.fits.plot import fits_plot
@@ -121,7 +121,9 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
     digests = bool(options.output.plot) or as_table or blocks is not None
     writer = WRITERS[options.form](heading, measurements)
     digest = Digest()
-    with fit_progress(len(measurements.regions), wanted=as_table or not sys.stdout.isatty()) as on_progress:
+    wanted = as_table or not sys.stdout.isatty()  # a bar would cut up results that are printed as they come
+    count = len(measurements.regions)
+    with ProgressBar("fitting", total=count, unit="series", steps=True, wanted=wanted) as on_progress:
         every = fitted(
             measurements,
             partial(made, writer.make, digests),

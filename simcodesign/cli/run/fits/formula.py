@@ -14,7 +14,7 @@ from simcodesign.fitting.formulas.fit_formula import fit_formula
 from simcodesign.fitting.formulas.write_formulas import write_formulas
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.sweep_table import TOTALS
-from simcodesign.report.common.progress import fit_progress
+from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.fits.formula_tables import FittedBeside, formula_tables, formulas_dict
 from simcodesign.report.fits.tables import Heading
@@ -28,7 +28,8 @@ def run_fit_formula(options: FitOptions) -> None:
     arguments = fit_arguments(options)
     given = target_of(options, measurements)
     target = tuple(given or default_target(measurements).tolist())
-    with fit_progress(len(measurements.regions), wanted=not options.output.as_json) as on_progress:
+    count, wanted = len(measurements.regions), not options.output.as_json
+    with ProgressBar("fitting", total=count, unit="series", steps=True, wanted=wanted) as on_progress:
         own = fit_formula(
             measurements,
             options.own.formula,
