@@ -15,7 +15,7 @@ from simcodesign.cli.dataclass_commands import Argument, Option
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import SHIPPED
 
-TIMELINE_SUFFIXES = (".json", ".gz", ".paje", ".trace", ".otf2")
+TIMELINE_SUFFIXES = (".json", ".gz")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 MachineName = Annotated[

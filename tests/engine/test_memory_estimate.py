@@ -115,7 +115,6 @@ CASES = {
         "--set P=100 --set n=800",
     ),
     "ft-timeline": (f"{FT} links --engine compiled --timeline OUT.json.gz", "--set P=4", "--set P=128"),
-    "ft-paje": (f"{FT} links --engine compiled --timeline OUT.paje", "--set P=4", "--set P=128"),
     "ft-events": (f"{FT} none --engine compiled --events", "--set P=4", "--set P=64"),
     "ft-gantt": (f"{FT} none --engine compiled --gantt OUT.svg", "--set P=4", "--set P=32"),
     "burst-gantt": (

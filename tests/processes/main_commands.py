@@ -21,7 +21,6 @@ COMMANDS = (
     "schema machine",
     "forecast jacobi crossbar-16 -P 4",
     "simulate jacobi crossbar-16 -P 4 --timeline run.json",
-    "simulate jacobi crossbar-16 -P 4 --timeline run.paje",
     "simulate jacobi crossbar-16 -P 4 --counters run.csv",
     "simulate jacobi crossbar-16 -P 4 --replications 3",
     "compare jacobi crossbar-16 -P 4 --plot ladder.png",

@@ -1,19 +1,15 @@
-"""The tracks of stations in timelines: held against the engine's own statistics, queues by hand, and readers of Paje."""
+"""The tracks of stations in timelines: held against the engine's own statistics, queues by hand."""
 
 from __future__ import annotations
 
 import json
 import pickle
-import shutil
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +18,7 @@ import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.stations.services import Services
-from simcodesign.report.timelines.write import WRITERS, write_timeline
-from tests.oracles.paje import read_paje
+from simcodesign.report.timelines.write import write_timeline
 
 #: Every way in which stations are shared: by servers, in turn, by LogGOPS, fairly, in packets, and by nobody.
 CASES: dict[str, tuple[str, str, dict[str, float], str]] = {
@@ -148,83 +143,6 @@ def test_arrows_carry_sizes(tmp_path: Path) -> None:
     assert all(event["name"] == f"{event['args']['bytes']:.15g} B" for event in arrows)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_paje_traces_say_the_same(case: str, tmp_path: Path) -> None:
-    result, path = simulated(case), tmp_path / "run.paje"
-    write_timeline(result, path)
-    trace, shown = read_paje(path.read_text(encoding="utf-8")), result.timeline
-    assert shown is not None
-    ranks = [state for state in trace.states if state[0].startswith("rank")]
-    busy_s = (shown.finish_s - shown.ready_s).sum()
-    assert sum(end - begin for *_, begin, end in ranks) == pytest.approx(busy_s, rel=1e-6, abs=1e-9 * len(shown.rank))
-    waits = [end - begin for _, value, begin, end in ranks if value.startswith("waiting")]
-    assert sum(waits) == pytest.approx((shown.start_s - shown.ready_s).sum(), rel=1e-6, abs=1e-9 * len(shown.rank))
-    sends = np.flatnonzero((shown.kind == 1) & (shown.match >= 0))
-    expected = Counter(
-        (f"rank {shown.rank[op]}", f"rank {shown.peer[op]}", float(shown.size_bytes[op])) for op in sends
-    )
-    found = ((source.split(",")[0], target.split(",")[0], size) for _, source, target, _, _, size in trace.links)
-    assert Counter(found) == expected
-    services = services_of(result)
-    at_stations = [state for state in trace.states if not state[0].startswith("rank")]
-    served_s = (services.end_s - services.begin_s).sum()
-    assert sum(end - begin for *_, begin, end in at_stations) == pytest.approx(
-        served_s, rel=1e-6, abs=1e-9 * len(services)
-    )
-    most = dict.fromkeys(trace.containers.values(), 0.0)
-    for where, _, value in trace.variables:
-        most[where] = max(most[where], value)
-    for track in services.tracks():
-        assert most[track.name] == track.queue()[1].max(initial=0)
-
-
-@pytest.mark.skipif(shutil.which("pj_dump") is None, reason="pj_dump (Debian: pajeng) is not installed")
-@pytest.mark.parametrize("case", CASES)
-def test_paje_traces_are_read_by_pajeng(case: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.paje"
-    write_timeline(simulated(case), path)
-    done = subprocess.run(["pj_dump", path], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    kinds = Counter(line.split(",")[0] for line in done.stdout.splitlines())
-    trace = read_paje(path.read_text(encoding="utf-8"))
-    assert (kinds["State"], kinds["Link"]) == (len(trace.states), len(trace.links))
-
-
-@pytest.mark.parametrize("case", ["links", "fair"])
-def test_otf2_archives_are_read_by_otf2(case: str, tmp_path: Path) -> None:
-    otf2 = pytest.importorskip("otf2")
-    result = simulated(case)
-    write_timeline(result, tmp_path / "run.otf2")
-    shown, services = result.timeline, services_of(result)
-    assert shown is not None
-    sent: Counter[Any] = Counter()
-    received: Counter[Any] = Counter()
-    inside_ns = 0
-    with otf2.reader.open(str(tmp_path / "run.otf2")) as trace:
-        for location, event in trace.events:
-            kind = type(event).__name__
-            if kind == "MpiSend":
-                sent[location.name.split(",")[0], f"rank {event.receiver}", event.msg_tag, event.msg_length] += 1
-            elif kind == "MpiRecv":
-                received[f"rank {event.sender}", location.name.split(",")[0], event.msg_tag, event.msg_length] += 1
-            elif kind in ("Enter", "Leave"):
-                inside_ns += event.time if kind == "Leave" else -event.time
-        names = {location.name for location in trace.definitions.locations}
-    assert sent == received
-    assert sum(sent.values()) == result.messages
-    assert {*services.names} <= names
-    expected_s = (shown.finish_s - shown.ready_s).sum() + (services.end_s - services.begin_s).sum()
-    assert inside_ns * 1e-9 == pytest.approx(expected_s, abs=1e-9 * (len(shown.rank) + len(services)))
-    with pytest.raises(InputError, match="is there already"):
-        write_timeline(result, tmp_path / "run.otf2")
-
-
-def test_otf2_archives_need_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "otf2", None)
-    with pytest.raises(InputError, match=r"simcodesign\[otf2\]"):
-        write_timeline(simulated("links"), tmp_path / "run.otf2")
-
-
 def test_timelines_of_the_compiled_engine_say_what_they_lack(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     result = simulated("links", "compiled")
@@ -234,6 +152,5 @@ def test_timelines_of_the_compiled_engine_say_what_they_lack(tmp_path: Path) -> 
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.json, \.gz, \.paje"):
+    with pytest.raises(InputError, match=r"\.json, \.json\.gz"):
         write_timeline(simulated("links"), tmp_path / "run.vite")
-    assert ".paje" in WRITERS

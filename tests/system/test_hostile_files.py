@@ -322,7 +322,6 @@ OWN_FILES = {
     "report/demo/flagship.py": "its own pictures",
     "report/demo/page.py": "its own pictures",
     "locality/traces/record.py": "writes",
-    "report/timelines/otf2_archive.py": "writes",
     "studies/sweep/store_lock.py": "the lock of a store",
     "studies/sweep/store.py": "syncs a folder",
     "cli/app.py": "standard streams",

@@ -52,7 +52,6 @@ OPTIONAL = {
     "matplotlib",
     "nlopt",
     "numba",
-    "otf2",
     "pyarrow",
     "pycubexr",
     "sympy",

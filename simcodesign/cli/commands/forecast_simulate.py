@@ -91,7 +91,7 @@ class SimulateOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help="Write what ranks and stations did: .json, .json.gz (Perfetto), .paje (ViTE) or .otf2 (Vampir).",
+            help="Write what ranks and stations did: .json or .json.gz, for ui.perfetto.dev.",
         ),
     ] = None
     gantt: Annotated[

@@ -1,1 +1,1 @@
-"""Timelines of simulations as files for viewers: Chrome traces (Perfetto), Paje (ViTE), OTF2 (Vampir)."""
+"""Draw timelines of simulations: Chrome traces for Perfetto, pages for browsers, Gantt charts."""
