@@ -164,8 +164,7 @@ class ReplicationOptions:
         one run too."""
         for one in fields(self):
             if one.name != "jobs" and getattr(self, one.name) is not None:
-                allowed = "with --replications, --precision or --against"
-                raise InputError("says nothing of a single run", Place(option_of(one.name)), allowed=allowed)
+                raise needs(option_of(one.name), "--replications, --precision or --against")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +217,11 @@ class VerdictOptions:
 def option_of(name: str) -> str:
     """``--at-most`` for the field ``at_most``."""
     return f"--{name.replace('_', '-')}"
+
+
+def needs(option: str, other: str) -> InputError:
+    """Return the error for an option that has no effect without another one."""
+    return InputError(f"{option} needs {other}")
 
 
 def usable_cpus() -> int:

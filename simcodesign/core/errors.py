@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: Longest path of keys in a message.
 _MOST_PATH = 1000
 #: Letters of what was given that names are compared with.
 _MOST_COMPARED = 100
-#: Names that stand before the others since they are like what was given.
+#: Maximum number of names that are similar to what was given.
 _MOST_ALIKE = 5
+#: Similarity from which a name is suggested: twice the matching letters over the letters of both names. At 0.6, the
+#: default of difflib, "wires" would be like "failures".
+LEAST_SIMILARITY = 0.75
+#: Longest list of names that a message prints whole, and the names that it prints of a longer list.
+MOST_LISTED, _LISTED_OF_MORE = 30, 15
+#: Letters from which a part of a name is one that somebody may search for.
+_LEAST_PART = 3
 
 
 @dataclass(frozen=True)
@@ -106,15 +113,37 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def nearest(name: str, allowed: Iterable[str], *, every: bool = False) -> str:
-    """The allowed names as one line, the one nearest to ``name`` first as a suggestion: one that differs in capitals
-    alone, or else in few letters. The others in their alphabetic order, 30 at most; with ``every``, all of them, after
-    those few that are like ``name``."""
-    names = sorted(allowed)
-    close = [one for one in names if one.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
+def nearest(name: str, allowed: Iterable[str], *, see: str = "") -> str:
+    """Return the allowed names as one line, after a suggestion if one of them is like ``name`` (see ``alike``).
+
+    The names are in alphabetical order. Of more than 30 the line lists 15, those like ``name`` first, and the number of
+    the others; ``see`` is the command that lists all of them.
+
+    >>> nearest("kernal", ["kernel", "socket"])
+    "did you mean 'kernel'? kernel, socket"
+    """
+    names = sorted(set(allowed))
+    close = alike(name, names)
     suggestion = f"did you mean {close[0]!r}? " if close else ""
-    if every:
-        alike = difflib.get_close_matches(name[:_MOST_COMPARED], names, n=_MOST_ALIKE)
-        return suggestion + (", ".join(dict.fromkeys([*close, *alike, *names])) or "none")
-    listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
-    return suggestion + (listed or "none")
+    if len(names) <= MOST_LISTED:
+        return suggestion + (", ".join(names) or "none")
+    containing = [one for one in names if len(name) >= _LEAST_PART and name.lower() in one.lower()]
+    listed = list(dict.fromkeys([*close, *containing, *names]))[:_LISTED_OF_MORE]
+    return f"{suggestion}{', '.join(listed)}, and {len(names) - len(listed)} more{f': {see}' if see else ''}"
+
+
+def alike(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that ``name`` may be a misspelling of, the most similar first.
+
+    They differ in case only, or three quarters of the letters of both are the same in the same order, or one is the
+    beginning of the other and at least half of it.
+    """
+    if same := [one for one in names if one.lower() == name.lower()]:
+        return same
+    given = name[:_MOST_COMPARED]
+    close = difflib.get_close_matches(given, names, n=_MOST_ALIKE, cutoff=LEAST_SIMILARITY)
+    return close or [
+        long if long != given else short
+        for short, long in (sorted((one, given), key=len) for one in names)
+        if long.startswith(short) and 2 * len(short) >= len(long)
+    ]

@@ -28,7 +28,7 @@ def lesson_folder(name: str | Path) -> Path:
     if isinstance(name, Path) or "/" in text or (text not in available() and is_folder(Path(text))):
         return Path(name)
     if text not in available():
-        raise InputError("no such lesson", value=text, allowed=f"{nearest(text, available(), every=True)}, or a folder")
+        raise InputError("no such lesson", value=text, allowed=f"{nearest(text, available())}; or a folder")
     return _folder() / text
 
 

@@ -90,7 +90,7 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
         ((*TWO, "--replications", "3", "--precision", "1%"), "--precision"),
         (("burst", "mesh-256", "mesh-265"), "mesh-256"),
         (("burst", "mesh-256", "mesh-256"), "compared twice"),
-        (("burst", "transpose", "jacobi"), "no machine is named"),
+        (("burst", "transpose", "jacobi"), "no machine is given"),
         ((*TWO[:3], "--over", "seed=1,2"), "seed"),
         ((*TWO, "--over", "P=2:8:x2", "--over", "P=x"), "P"),
     ],

@@ -319,7 +319,7 @@ def test_a_malformed_setting_shows_a_good_one(files: tuple[str, str], item: str)
         ("n=0", "at least 1"),
         ("P=1.5", "a whole number"),
         ("P=5", "1 to 4"),
-        ("m=3", "no parameter"),
+        ("m=3", "neither a parameter of"),
         ("node=3", "did you mean 'nodes'"),
         ("network.starup=3", "did you mean 'startup'"),
         ("network.startup=3 MB", "unit of size"),
@@ -826,9 +826,9 @@ def test_who_guesses_how_a_value_is_set_is_told(files: tuple[str, str], command:
 @pytest.mark.parametrize("command", ["forecast", "simulate", "compare"])
 def test_a_machine_before_the_workload_is_told_apart(files: tuple[str, str], command: str) -> None:
     workload, machine = files
-    assert "the workload comes first" in refused(command, machine, workload)
-    assert "the workload comes first" in refused(command, "mesh-256", "broadcast")
-    assert "comes first" not in refused(command, machine, "no-such-workload.yaml")
+    assert "the workload comes before the machine" in refused(command, machine, workload)
+    assert "the workload comes before the machine" in refused(command, "mesh-256", "broadcast")
+    assert "comes before" not in refused(command, machine, "no-such-workload.yaml")
 
 
 def test_a_variant_without_with_is_told_how_it_is_written(files: tuple[str, str]) -> None:

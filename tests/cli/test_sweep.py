@@ -263,7 +263,7 @@ def test_the_command_that_goes_on_says_it_once() -> None:
         ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
         ((*RANKS, "--set", "P=4"), "set and varied"),
         ((*RANKS, "--set", "P"), "--set: not a setting"),
-        (("--over", "Q=1,2"), "has no parameter and a machine no key of this name"),
+        (("--over", "Q=1,2"), "neither a parameter of"),
         ((*RANKS, "--store", "no/where.sqlite"), "cannot be"),
     ],
 )

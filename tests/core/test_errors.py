@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simcodesign.core.errors import InputError, Place, nearest
 
 
@@ -19,10 +21,33 @@ def test_paths_of_many_keys_are_cut() -> None:
     assert message.startswith("machine.yaml:3: network.")
 
 
-def test_every_name_follows_those_that_are_alike_in_alphabetic_order() -> None:
-    names = ["torus-cluster", "mesh", "abacus", "torus", "zero", "xeon"]
-    expected = "did you mean 'torus'? torus, torus-cluster, abacus, mesh, xeon, zero"
-    assert nearest("torus-c", names, every=True) in (
-        expected,
-        expected.replace("torus, torus-cluster", "torus-cluster, torus"),
-    )
+#: What was written and the name that was meant: a slip of the keyboard, another number, a beginning.
+NEAR = """jacoby jacobi, seismik seismic, startp startup, bandwith bandwidth, bandwidht bandwidth, nodess nodes, node nodes,
+noize noise, faliures failures, failure failures, lniks links, link links, hop hops, memroy memory, mem memory, disc disk,
+clok clock, interface interfaces, uss us, nn n, latency hop_latency, fugako fugaku, juquene juqueen, Disk disk"""
+#: Words of the field that have nothing to do with the name that shares most letters with them.
+FAR = """wires failures, ranks links, cores nodes, words loads, ports torus, threads stores, linear relearn, router rate,
+stream storage, tree stores, accel cice, hpcg cg, gpus us, clos clock, reduce resources, price cice, frontier cice,
+packets parameters, star stores, prices processor, congestion cg-iteration, nics noise"""
+
+
+@pytest.mark.parametrize("pair", [pair.split() for pair in NEAR.split(",")], ids=" for ".join)
+def test_a_misspelt_name_is_suggested(pair: list[str]) -> None:
+    written, meant = pair
+    assert nearest(written, [meant, "qqqq"]) == f"did you mean {meant!r}? " + ", ".join(sorted([meant, "qqqq"]))
+
+
+@pytest.mark.parametrize("pair", [pair.split() for pair in FAR.split(",")], ids=" against ".join)
+def test_an_unlike_name_is_not_suggested(pair: list[str]) -> None:
+    written, other = pair
+    assert nearest(written, [other]) == other
+
+
+def test_long_lists_are_cut_and_counted_after_the_names_that_are_alike() -> None:
+    names = [f"a{number:02}" for number in range(30)]
+    assert nearest("torus", names) == ", ".join(names)  # 30 names are listed
+    more = [*names, "torus-cluster", "packet-torus", "torsu"]
+    expected = "did you mean 'torsu'? torsu, packet-torus, torus-cluster, " + ", ".join(names[:12])
+    assert nearest("torus", more) == f"{expected}, and 18 more"  # 33 names, 15 of them printed
+    assert nearest("torus", more, see="simcodesign list") == f"{expected}, and 18 more: simcodesign list"
+    assert nearest("torus", []) == "none"

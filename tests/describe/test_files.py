@@ -76,9 +76,19 @@ def test_unknown_names_have_a_suggestion() -> None:
         assert text.isprintable()
 
 
-def test_a_machine_is_no_workload(base: Path) -> None:
-    with pytest.raises(InputError, match="unknown key"):
-        load_workload(base)
+def test_files_of_the_other_kind_are_named(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(base.parent)
+    beside(base, "ring", "simcodesign: 1\nname: ring\nprogram: [{barrier: {}}]\n")
+    (base.parent / "ring.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
+    with pytest.raises(InputError, match=r"^base\.yaml is a machine; a workload is expected \(allowed: accelerated-"):
+        load_workload("base.yaml")
+    for name in ("ring.yaml", "ring.goal", "jacobi"):
+        assert problem(name).startswith(f"{name} is a workload; a machine is expected (allowed: crossbar-16, ")
+        assert problem(name).endswith("more: simcodesign list; or the path of a machine file)")
+    beside(base, "other", "extends: ring\n")
+    assert "ring.yaml is a workload; a machine is expected" in problem("other.yaml")
+    beside(base, "study", "simcodesign: 1\nplanner: tune\n")  # neither: its own error
+    assert "unknown key" in problem("study.yaml")
 
 
 # --- Machines that extend others -----------------------------------------------------------------------------

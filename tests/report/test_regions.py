@@ -120,7 +120,7 @@ def test_numbers_are_whole_in_eighty_columns(
     [
         (["--each", "eta=a,b"], "--each: parameter 'eta' must be a number"),
         (["--each", "eta="], "not a list of values"),
-        (["--each", "nothing=1"], "--each: cg has no parameter and a machine no key of this name"),
+        (["--each", "nothing=1"], "--each: neither a parameter of cg nor a key of machine files"),
         (["--over", "ts"], "two costs"),
         (["--over", "ts,bandwidth"], "allowed: tw, or network.per_byte"),
         (["--over", "ts,processor.rate"], "no cost"),

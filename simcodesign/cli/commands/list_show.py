@@ -14,8 +14,8 @@ from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import print_all, write, write_json
 
-_NO_RANKS = "-P: for what depends on the number of ranks"
-_RANKS_OF = "FILE.py:NAME, a program in Python; a machine whose nodes are P"
+_NO_RANKS = "-P needs a description that depends on the number of ranks"
+_RANKS_OF = "FILE.py:NAME, a program in Python; a machine with nodes: P"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,9 @@ def run_list(options: ListOptions) -> None:
         machines = [(name, one) for name, one in machines if word.lower() in said_of_machine(name, one)]
         workloads = [(name, one) for name, one in workloads if word.lower() in said_of_workload(name, one)]
     if options.words and not machines and not workloads:
-        raise InputError("nothing that is shipped is of this", value=" ".join(options.words), allowed="list, for all")
+        raise InputError(
+            "no bundled machine or workload matches", value=" ".join(options.words), allowed="other words, or none"
+        )
     if options.as_json:
         write_json(overview_json(machines, workloads))
     else:
@@ -118,7 +120,7 @@ def _show_machine(options: ShowOptions) -> None:
     from simcodesign.report.results.machine_sheet import machine_sheet
 
     if options.latex:
-        what = "--latex: a machine has no equations"
+        what = "--latex needs a workload, because machines have no equations"
         raise InputError(what, value=options.name, allowed="the name of a workload")
     machine = load_machine(options.name)
     if options.ranks is not None:

@@ -9,9 +9,9 @@ from click.exceptions import Exit
 
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.forecast_simulate import SimulateOptions
-from simcodesign.cli.options import OutputOptions, ReplicationOptions, usable_cpus
+from simcodesign.cli.options import OutputOptions, ReplicationOptions, needs, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
@@ -28,6 +28,7 @@ from simcodesign.studies.replication.replicate import (
 )
 
 PRECISION_NOT_REACHED = 1
+_SINGLE = "without --replications and --precision"
 
 
 def run_replications(options: SimulateOptions) -> None:
@@ -67,11 +68,10 @@ def run_compared_replications(options: CompareOptions) -> float:
     scenario = load_scenario(options.scenario)
     _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
     if options.formula:
-        allowed = "with a single run"
-        raise InputError("compares with one run", Place("--formula"), value=options.formula[0], allowed=allowed)
+        raise InputError("--formula needs a single simulation", value=options.formula[0], allowed=_SINGLE)
     for option, value in (("--measured", options.verdict.measured), ("--tolerance-of", options.verdict.tolerance_of)):
         if value:
-            raise InputError("compares with one run", Place(option), value=value[0], allowed="with a single run")
+            raise InputError(f"{option} needs a single simulation", value=value[0], allowed=_SINGLE)
     run, repetition = run_keywords(options.simulation, scenario.machine), _repetition(options.replication)
     with ProgressBar("replications", counted=True) as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
@@ -90,7 +90,7 @@ def _repetition(options: ReplicationOptions, precision_of: str | None = None) ->
     if options.precision is None:
         for option, value in (("--precision-of", precision_of), ("--at-most", options.at_most)):
             if value is not None:
-                raise InputError("goes with a precision", Place(option), allowed="with --precision")
+                raise needs(option, "--precision")
     keywords: RepetitionKeywords = {
         "replications": options.replications,
         "precision_of": precision_of,
@@ -113,5 +113,5 @@ def _refuse_files(files: Mapping[str, Path | None]) -> None:
     """InputError for a file that shows a single run."""
     for option, file in files.items():
         if file:
-            allowed = "with a single run: --seed repeats one of the replications alone"
-            raise InputError("shows one run", Place(option), value=str(file), allowed=allowed)
+            allowed = f"{_SINGLE}; --seed repeats one of the replications alone"
+            raise InputError(f"{option} needs a single simulation", value=str(file), allowed=allowed)

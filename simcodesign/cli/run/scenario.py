@@ -22,6 +22,7 @@ from simcodesign.describe.variants import split_variant
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import (
     available,
+    described_kind,
     file_here,
     load_machine,
     load_workload,
@@ -32,6 +33,8 @@ from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.describe.yaml.tree import read_yaml
 from simcodesign.report.common.terminal import complain
 
+_NO_FRACTION = "not a fraction of 0 or more"
+_FRACTIONS = "for example 5% or 0.05; write 150% for values above 1"
 SET_FORMS = "name=value, e.g. --set n=1e6, --set P=16, --set nodes=64, --set network.startup='20 us'"
 
 
@@ -93,7 +96,7 @@ def scenario_of(
     changes = {name: value for name, value in given.items() if name not in parameters and name not in own}
     for name in changes:
         if "." not in name and name not in MACHINE_KEYS:
-            what = f"{workload.name} has no parameter and a machine no key of this name"
+            what = f"neither a parameter of {workload.name} nor a key of machine files"
             raise _bad_setting(what, name, nearest(name, {*workload.parameters, "P", *MACHINE_KEYS}))
     machine = load_noted_machine(machine_name, changes)
     own = {name: value for name, value in own.items() if name not in of_machine}
@@ -174,7 +177,7 @@ def parsed_share(text: str, option: str) -> float:
     """The share of ``5%`` or ``0.05``. InputError for anything else."""
     value = parse_quantity(text, "count", Place(option))
     if value < 0 or (value > 1 and "%" not in text):
-        raise InputError("a share", Place(option), value=text, allowed="0 or above, e.g. 5% or 0.05")
+        raise InputError(_NO_FRACTION, Place(option), value=text, allowed=_FRACTIONS)
     return value
 
 
@@ -199,7 +202,9 @@ def _check_order(first: str, second: str) -> None:
     except InputError:
         return
     if is_swapped:
-        raise InputError("the workload comes first", value=f"{first} {second}", allowed=f"{second} {first}")
+        raise InputError(
+            "the workload comes before the machine", value=f"{first} {second}", allowed=f"{second} {first}"
+        )
 
 
 def is_in_python(name: str) -> bool:
@@ -214,17 +219,14 @@ def kind_of(text: str) -> str:
         return "workload"
     if "=" in name and not is_file(name):
         first, _, rest = name.partition(" ")
-        allowed = f"'{first} with {rest}'" if rest else f"a value is set by --set {name}"
+        allowed = f"'{first} with {rest}'" if rest else f"--set {name}, to set a value"
         raise InputError("neither a machine nor a workload", value=name, allowed=allowed)
     if names_a_path(name):
-        keys = read_yaml(Path(name)).mapping()
-        of_workload = {"program", "equations"} & keys.keys()
-        of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys.keys()
-        return "workload" if of_workload or ("parameters" in keys and not of_machine) else "machine"
+        return described_kind(read_yaml(Path(name))) or "machine"
     machines, workloads = available("topologies"), available("workloads")
     if name in machines and name in workloads:
-        what = "there is a machine and a workload of this name"
-        raise InputError(what, value=name, allowed="say which: --machine or --workload")
+        what = "both a machine and a workload have this name"
+        raise InputError(what, value=name, allowed="--machine or --workload")
     if name not in machines and name not in workloads:
         allowed = file_here(name) or others_named(name, [*machines, *workloads])
         raise InputError("no such machine or workload", value=name, allowed=allowed)

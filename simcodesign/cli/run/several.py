@@ -67,7 +67,9 @@ def _refuse(options: CompareOptions) -> None:
         ("--at-most", replication.at_most),
     ):
         if value is not None:
-            raise InputError("is of one comparison", Place(option), value=str(value), allowed="with one machine")
+            raise InputError(
+                f"{option} needs a single comparison", value=str(value), allowed="one workload on one machine"
+            )
 
 
 def _scenarios(options: CompareOptions) -> list[Scenario]:
@@ -78,7 +80,7 @@ def _scenarios(options: CompareOptions) -> list[Scenario]:
     machines = [name for name, kind in named if kind == "machine"] if named else [given.machine]
     if not machines:
         raise InputError(
-            "no machine is named", value=" ".join(workloads), allowed="workloads, and at least one machine"
+            "no machine is given", value=" ".join(workloads), allowed="workloads, and at least one machine"
         )
     return [
         scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
@@ -95,7 +97,7 @@ def _axis(text: str, scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
         known = find(name)
         if known.kind != PARAMETER or known.choices:
             allowed = "P, a parameter or a constant that is a number; or sweep, for anything else"
-            raise InputError("is not compared over", _OVER, value=name, allowed=allowed)
+            raise InputError("cannot vary in a comparison", _OVER, value=name, allowed=allowed)
         return known
 
     axis = parse_axis(text, lookup)

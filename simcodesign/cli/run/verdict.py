@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from click.exceptions import Exit
 
-from simcodesign.cli.options import VerdictOptions
+from simcodesign.cli.options import VerdictOptions, needs
 from simcodesign.cli.run.scenario import parsed_share
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.measured.sources import MeasuredTable
@@ -25,7 +25,7 @@ _OF = Place("--tolerance-of")
 def measured_tables(options: VerdictOptions) -> list[MeasuredTable]:
     """Return the tables of ``--measured``. Raises InputError for a column of values without any."""
     if options.value is not None and not options.measured:
-        raise InputError("has no meaning here", Place("--value"), allowed="with --measured")
+        raise needs("--value", "--measured")
     return [MeasuredTable(path, options.value) for path in options.measured]
 
 
@@ -34,9 +34,9 @@ def tolerance_of(options: VerdictOptions, with_formulas: bool) -> float | None:
     known = JUDGED if with_formulas else (FORECAST, SIMULATION)
     for name in options.tolerance_of:
         if name not in known:
-            raise InputError("no such thing to judge", _OF, value=name, allowed=nearest(name, known))
+            raise InputError("no such result to judge", _OF, value=name, allowed=nearest(name, known))
     if options.tolerance_of and options.tolerance is None:
-        raise InputError("has no meaning here", _OF, allowed="with --tolerance")
+        raise needs("--tolerance-of", "--tolerance")
     return None if options.tolerance is None else parsed_share(options.tolerance, "--tolerance")
 
 

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from simcodesign.cli.options import SimulationOptions
 from simcodesign.cli.run.scenario import run_keywords
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import PlainResult
 from simcodesign.core.units import format_quantity
@@ -22,8 +22,7 @@ def check_why(why: bool) -> None:
     """InputError: ``--why`` is given, and there is not one single run."""
     if why:
         raise InputError(
-            "is of one simulation",
-            Place("--why"),
+            "--why needs a single simulation",
             allowed="one workload on one machine, without --replications, --precision, --against",
         )
 

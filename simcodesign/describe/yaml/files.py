@@ -39,6 +39,8 @@ from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 MAX_EXTENDS = 8
+#: The command that lists the bundled machines and workloads.
+SEE_ALL = "simcodesign list"
 #: Keys of a variant of a workload that are no parameters.
 PRESET, PHASE = "preset", "phase"
 #: Keys of which a change of one replaces the other.
@@ -99,6 +101,8 @@ def _is_number(value: object) -> bool:
 
 def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
     """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
+    if python_file(name) is not None or schedule_reader(name) is not None:
+        raise _of_other_kind(name, "workload", "machine")
     path = _find(name, "topologies")
     tree = _extended(path, ())
     return (merged(tree, nested(changes, "set"), _REPLACING) if changes else tree), path.parent
@@ -124,7 +128,10 @@ def _plain_workload(name: str | Path) -> Workload:
         return load_program(name)
     if (read := schedule_reader(name)) is not None:
         return workload_of(read(name))
-    return workload_from(read_yaml(_find(name, "workloads")))
+    tree = read_yaml(_find(name, "workloads"))
+    if described_kind(tree) == "machine":
+        raise _of_other_kind(name, "machine", "workload")
+    return workload_from(tree)
 
 
 def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload:
@@ -254,10 +261,27 @@ def _find(name: str | Path, folder: str) -> Path:
         return Path(name)
     if text not in available(folder):
         kind, other = ("machine", "workload") if folder == "topologies" else ("workload", "machine")
-        swapped = text in available("workloads" if folder == "topologies" else "topologies")
-        what = f"no such {kind}" + (f" (it is a {other}: workloads come first, machines second)" if swapped else "")
-        raise InputError(what, value=text, allowed=file_here(text) or others_named(text, available(folder)))
+        if text in available(f"{other}s"):
+            raise _of_other_kind(text, other, kind)
+        allowed = file_here(text) or others_named(text, available(folder))
+        raise InputError(f"no such {kind}", value=text, allowed=allowed)
     return _folder(folder) / f"{text}.yaml"
+
+
+def described_kind(tree: Entry) -> str:
+    """Return ``workload`` or ``machine``, whichever has the keys at the top of a file; empty for other files."""
+    keys = tree.mapping().keys()
+    of_machine = {"nodes", "processor", "network", "extends", "resources"} & keys
+    if {"program", "equations"} & keys or ("parameters" in keys and not of_machine):
+        return "workload"
+    return "machine" if of_machine else ""
+
+
+def _of_other_kind(name: str | Path, kind: str, expected: str) -> InputError:
+    """Return the error for a workload in the place of a machine, or the reverse."""
+    return InputError(
+        f"{name} is a {kind}; a {expected} is expected", allowed=others_named("", available(f"{expected}s"), expected)
+    )
 
 
 def file_here(name: str) -> str:
@@ -265,9 +289,9 @@ def file_here(name: str) -> str:
     return f"./{name}.yaml, the file in this folder" if not stands_alone() and is_file(f"{name}.yaml") else ""
 
 
-def others_named(name: str, names: Iterable[str]) -> str:
-    """What may be named instead: what is shipped, those more like the name first, or any file."""
-    return f"{nearest(name, names, every=True)}, or the path of a .yaml file"
+def others_named(name: str, names: Iterable[str], kind: str = "") -> str:
+    """Return what may be named instead: a bundled name, those like ``name`` first, or any file (of a ``kind``)."""
+    return f"{nearest(name, names, see=SEE_ALL)}; or the path of a {f'{kind} file' if kind else '.yaml file'}"
 
 
 def named_source(entry: Entry, folder: Path) -> str:
@@ -289,7 +313,10 @@ def named_source(entry: Entry, folder: Path) -> str:
 
 def _extended(path: Path, extended: tuple[Path, ...]) -> Entry:
     """The file's tree laid over the tree of the machine that it extends."""
-    return _laid_over_base(read_yaml(path), path, extended)
+    tree = read_yaml(path)
+    if described_kind(tree) == "workload":
+        raise _of_other_kind(path, "workload", "machine")
+    return _laid_over_base(tree, path, extended)
 
 
 def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Entry:
@@ -317,6 +344,6 @@ def _find_base(base: Entry, path: Path) -> Path:
     if not stands_alone() and is_file(beside):
         return check_confined(beside, base.place)
     if name not in available("topologies"):
-        shipped_ones = nearest(name, available("topologies"), every=True)
-        raise base.error("no such machine", f"{shipped_ones}, or a .yaml file beside this one")
+        bundled = nearest(name, available("topologies"), see=SEE_ALL)
+        raise base.error("no such machine", f"{bundled}; or a .yaml file beside this one")
     return _folder("topologies") / f"{name}.yaml"

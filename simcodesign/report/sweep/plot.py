@@ -142,7 +142,7 @@ def check_plot(
     for name in of:
         if name not in known and name not in results:
             others = [column for column in results if column not in known.values()]
-            allowed = f"{nearest(name, known, every=True)}; columns: {nearest(name, others, every=True)}"
+            allowed = f"{nearest(name, known)}; columns: {nearest(name, others)}"
             raise InputError("nothing to draw of this name", Place("--of"), value=name, allowed=allowed)
     if not of and not any(column in results for column in QUANTITIES.values()):
         raise InputError("nothing to draw: no point has a result", Place("--plot"))

@@ -308,7 +308,7 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
         return Known(name, PARAMETER, "size")
     if "." in name or name in TOP_KEYS:
         return Known(name, CHANGE)
-    what = f"{workload.name} has no parameter and a machine no key of this name"
+    what = f"neither a parameter of {workload.name} nor a key of machine files"
     allowed = nearest(name, {*workload.parameters, "P", "seed", *TOP_KEYS, *machine.varying()})
     raise InputError(what, Place("--over"), value=name, allowed=allowed)
 
