@@ -73,6 +73,8 @@ def _public_names() -> Rows:
     for name in sc.__all__:
         if name != "__version__":
             yield f"{{py:obj}}`~simcodesign.{name}`", _first_sentence(getattr(sc, name))
+    for name in sc.rank.__all__:
+        yield f"{{py:obj}}`rank.{name} <{sc.rank.__name__}.{name}>`", _first_sentence(getattr(sc.rank, name))
 
 
 def _json_commands() -> Rows:

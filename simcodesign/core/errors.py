@@ -82,8 +82,8 @@ class DeadlockError(SimcodesignError):
     >>> import simcodesign as sc
     >>> @sc.program
     ... def both(rank, size):
-    ...     yield sc.receive(1 - rank)
-    ...     yield sc.send(1 - rank, bytes=8)
+    ...     yield sc.rank.receive(1 - rank)
+    ...     yield sc.rank.send(1 - rank, bytes=8)
     >>> try:
     ...     sc.simulate(both, "crossbar-16", {"P": 2})
     ... except sc.DeadlockError:

@@ -187,9 +187,9 @@ def test_show_a_program_in_python(tmp_path: Path) -> None:
     path.write_text(
         "import simcodesign as sc\n\n@sc.program\ndef ring(rank, size, *, n=3, tail: float):\n"
         '    """Around a ring.\n\n    Twice."""\n'
-        "    for _ in range(2):\n        yield sc.send((rank + 1) % size, n)\n        yield sc.receive((rank - 1) % size)\n"
+        "    for _ in range(2):\n        yield sc.rank.send((rank + 1) % size, n)\n        yield sc.rank.receive((rank - 1) % size)\n"
         "\n@sc.program\ndef idle(rank, size, *, n=4):\n"
-        "    h = yield sc.start(sc.world.barrier())\n    yield from [sc.compute(flops=1)] * n\n    yield sc.wait(h)\n"
+        "    h = yield sc.rank.start(sc.rank.world.barrier())\n    yield from [sc.rank.compute(flops=1)] * n\n    yield sc.rank.wait(h)\n"
     )
     result = run("show", f"{path}:ring")
     digest = simcodesign.load_workload(f"{path}:ring").program[0].digest

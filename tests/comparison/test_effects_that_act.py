@@ -141,7 +141,8 @@ def test_a_program_in_python_has_the_effects_of_what_it_does(tmp_path: Path, mon
     """Its description does not say what it does; the simulation without effects does."""
     file = tmp_path / "reads.py"
     file.write_text(
-        "import simcodesign as sc\n\n\n@sc.program\ndef reads(rank, size):\n    yield sc.read(1e6)\n", encoding="utf-8"
+        "import simcodesign as sc\n\n\n@sc.program\ndef reads(rank, size):\n    yield sc.rank.read(1e6)\n",
+        encoding="utf-8",
     )
     simulated, acting = tried(monkeypatch, str(file), sc.load_machine("torus-cluster"), {"P": 8})
     assert simulated == acting == ["disks", "noise"]  # noise of anything, as a program may compute
