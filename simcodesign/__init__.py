@@ -7,12 +7,12 @@ each of them explains::
 
     import simcodesign as sc
 
-    print(sc.available("workloads"), sc.available("machines"))     # what is shipped
+    print(sc.bundled())                                       # names of workloads, machines and lessons
     comparison = sc.compare("seismic", "power-challenge", {"P": 16}, preset="test")
     print(comparison)                                         # forecast, simulation, and why they differ
 
-    workload = sc.load_workload("seismic")                    # a shipped name or the path of a YAML file
-    machine = sc.load_machine("power-challenge")
+    workload = sc.Workload.load("seismic")                    # a bundled name, a path, or a dictionary
+    machine = sc.Machine.load("power-challenge")
     forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
     simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
 
@@ -49,8 +49,8 @@ __all__ = [
     "SimcodesignError",
     "Workload",
     "__version__",
-    "available",
     "build_topology",
+    "bundled",
     "calibrate",
     "calibrate_machine",
     "compare",
@@ -61,10 +61,6 @@ __all__ = [
     "fit_formula",
     "forecast",
     "isoefficiency",
-    "load_machine",
-    "load_workload",
-    "make_machine",
-    "make_workload",
     "profiled",
     "program",
     "rank",
@@ -93,8 +89,8 @@ _HOMES = {
     "Scenario": "describe.scenario",
     "SimcodesignError": "core.errors",
     "Workload": "describe.workload",
-    "available": "describe.yaml.files",
     "build_topology": "describe.topology.build",
+    "bundled": "lessons.folders",
     "calibrate": "calibration.calibrate",
     "calibrate_machine": "calibration.benchmarks.machine_constants",
     "compare": "comparison.compare",
@@ -105,10 +101,6 @@ _HOMES = {
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
     "isoefficiency": "studies.scaling.isoefficiency",
-    "load_machine": "describe.yaml.files",
-    "load_workload": "describe.yaml.files",
-    "make_machine": "describe.yaml.files",
-    "make_workload": "describe.yaml.files",
     "profiled": "studies.extrapolation.virtual_profiler",
     "program": "describe.python_programs.workload",
     "read_benchmark": "fitting.readers.benchmarks.table",

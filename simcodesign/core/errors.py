@@ -47,7 +47,7 @@ class InputError(SimcodesignError, ValueError):
 
     >>> import simcodesign as sc
     >>> try:
-    ...     sc.load_machine("crossbar-61")
+    ...     sc.Machine.load("crossbar-61")
     ... except sc.InputError as error:
     ...     print(error.value)
     crossbar-61
@@ -67,7 +67,7 @@ class CapacityError(InputError):
     """A simulation whose Plan would not fit in memory.
 
     >>> import simcodesign as sc
-    >>> long = sc.make_workload({"name": "long", "program": [{"repeat": 1e12, "do": [{"compute": {"flops": 1}}]}]})
+    >>> long = sc.Workload.load({"name": "long", "program": [{"repeat": 1e12, "do": [{"compute": {"flops": 1}}]}]})
     >>> try:
     ...     sc.simulate(long, "crossbar-16", {"P": 1})
     ... except sc.CapacityError:

@@ -69,7 +69,7 @@ def loaded(tmp_path: Path, body: str) -> sc.Workload:
     head = ["import simcodesign as sc", "", "@sc.program", "def program(rank, size):"]
     path = tmp_path / "prog.py"
     path.write_text("\n".join([*head, *(f"    {line}" for line in body.splitlines())]) + "\n")
-    return sc.load_workload(f"{path}:program")
+    return sc.Workload.load(f"{path}:program")
 
 
 @sc.program
@@ -96,7 +96,7 @@ RING = """- repeat: n
 
 @pytest.mark.parametrize("on", ["crossbar-16", "torus-cluster", "packet-torus", "loggops"])
 def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
-    name = read_machine(LOGGOPS) if on == "loggops" else sc.load_machine(on)
+    name = read_machine(LOGGOPS) if on == "loggops" else sc.Machine.load(on)
     text = workload(RING, "parameters: {n: {default: 3}, size: {default: 1000}}\n")
     mine, other = simulated(ring, 6, name), simulated(text, 6, name)
     assert mine.makespan_s == other.makespan_s
@@ -174,8 +174,8 @@ def test_summa_on_a_grid_is_its_closed_form() -> None:
             yield sc.rank.compute(flops=2 * n * n * b / size)
 
     forecast = sc.forecast(summa, "crossbar-16", {"P": 16})
-    network = sc.load_machine("crossbar-16").network
-    rate = sc.load_machine("crossbar-16").processor.rate_flop_per_s
+    network = sc.Machine.load("crossbar-16").network
+    rate = sc.Machine.load("crossbar-16").processor.rate_flop_per_s
     one_s = network.startup_s + 8 * 512 * 64 / 4 * network.per_byte_s
     expected = 8 * (2 * 2 * one_s + 2 * 512 * 512 * 64 / 16 / rate)
     assert forecast.makespan_s == pytest.approx(expected, rel=0.02)  # hops beside the startup
@@ -323,7 +323,7 @@ def test_a_formula_stands_in_place_of_the_forecast() -> None:
             yield sc.rank.world.broadcast(0)
 
     ranks = np.array([2, 4, 8])
-    startup_s = sc.load_machine(MACHINE).network.startup_s
+    startup_s = sc.Machine.load(MACHINE).network.startup_s
     result = sc.forecast(program, MACHINE, {"P": ranks})
     np.testing.assert_allclose(result.makespan_s, 5 * startup_s * np.log2(ranks), rtol=1e-12)
 
@@ -362,7 +362,7 @@ def test_what_stands_in_the_file_is_run(tmp_path: Path, monkeypatch: pytest.Monk
     for seconds in (2, 3):
         loaded(tmp_path, f"yield sc.rank.compute(seconds={seconds} * size)")
         os.utime(tmp_path / "prog.py", (1e9, 1e9))
-        described = sc.load_workload(str(tmp_path / "prog.py"))
+        described = sc.Workload.load(str(tmp_path / "prog.py"))
         assert sc.simulate(described, MACHINE, {"P": 2}, effects="none").makespan_s == 2 * seconds
     assert not (tmp_path / "__pycache__").exists()
 
@@ -371,7 +371,7 @@ def test_a_confined_program_is_not_executed(tmp_path: Path) -> None:
     path = tmp_path / "prog.py"
     path.write_text("open('executed', 'w')\n")
     with sc.confine(tmp_path), pytest.raises(InputError, match="executed"):
-        sc.load_workload(str(path))
+        sc.Workload.load(str(path))
 
 
 def test_parameters_are_those_of_the_function() -> None:
@@ -408,7 +408,7 @@ def test_the_documentation_runs(tmp_path: Path) -> None:
     for number, block in enumerate(blocks):
         path = tmp_path / f"block{number}.py"
         path.write_text(block)
-        sc.load_workload(path)
+        sc.Workload.load(path)
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggop"])
@@ -427,7 +427,7 @@ def test_segments_and_waits_for_several_are_those_of_yaml(model: str) -> None:
 - wait: [first, second]
 - reduce: {bytes: 1e5, algorithm: chain, segment: 1e6, root: 2}
 """)
-    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    machine = sc.Machine.load(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
     one, other = simulated(mine, 5, machine), simulated(text, 5, machine)
     assert (one.makespan_s, one.messages) == (other.makespan_s, other.messages)
     forecasts = [sc.forecast(load, machine, {"P": 5}) for load in (mine, text)]
@@ -458,7 +458,7 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
 """,
         "groups: {row: rank // 4, column: rank % 3}\n",
     )
-    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    machine = sc.Machine.load(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
     one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages
@@ -472,7 +472,7 @@ def test_ranks_of_a_colour_below_zero_are_in_no_group_as_in_yaml() -> None:
             yield odd.allreduce(1e5)
 
     text = workload("- allreduce: {bytes: 1e5, group: odd}\n", "groups: {odd: rank % 2 - 1}\n")
-    one, other = simulated(mine, 9, sc.load_machine(MACHINE)), simulated(text, 9, sc.load_machine(MACHINE))
+    one, other = simulated(mine, 9, sc.Machine.load(MACHINE)), simulated(text, 9, sc.Machine.load(MACHINE))
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages > 0
 

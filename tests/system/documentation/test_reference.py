@@ -96,7 +96,7 @@ def test_every_metric_is_there() -> None:
 
 def test_metrics_of_hardware_are_those_of_the_page() -> None:
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    machine = simcodesign.load_machine("keeneland")
+    machine = simcodesign.Machine.load("keeneland")
     own = {*HardwareMetrics(machine).dimensions} - {*machine.custom.properties}
     assert own <= {name for name, _ in re.findall(r"^\| `(\w+)` \| (\S*)", text, re.MULTILINE)}
 
