@@ -22,7 +22,10 @@ NAMES = [
 #: Where the arguments of a function that has others "as for" another one are described.
 AS_FOR = re.compile(r"as(?: for|\s+in)?\s+``(\w+)``")
 #: Functions of programs in Python, whose errors are raised where they are yielded; and what raises nothing.
-QUIET = {f"rank.{word}" for word in simcodesign.rank.__all__} - {"rank.compute", "rank.group"} | {"bundled", "timings_of"}
+QUIET = {f"rank.{word}" for word in simcodesign.rank.__all__} - {"rank.compute", "rank.group"} | {
+    "bundled",
+    "timings_of",
+}
 
 
 def public(name: str) -> Any:
