@@ -7,12 +7,12 @@ each of them explains::
 
     import simcodesign as sc
 
-    print(sc.available("workloads"), sc.available("machines"))     # what is shipped
+    print(sc.bundled())                                       # names of workloads, machines and lessons
     comparison = sc.compare("seismic", "power-challenge", {"P": 16}, preset="test")
     print(comparison)                                         # forecast, simulation, and why they differ
 
-    workload = sc.load_workload("seismic")                    # a shipped name or the path of a YAML file
-    machine = sc.load_machine("power-challenge")
+    workload = sc.Workload.load("seismic")                    # a bundled name, a path, or a dictionary
+    machine = sc.Machine.load("power-challenge")
     forecast = sc.forecast(workload, machine, {"P": [1, 2, 4, 8, 16]})   # any parameter may be an array
     simulated = sc.simulate(workload, machine, {"P": 16})                # one design point, run as events
 
@@ -49,46 +49,31 @@ __all__ = [
     "SimcodesignError",
     "Workload",
     "__version__",
-    "available",
     "build_topology",
+    "bundled",
     "calibrate",
     "calibrate_machine",
     "compare",
     "compare_several",
-    "compute",
     "confine",
     "elasticities",
     "fit",
     "fit_formula",
     "forecast",
-    "group",
     "isoefficiency",
-    "load_machine",
-    "load_workload",
-    "make_machine",
-    "make_workload",
-    "memory",
-    "overlap",
-    "phase",
     "profiled",
     "program",
-    "read",
+    "rank",
     "read_benchmark",
     "read_measurements",
-    "receive",
     "replicate",
     "replicate_against",
     "replicate_comparison",
     "requirements",
     "schedule_of",
-    "send",
     "simulate",
-    "start",
     "sweep",
     "timings_of",
-    "wait",
-    "world",
-    "write",
 ]
 
 __version__: str
@@ -104,63 +89,50 @@ _HOMES = {
     "Scenario": "describe.scenario",
     "SimcodesignError": "core.errors",
     "Workload": "describe.workload",
-    "available": "describe.yaml.files",
     "build_topology": "describe.topology.build",
+    "bundled": "lessons.folders",
     "calibrate": "calibration.calibrate",
     "calibrate_machine": "calibration.benchmarks.machine_constants",
     "compare": "comparison.compare",
     "compare_several": "studies.candidates.several",
-    "compute": "describe.python_programs.operations",
     "confine": "core.files.input_files",
     "elasticities": "studies.elasticities.elasticities",
     "fit": "fitting.fit",
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
-    "group": "describe.python_programs.operations",
     "isoefficiency": "studies.scaling.isoefficiency",
-    "load_machine": "describe.yaml.files",
-    "load_workload": "describe.yaml.files",
-    "make_machine": "describe.yaml.files",
-    "make_workload": "describe.yaml.files",
-    "memory": "describe.python_programs.operations",
-    "overlap": "describe.python_programs.operations",
-    "phase": "describe.python_programs.operations",
     "profiled": "studies.extrapolation.virtual_profiler",
     "program": "describe.python_programs.workload",
-    "read": "describe.python_programs.operations",
     "read_benchmark": "fitting.readers.benchmarks.table",
     "read_measurements": "fitting.readers.formats",
-    "receive": "describe.python_programs.operations",
     "replicate": "studies.replication.replicate",
     "replicate_against": "studies.replication.replicate",
     "replicate_comparison": "studies.replication.comparison",
     "requirements": "analytic.requirements_per_process",
     "schedule_of": "engine.simulate",
-    "send": "describe.python_programs.operations",
     "simulate": "engine.simulate",
-    "start": "describe.python_programs.operations",
     "sweep": "studies.trust.sweep_in_memory",
     "timings_of": "calibration.calibrate",
-    "wait": "describe.python_programs.operations",
-    "world": "describe.python_programs.operations",
-    "write": "describe.python_programs.operations",
 }
+
+#: The module of the words of programs, which is itself public: ``sc.rank``.
+_WORDS = f"{__name__}.describe.python_programs.rank"
 
 
 def __getattr__(name: str) -> Any:
     """A public name, imported from its module on use (PEP 562)."""
     if name == "__version__":
         return _version()
-    if name in _HOMES:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        if _HOMES[name] == "describe.python_programs.operations":  # programs use these a million times
-            globals()[name] = value
+    if name == "rank":
+        globals()[name] = value = import_module(_WORDS)  # programs use it a million times
         return value
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__
 
 
 def _version() -> str:

@@ -64,13 +64,13 @@ class Action:
     def operation_in_python(self) -> Any:
         """The action as a program in Python yields it, not started."""
         if self.kind == COMPUTE:
-            return sc.compute(seconds=self.seconds)
+            return sc.rank.compute(seconds=self.seconds)
         if self.kind == SEND:
-            return sc.send(self.peer, self.size_bytes, self.tag)
+            return sc.rank.send(self.peer, self.size_bytes, self.tag)
         if self.kind == RECEIVE:
-            return sc.receive(self.peer, tag=self.tag)
+            return sc.rank.receive(self.peer, tag=self.tag)
         size = () if self.operation in SIGNALS else (self.size_bytes,)
-        return getattr(sc.world, self.operation)(*size, algorithm=self.algorithm)
+        return getattr(sc.rank.world, self.operation)(*size, algorithm=self.algorithm)
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class RandomMessages:
             handles: dict[str, Any] = {}
             for action in self.of_rank(rank):
                 if action.kind == WAIT:
-                    yield sc.wait(handles.pop(action.name))
+                    yield sc.rank.wait(handles.pop(action.name))
                 elif action.name:
-                    handles[action.name] = yield sc.start(action.operation_in_python())
+                    handles[action.name] = yield sc.rank.start(action.operation_in_python())
                 else:
                     yield action.operation_in_python()
 

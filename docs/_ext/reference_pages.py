@@ -34,7 +34,7 @@ def _effects() -> Rows:
 
 def _symbols() -> Rows:
     yield "symbol", "meaning", "unit", "of machines in the model", "for example"
-    machines = [sc.load_machine(name) for name in sorted(sc.available("machines"), key="torus-cluster".__ne__)]
+    machines = [sc.Machine.load(name) for name in sorted(sc.bundled()["machines"], key="torus-cluster".__ne__)]
     for name, symbol in SYMBOLS.items():
         having = next((one for one in machines if symbol.path in one.constants()), None)
         example = f"{symbol.value(having.constants()):g} on {having.name}" if having else ""
@@ -63,7 +63,7 @@ def _algorithms() -> Rows:
 
 def _shipped(folder: str, load: Callable[[str], Any]) -> Rows:
     yield "name", "what it is", "source"
-    for name in sc.available(folder):
+    for name in sc.bundled()[folder]:
         described = load(name)
         yield f"`{name}`", described.about, described.source
 
@@ -73,6 +73,8 @@ def _public_names() -> Rows:
     for name in sc.__all__:
         if name != "__version__":
             yield f"{{py:obj}}`~simcodesign.{name}`", _first_sentence(getattr(sc, name))
+    for name in sc.rank.__all__:
+        yield f"{{py:obj}}`rank.{name} <{sc.rank.__name__}.{name}>`", _first_sentence(getattr(sc.rank, name))
 
 
 def _json_commands() -> Rows:
@@ -105,8 +107,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "units": _units,
     "topologies": _topologies,
     "algorithms": _algorithms,
-    "machines": lambda: _shipped("machines", sc.load_machine),
-    "workloads": lambda: _shipped("workloads", sc.load_workload),
+    "machines": lambda: _shipped("machines", sc.Machine.load),
+    "workloads": lambda: _shipped("workloads", sc.Workload.load),
     "public-names": _public_names,
     "json-commands": _json_commands,
 }

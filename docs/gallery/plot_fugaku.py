@@ -18,7 +18,7 @@ COLOURS = {"measured": "#222222", "forecast": "#E69F00", "simulation": "#0072B2"
 
 comparisons = {}
 for side in MEASURED_MS:
-    machine = sc.load_machine("fugaku", changes={"nodes": side**3, "network.topology.shape": [side] * 3})
+    machine = sc.Machine.load("fugaku", changes={"nodes": side**3, "network.topology.shape": [side] * 3})
     comparisons[side] = sc.compare("broadcast", machine, {"P": side**3, "m": 2**26, "order": "near"})
 
 figure, (bars, ladder) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")

@@ -13,7 +13,7 @@ KINDS = ["mesh", "torus", "fat_tree", "hypercube"]
 readings = {"forecast": [], "simulation": []}
 for kind in KINDS:
     changes = {"network.topology.kind": kind} | ({"network.topology.arity": 4} if kind == "fat_tree" else {})
-    machine = sc.load_machine("hypercube-256", changes=changes)
+    machine = sc.Machine.load("hypercube-256", changes=changes)
     comparison = sc.compare("burst", machine, {"size": 65536}, effects="links")
     readings["forecast"].append(comparison.forecast.makespan_s)
     readings["simulation"].append(comparison.simulation.makespan_s)

@@ -11,7 +11,7 @@ import numpy as np
 
 import simcodesign as sc
 
-ONE_DISK = sc.load_machine("power-challenge", changes={"disk.spindles": 1})
+ONE_DISK = sc.Machine.load("power-challenge", changes={"disk.spindles": 1})
 RATES = np.array([50.0, 150, 250, 290, 310])
 figure, axes = plt.subplots()
 forecasts, simulations = [], []

@@ -44,7 +44,7 @@ def _(Effect, LINK, np, register, replace):
 @app.cell
 def _(my_effect, sc):
     # It is on the ladder, like all others.
-    machine = sc.make_machine(
+    machine = sc.Machine.load(
         {
             "name": "line",
             "nodes": 4,
@@ -70,7 +70,7 @@ def _(SLOWER, isclose, machine, my_effect, names, np, sc):
     STARTUP, SERVICE, BYTES = 1e-6, 1e-3, 1e6
     for number, name in names.items():
         source, target = (int(end[0]) for end in machine.network.topology.link_ends(np.array([number])))
-        workload = sc.make_workload(
+        workload = sc.Workload.load(
             {
                 "name": "one message",
                 "program": [

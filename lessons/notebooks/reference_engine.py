@@ -24,7 +24,7 @@ def _(sc):
             "distance": "none",
             "topology": {"kind": "mesh", "shape": [nodes]},
         }
-        return sc.make_machine({"name": "line", "nodes": nodes, "processor": {"rate": "1 GFLOP/s"}, "network": network})
+        return sc.Machine.load({"name": "line", "nodes": nodes, "processor": {"rate": "1 GFLOP/s"}, "network": network})
 
     return (line_of,)
 

@@ -66,8 +66,8 @@ def forecast(
     Raises InputError for anything that cannot be used.
 
     >>> import simcodesign as sc
-    >>> machine = sc.load_machine("crossbar-16", changes={"processor.rate": "2 GFLOP/s"})
-    >>> work = sc.make_workload({"name": "work", "program": [{"compute": {"flops": 6e9}}]})
+    >>> machine = sc.Machine.load("crossbar-16", changes={"processor.rate": "2 GFLOP/s"})
+    >>> work = sc.Workload.load({"name": "work", "program": [{"compute": {"flops": 6e9}}]})
     >>> float(sc.forecast(work, machine, {"P": 1}).makespan_s)
     3.0
     """

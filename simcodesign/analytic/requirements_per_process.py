@@ -81,7 +81,7 @@ def requirements(
     an array. CapacityError for kernels too long to be looked at.
 
     >>> import simcodesign as sc
-    >>> work = sc.make_workload({"name": "work", "program": [{"compute": {"flops": "8*P"}}]})
+    >>> work = sc.Workload.load({"name": "work", "program": [{"compute": {"flops": "8*P"}}]})
     >>> float(sc.requirements(work, {"P": 4}).flops)
     32.0
     """

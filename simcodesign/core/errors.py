@@ -54,7 +54,7 @@ class InputError(SimcodesignError, ValueError):
 
     >>> import simcodesign as sc
     >>> try:
-    ...     sc.load_machine("crossbar-61")
+    ...     sc.Machine.load("crossbar-61")
     ... except sc.InputError as error:
     ...     print(error.value)
     crossbar-61
@@ -74,7 +74,7 @@ class CapacityError(InputError):
     """A simulation whose Plan would not fit in memory.
 
     >>> import simcodesign as sc
-    >>> long = sc.make_workload({"name": "long", "program": [{"repeat": 1e12, "do": [{"compute": {"flops": 1}}]}]})
+    >>> long = sc.Workload.load({"name": "long", "program": [{"repeat": 1e12, "do": [{"compute": {"flops": 1}}]}]})
     >>> try:
     ...     sc.simulate(long, "crossbar-16", {"P": 1})
     ... except sc.CapacityError:
@@ -89,8 +89,8 @@ class DeadlockError(SimcodesignError):
     >>> import simcodesign as sc
     >>> @sc.program
     ... def both(rank, size):
-    ...     yield sc.receive(1 - rank)
-    ...     yield sc.send(1 - rank, bytes=8)
+    ...     yield sc.rank.receive(1 - rank)
+    ...     yield sc.rank.send(1 - rank, bytes=8)
     >>> try:
     ...     sc.simulate(both, "crossbar-16", {"P": 2})
     ... except sc.DeadlockError:

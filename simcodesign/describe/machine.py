@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.core.units import FloatOrArray
@@ -93,7 +95,7 @@ class Machine(Variant, ShownInNotebooks):
     negative or not finite, options that exclude one another, a mapping onto nodes that there are not.
 
     >>> import simcodesign as sc
-    >>> machine = sc.load_machine("crossbar-16")
+    >>> machine = sc.Machine.load("crossbar-16")
     >>> machine.name, machine.processors_per_node
     ('crossbar-16', 1)
     """
@@ -149,6 +151,28 @@ class Machine(Variant, ShownInNotebooks):
     def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
             self.noise_model.slow_nodes.check(self.nodes)
+
+    @classmethod
+    def load(cls, source: str | Path | Mapping[str, object], changes: Mapping[str, object] | None = None) -> Machine:
+        """Return the machine of a bundled name (``power-challenge``), of a file (``my/machine.yaml``), or of a
+        dictionary with the keys and values of a file; or a variant of it (``power-challenge with nodes=8``).
+
+        ``source``: the name, path or dictionary, which may have dotted paths (``"network.startup"``) and may extend a
+        bundled machine or a file of the current folder (``extends``). Quantities are texts with their unit or numbers
+        in SI units; ``simcodesign: 1`` may be left out of a dictionary. ``changes`` replaces anything that a file
+        specifies, by its dotted path: ``{"nodes": 64, "network.startup": "20 us"}``.
+
+        Raises InputError with file, line and path of what is wrong.
+
+        >>> import simcodesign as sc
+        >>> sc.Machine.load("torus-cluster", {"network.startup": "20 us"}).network.startup_s
+        2e-05
+        >>> network = {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"}
+        >>> sc.Machine.load({"name": "pair", "nodes": 2, "processor": {"rate": 1e9}, "network": network}).nodes
+        2
+        """
+        machine: Machine = function_of("describe.yaml.files", "machine_from_source")(source, changes)
+        return machine
 
     @cached_property
     def noise_model(self) -> Noise:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
+from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.notebook_view import ShownInNotebooks
@@ -62,7 +64,7 @@ class Workload(ShownInNotebooks):
     Raises InputError for names that are reserved or unknown, equations in a circle, and demands that exclude others.
 
     >>> import simcodesign as sc
-    >>> sorted(sc.load_workload("broadcast").parameters)
+    >>> sorted(sc.Workload.load("broadcast").parameters)
     ['m', 'order']
     """
 
@@ -117,6 +119,26 @@ class Workload(ShownInNotebooks):
         for whole in (self.footprint, self.accelerator_footprint, self.size, *self.data.values(), *checkpoints):
             if whole is not None:
                 _check_known(whole, known, self.place)
+
+    @classmethod
+    def load(cls, source: str | Path | Mapping[str, object]) -> Workload:
+        """Return the workload of a bundled name (``seismic``), of a file, or of a dictionary with the keys and values
+        of a file; or a variant (``seismic with preset=small, n=64``).
+
+        ``source``: the name, the path or the dictionary. A file may also be a GOAL schedule (``a.goal``, ``a.bin``, or
+        any ending if it begins as one), or a program in Python (``a.py:name``), which executes the file. In a
+        dictionary expressions are texts or numbers, and ``simcodesign: 1`` may be left out.
+
+        Raises InputError with file, line and path of what is wrong.
+
+        >>> import simcodesign as sc
+        >>> sc.Workload.load("jacobi").name
+        'jacobi'
+        >>> sc.Workload.load({"name": "work", "program": [{"compute": {"flops": 1e9}}]}).name
+        'work'
+        """
+        workload: Workload = function_of("describe.yaml.files", "workload_from_source")(source)
+        return workload
 
     @property
     def imbalance_model(self) -> Imbalance:

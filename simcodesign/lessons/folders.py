@@ -11,6 +11,7 @@ from pathlib import Path
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.files.input_files import is_file, is_folder, read_bytes, read_text
+from simcodesign.describe.yaml.files import available as descriptions
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.yaml.lesson import FILE
 
@@ -20,6 +21,16 @@ TEMPLATE = "template"
 def available() -> list[str]:
     """Names of the shipped lessons."""
     return sorted(path.parent.name for path in _folder().glob(f"*/{FILE}") if path.parent.name != TEMPLATE)
+
+
+def bundled() -> dict[str, list[str]]:
+    """Return the names of all ``workloads``, ``machines`` and ``lessons`` that are installed with the package.
+
+    >>> import simcodesign as sc
+    >>> "jacobi" in sc.bundled()["workloads"], "fugaku" in sc.bundled()["machines"]
+    (True, True)
+    """
+    return {**{kind: descriptions(kind) for kind in ("workloads", "machines")}, "lessons": available()}
 
 
 def lesson_folder(name: str | Path) -> Path:

@@ -156,9 +156,9 @@ def test_python_program_equals_yaml() -> None:
     def tree(rank: int, size: int) -> Iterator[Any]:
         for k in range((size - 1).bit_length()):
             if 2**k <= rank < 2 ** (k + 1):
-                yield sc.receive(source=rank - 2**k, bytes=1000)
+                yield sc.rank.receive(source=rank - 2**k, bytes=1000)
             elif rank < 2**k and rank + 2**k < size:
-                yield sc.send(rank + 2**k, 1000)
+                yield sc.rank.send(rank + 2**k, 1000)
 
     on = machine(network(32, per_byte_s=1e-9, startup_s=1e-6, receive_overhead_s=3e-7))
     for ranks in (1, 2, 5, 13, 32):
@@ -185,14 +185,14 @@ def test_python_programs(seed: int, model: str) -> None:
 
     @sc.program
     def shifts(rank: int, size: int) -> Iterator[Any]:
-        row: Any = sc.group(rank % 2)
+        row: Any = sc.rank.group(rank % 2)
         for far, size_bytes, started, operation in rounds:
-            yield sc.compute(seconds=1e-6 * (rank * far % 3))
-            message = sc.send((rank + far) % size, size_bytes)
-            handle = (yield sc.start(message)) if started else (yield message)
-            yield sc.receive(source=(rank - far) % size)
+            yield sc.rank.compute(seconds=1e-6 * (rank * far % 3))
+            message = sc.rank.send((rank + far) % size, size_bytes)
+            handle = (yield sc.rank.start(message)) if started else (yield message)
+            yield sc.rank.receive(source=(rank - far) % size)
             if started:
-                yield sc.wait(handle)
+                yield sc.rank.wait(handle)
             if grouped:
                 yield row.barrier() if operation == "barrier" else row.broadcast(size_bytes)
 

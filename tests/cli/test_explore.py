@@ -389,7 +389,7 @@ def test_a_constant_that_the_file_leaves_out_is_varied(capsys: pytest.CaptureFix
     run = ["tune", "burst", "torus-cluster", "--set", "network.switching=store_and_forward"]
     times = []
     for bandwidth in ("2 GB/s", "4 GB/s"):
-        machine = sc.load_machine("torus-cluster", stored | {"network.link_bandwidth": bandwidth})
+        machine = sc.Machine.load("torus-cluster", stored | {"network.link_bandwidth": bandwidth})
         point = answer(capsys, *run, "--vary", f"network.link_bandwidth={bandwidth}")["point"]
         times.append(point["metrics"]["time"])
         assert times[-1] == sc.forecast("burst", machine).makespan_s

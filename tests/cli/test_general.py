@@ -125,7 +125,7 @@ def refused(*arguments: str) -> str:
 def test_list_shows_every_shipped_name() -> None:
     result = run("list")
     assert result.exit_code == 0
-    for name in (*simcodesign.available("topologies"), *simcodesign.available("workloads")):
+    for name in (*simcodesign.bundled()["machines"], *simcodesign.bundled()["workloads"]):
         assert name in result.stdout
 
 
@@ -154,12 +154,12 @@ def test_show_a_machine(files: tuple[str, str]) -> None:
         assert part in text
 
 
-@pytest.mark.parametrize("name", simcodesign.available("topologies"))
+@pytest.mark.parametrize("name", simcodesign.bundled()["machines"])
 def test_every_shipped_machine_can_be_shown(name: str) -> None:
     assert name in run("show", name, "--machine").stdout
 
 
-@pytest.mark.parametrize("name", simcodesign.available("workloads"))
+@pytest.mark.parametrize("name", simcodesign.bundled()["workloads"])
 def test_every_shipped_workload_can_be_shown(name: str) -> None:
     assert name in run("show", name, "--workload").stdout
 
@@ -187,12 +187,12 @@ def test_show_a_program_in_python(tmp_path: Path) -> None:
     path.write_text(
         "import simcodesign as sc\n\n@sc.program\ndef ring(rank, size, *, n=3, tail: float):\n"
         '    """Around a ring.\n\n    Twice."""\n'
-        "    for _ in range(2):\n        yield sc.send((rank + 1) % size, n)\n        yield sc.receive((rank - 1) % size)\n"
+        "    for _ in range(2):\n        yield sc.rank.send((rank + 1) % size, n)\n        yield sc.rank.receive((rank - 1) % size)\n"
         "\n@sc.program\ndef idle(rank, size, *, n=4):\n"
-        "    h = yield sc.start(sc.world.barrier())\n    yield from [sc.compute(flops=1)] * n\n    yield sc.wait(h)\n"
+        "    h = yield sc.rank.start(sc.rank.world.barrier())\n    yield from [sc.rank.compute(flops=1)] * n\n    yield sc.rank.wait(h)\n"
     )
     result = run("show", f"{path}:ring")
-    digest = simcodesign.load_workload(f"{path}:ring").program[0].digest
+    digest = simcodesign.Workload.load(f"{path}:ring").program[0].digest
     for part in ("ring", "(must be given)", "Around a ring. Twice.", digest):
         assert part in result.stdout
     assert "executed" in result.stderr

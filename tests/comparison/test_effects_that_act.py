@@ -114,7 +114,7 @@ READS = "- read: {bytes: 1e6}\n"
     ],
 )
 def test_disks_act_where_accesses_may_meet(program: str, changes: dict[str, object], acts: bool) -> None:
-    built = sc.load_machine("torus-cluster", {"processors_per_node": 1, "disk.shared_by": 1, **changes})
+    built = sc.Machine.load("torus-cluster", {"processors_per_node": 1, "disk.shared_by": 1, **changes})
     assert effect_named("disks").acts_on(workload(program), built) is acts
 
 
@@ -133,7 +133,7 @@ def test_disks_act_where_accesses_may_meet(program: str, changes: dict[str, obje
 )
 def test_noise_acts_on_what_the_workload_does(noise: str, program: str, acts: bool) -> None:
     part, _, variation = noise.partition(": ")
-    built = sc.load_machine("torus-cluster", {f"noise.{part}": float(variation)})
+    built = sc.Machine.load("torus-cluster", {f"noise.{part}": float(variation)})
     assert effect_named("noise").acts_on(workload(program), built) is acts
 
 
@@ -141,9 +141,10 @@ def test_a_program_in_python_has_the_effects_of_what_it_does(tmp_path: Path, mon
     """Its description does not say what it does; the simulation without effects does."""
     file = tmp_path / "reads.py"
     file.write_text(
-        "import simcodesign as sc\n\n\n@sc.program\ndef reads(rank, size):\n    yield sc.read(1e6)\n", encoding="utf-8"
+        "import simcodesign as sc\n\n\n@sc.program\ndef reads(rank, size):\n    yield sc.rank.read(1e6)\n",
+        encoding="utf-8",
     )
-    simulated, acting = tried(monkeypatch, str(file), sc.load_machine("torus-cluster"), {"P": 8})
+    simulated, acting = tried(monkeypatch, str(file), sc.Machine.load("torus-cluster"), {"P": 8})
     assert simulated == acting == ["disks", "noise"]  # noise of anything, as a program may compute
 
 
@@ -157,7 +158,7 @@ def test_execute_blocks_are_work_of_processors() -> None:
 
 def test_a_long_ladder_is_announced_before_it_begins() -> None:
     """A million messages, each in all simulations, and 32 hops in most: by docs/speed.md some 5 s for each of these."""
-    machine = sc.load_machine("mesh-256", {"nodes": 1024, "network.topology.shape": [32, 32]})
+    machine = sc.Machine.load("mesh-256", {"nodes": 1024, "network.topology.shape": [32, 32]})
     scenario = Scenario.of("burst", machine, {"P": 1024})
     forecasted, point = forecast(scenario), scenario.bind()
     assert float(forecasted.messages) == 1024 * 1023

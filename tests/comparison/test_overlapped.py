@@ -22,9 +22,9 @@ BESIDE = {
 
 @pytest.mark.parametrize(("work_s", "overlapped"), [(110e-6, ("communication",)), (10e-6, ())])
 def test_what_ranks_do_beside_something_else(work_s: float, overlapped: tuple[str, ...]) -> None:
-    machine = sc.load_machine("mesh-256")
+    machine = sc.Machine.load("mesh-256")
     work = work_s * machine.processor.rate_flop_per_s
-    comparison = sc.compare(sc.make_workload(BESIDE), machine, {"P": 16, "work": work}, effects="hops")
+    comparison = sc.compare(sc.Workload.load(BESIDE), machine, {"P": 16, "work": work}, effects="hops")
     assert comparison.forecast.components["communication"] == pytest.approx(4 * (20.64e-6 + 32e-6 / 3))
     assert comparison.overlapped == overlapped
     assert comparison.to_dict()["overlapped"] == list(overlapped)
@@ -36,7 +36,7 @@ def test_what_ranks_do_beside_something_else(work_s: float, overlapped: tuple[st
     ("changes", "shared"), [({"network.interfaces": {"count": 2}}, True), ({"network.rails": 2}, False)]
 )
 def test_interfaces_that_share_the_link_of_a_node_are_named(changes: dict[str, object], shared: bool) -> None:
-    machine = sc.load_machine("crossbar-16", changes)
+    machine = sc.Machine.load("crossbar-16", changes)
     words = sc.compare("burst", machine, {"P": 4}, effects="links,interfaces").assumptions["interfaces"]
     assert ("all on the one link" in words) == shared
 
@@ -51,8 +51,8 @@ def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
             {"phase": "work", "do": [{"compute": {"flops": 1e6, "when": "rank == 1"}}]},
         ],
     }
-    machine = sc.load_machine("crossbar-16", {"network.sends": "one_by_one", "network.distance": "none"})
-    comparison = sc.compare(sc.make_workload(steps), machine, {"P": 8}, effects="none")
+    machine = sc.Machine.load("crossbar-16", {"network.sends": "one_by_one", "network.distance": "none"})
+    comparison = sc.compare(sc.Workload.load(steps), machine, {"P": 8}, effects="none")
     rows = comparison.phase_rows()["sum"]
     assert rows["forecast_s"] == pytest.approx(3 * rows["simulated_s"])
     assert comparison.overlapped_phases == ("sum",)

@@ -36,9 +36,9 @@ STUDY = "simcodesign: 1\nworkload: NAMED\nmachine: mesh-256\n"
 
 #: What names a file: the suffix and text of the description, what reads it, and the name and text of the other file.
 NAMING: dict[str, tuple[str, str, Callable[[Path], object], str, str]] = {
-    "file": (".yaml", MACHINE, sc.load_machine, "g.graphml", GRAPH),
-    "extends": (".yaml", BASE, sc.load_machine, "base.yaml", "simcodesign: 1\nname: base\n"),
-    "profile": (".yaml", WORKLOAD, sc.load_workload, "p.csv", PROFILE),
+    "file": (".yaml", MACHINE, sc.Machine.load, "g.graphml", GRAPH),
+    "extends": (".yaml", BASE, sc.Machine.load, "base.yaml", "simcodesign: 1\nname: base\n"),
+    "profile": (".yaml", WORKLOAD, sc.Workload.load, "p.csv", PROFILE),
     "import": (".aspen", IMPORT, load_application, "b.aspen", MODEL),
     "include": (".aspen", INCLUDE, load_application, "c.aspen", "param n = 1\n"),
     "include of a machine": (
@@ -92,7 +92,7 @@ def test_shipped_files_and_arguments_are_free(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     with sc.confine(empty):
-        assert sc.load_machine(tmp_path / "mine.yaml").name == "mine"
+        assert sc.Machine.load(tmp_path / "mine.yaml").name == "mine"
 
 
 def test_it_ends_and_nests(tmp_path: Path) -> None:

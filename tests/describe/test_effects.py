@@ -57,9 +57,9 @@ MESSAGES = [
 )
 def test_noise_acts_where_ranks_compute(more: list[object], changes: dict[str, str], acts: bool) -> None:
     """The machine has noise of computations alone; seeds change a simulation where there are any."""
-    workload = sc.make_workload({"name": "messages", "program": [*MESSAGES, *more]})
+    workload = sc.Workload.load({"name": "messages", "program": [*MESSAGES, *more]})
     network = {"startup": "1 us", "bandwidth": "1 GB/s", "topology": {"kind": "crossbar"}, **changes}
-    machine = sc.make_machine(
+    machine = sc.Machine.load(
         {"network": network, "name": "noisy", "nodes": 4, "processor": {"rate": "1 GFLOP/s"}, "noise": "5 %"}
     )
     one, other = (sc.simulate(workload, machine, {"P": 4}, seed=seed) for seed in (1, 2))

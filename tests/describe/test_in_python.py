@@ -34,55 +34,64 @@ def with_numbers(content: Any) -> Any:
         return content
 
 
-@pytest.mark.parametrize("name", sc.available("machines"))
+@pytest.mark.parametrize("name", sc.bundled()["machines"])
 def test_shipped_machines_can_be_built_in_python(name: str) -> None:
     path = ROOT / "topologies" / f"{name}.yaml"
     content = with_numbers(content_of(path))
     if "file" in str(content):
         pytest.skip("names another file")
-    built, read = to_json(machine_json(sc.make_machine(content))), to_json(machine_json(sc.load_machine(name)))
+    built, read = to_json(machine_json(sc.Machine.load(content))), to_json(machine_json(sc.Machine.load(name)))
     built.pop("file")
     read.pop("file")
     assert built == read
 
 
-@pytest.mark.parametrize("name", sc.available("workloads"))
+@pytest.mark.parametrize("name", sc.bundled()["workloads"])
 def test_shipped_workloads_can_be_built_in_python(name: str) -> None:
     path = ROOT / "workloads" / f"{name}.yaml"
     content = with_numbers(content_of(path))
     if ".csv" in str(content) or ".yaml" in str(content):
         pytest.skip("names another file")
-    built, read = to_json(workload_json(sc.make_workload(content))), to_json(workload_json(sc.load_workload(name)))
+    built, read = to_json(workload_json(sc.Workload.load(content))), to_json(workload_json(sc.Workload.load(name)))
     built.pop("file")
     read.pop("file")
     assert built == read
 
 
 def test_arrays_and_dotted_paths() -> None:
-    machine = sc.make_machine({"extends": "mesh-256", "nodes": np.int64(6), "network.topology.shape": np.array([2, 3])})
+    machine = sc.Machine.load({"extends": "mesh-256", "nodes": np.int64(6), "network.topology.shape": np.array([2, 3])})
     assert machine.nodes == 6
-    assert machine.network.per_byte_s == sc.load_machine("mesh-256").network.per_byte_s
+    assert machine.network.per_byte_s == sc.Machine.load("mesh-256").network.per_byte_s
+
+
+def test_changes_of_a_dictionary() -> None:
+    """They win over its keys, as over those of a file, and the machine lists them."""
+    small = {"extends": "mesh-256", "nodes": 6, "network": {"topology": {"kind": "mesh", "shape": [2, 3]}}}
+    changes = {"nodes": 4, "network.topology.shape": [2, 2], "network.startup": "3 us"}
+    machine = sc.Machine.load(small, changes)
+    assert (machine.nodes, machine.network.startup_s) == (4, 3e-6)
+    assert machine.changes == sc.Machine.load("mesh-256", changes).changes
 
 
 @pytest.mark.parametrize(
     ("make", "content", "where"),
     [
         (
-            sc.make_machine,
+            sc.Machine.load,
             {"name": "x", "nodes": 2, "processor": {"rat": 1}, "network": {}},
             r"processor\.rat: unknown key",
         ),
-        (sc.make_machine, {"name": "x", "nodes": 2, "processor": {"rate": "1 GB"}, "network": {}}, r"processor\.rate"),
-        (sc.make_machine, {"extends": "no-such"}, "extends: no such machine"),
-        (sc.make_machine, [("name", "x")], "a dictionary"),
-        (sc.make_machine, {"name": {1, 2}}, "name: cannot stand in a file"),
+        (sc.Machine.load, {"name": "x", "nodes": 2, "processor": {"rate": "1 GB"}, "network": {}}, r"processor\.rate"),
+        (sc.Machine.load, {"extends": "no-such"}, "extends: no such machine"),
+        (sc.Machine.load, [("name", "x")], "a dictionary"),
+        (sc.Machine.load, {"name": {1, 2}}, "name: cannot stand in a file"),
         (
-            sc.make_workload,
+            sc.Workload.load,
             {"name": "x", "program": [{"compute": {"flops": "8*"}}]},
             r"program\[0\]\.compute\.flops: syntax",
         ),
-        (sc.make_workload, {"name": "x", "program": [{"compute": {"flops": "8*m"}}]}, "unknown"),
-        (sc.make_workload, {"simcodesign": 2, "name": "x", "program": []}, "unknown format version"),
+        (sc.Workload.load, {"name": "x", "program": [{"compute": {"flops": "8*m"}}]}, "unknown"),
+        (sc.Workload.load, {"simcodesign": 2, "name": "x", "program": []}, "unknown format version"),
     ],
 )
 def test_errors_name_the_place(make: Any, content: Any, where: str) -> None:
@@ -95,7 +104,7 @@ def test_errors_name_the_place(make: Any, content: Any, where: str) -> None:
 
 def test_a_text_is_a_text() -> None:
     """Also one that YAML would read as something else."""
-    workload = sc.make_workload({"name": "yes", "about": "a: b # c", "program": [{"compute": {"seconds": "1e-3"}}]})
+    workload = sc.Workload.load({"name": "yes", "about": "a: b # c", "program": [{"compute": {"seconds": "1e-3"}}]})
     assert (workload.name, workload.about) == ("yes", "a: b # c")
     assert sc.forecast(workload, "crossbar-16", {"P": 1}).makespan_s == 1e-3
 

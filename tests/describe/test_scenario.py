@@ -16,8 +16,8 @@ ARGUMENTS = ("jacobi", "torus-cluster", {"P": 8})
 
 
 def test_names_are_read() -> None:
-    assert SCENARIO.workload == sc.load_workload("jacobi")
-    assert SCENARIO.machine == sc.load_machine("torus-cluster")
+    assert SCENARIO.workload == sc.Workload.load("jacobi")
+    assert SCENARIO.machine == sc.Machine.load("torus-cluster")
     assert SCENARIO.bind().ranks == 8
     assert SCENARIO.bind().workload.phases() == ("sweep",)
 

@@ -31,25 +31,25 @@ def test_what_is_no_variant(text: str) -> None:
 
 
 def test_a_machine_says_what_was_set() -> None:
-    machine = sc.load_machine("mesh-256", {"network.startup": "1 us"})
+    machine = sc.Machine.load("mesh-256", {"network.startup": "1 us"})
     assert (machine.name, machine.label) == ("mesh-256", "mesh-256 with network.startup=1 us")
-    assert sc.load_machine(machine.label) == machine
-    assert sc.load_machine("mesh-256 with network.startup=1 us", {"network.startup": "2 us"}) == machine  # its own wins
+    assert sc.Machine.load(machine.label) == machine
+    assert sc.Machine.load("mesh-256 with network.startup=1 us", {"network.startup": "2 us"}) == machine  # its own wins
     assert sc.forecast("burst", machine, {"P": 4}).machine == machine.label
-    many = sc.load_machine(
+    many = sc.Machine.load(
         "mesh-256", {f"network.{key}": "1 us" for key in ("startup", "hop_latency")} | {"nodes": 256}
     )
     assert many.full_label == "mesh-256 with network.startup=1 us, network.hop_latency=1 us, nodes=256"
 
 
 def test_a_parameter_of_a_machine_is_set_too() -> None:
-    variant = sc.load_machine("power-budget-cluster with machine.clock=2 GHz")
+    variant = sc.Machine.load("power-budget-cluster with machine.clock=2 GHz")
     assert variant.processor.clock_hz == 2e9
     assert variant.processor.rate_flop_per_s == 32e9  # 16*clock in its file
 
 
 def test_a_workload_has_other_defaults() -> None:
-    variant = sc.load_workload("jacobi with sweeps=3, n=2048")
+    variant = sc.Workload.load("jacobi with sweeps=3, n=2048")
     direct = sc.forecast("jacobi", "torus-cluster", {"sweeps": 3, "n": 2048, "P": 16})
     assert sc.forecast(variant, "torus-cluster", {"P": 16}).makespan_s == direct.makespan_s
     assert variant.name == "jacobi with sweeps=3, n=2048"
@@ -62,4 +62,4 @@ def test_a_workload_has_other_defaults() -> None:
 @pytest.mark.parametrize("text", ["jacobi with colour=3", "seismic with preset=none", "jacobi with phase=none"])
 def test_unknown_names_of_a_workload(text: str) -> None:
     with pytest.raises(InputError):
-        sc.load_workload(text)
+        sc.Workload.load(text)

@@ -41,18 +41,18 @@ PROGRAMS = """import simcodesign as sc
 @sc.program
 def ring(rank, size, *, n=100):
     for step in range(int(n)):
-        yield sc.compute(flops=1e6)
-        yield sc.send((rank + 1) % size, bytes=100)
-        yield sc.receive((rank - 1) % size)
+        yield sc.rank.compute(flops=1e6)
+        yield sc.rank.send((rank + 1) % size, bytes=100)
+        yield sc.rank.receive((rank - 1) % size)
 
 
 @sc.program
 def started(rank, size, *, n=100):
     for step in range(int(n)):
-        one = yield sc.start(sc.receive((rank - 1) % size))
-        other = yield sc.start(sc.send((rank + 1) % size, bytes=100 + step))
-        yield sc.compute(flops=1e6 + step)
-        yield sc.wait(one, other)
+        one = yield sc.rank.start(sc.rank.receive((rank - 1) % size))
+        other = yield sc.rank.start(sc.rank.send((rank + 1) % size, bytes=100 + step))
+        yield sc.rank.compute(flops=1e6 + step)
+        yield sc.rank.wait(one, other)
 """
 FAIR = """simcodesign: 1
 name: fair

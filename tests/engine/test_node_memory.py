@@ -156,7 +156,7 @@ def test_counted_hits_are_as_they_were_counted() -> None:
 @sc.program
 def uneven(rank: int, size: int) -> Iterator[Any]:
     """Every rank the same accesses."""
-    yield sc.memory(accesses=1000, stack_distance=3000)
+    yield sc.rank.memory(accesses=1000, stack_distance=3000)
 
 
 def test_a_program_in_python_shares_caches() -> None:
@@ -314,8 +314,8 @@ def test_loggops_moves_bytes_one_after_another() -> None:
 @sc.program
 def remote_triad(rank: int, size: int) -> Iterator[Any]:
     """A triad of which half is at the other socket."""
-    yield sc.memory(kernel="triad", sizes={"n": 4096}, blocking=0, remote=0.5)
-    yield sc.compute(seconds=1e-6)
+    yield sc.rank.memory(kernel="triad", sizes={"n": 4096}, blocking=0, remote=0.5)
+    yield sc.rank.compute(seconds=1e-6)
 
 
 def test_a_program_in_python_has_sockets() -> None:

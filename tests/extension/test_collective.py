@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcodesign import forecast, load_machine, load_workload, requirements, simulate
+from simcodesign import Machine, Workload, forecast, requirements, simulate
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.formulas.formula import formula
@@ -68,7 +68,7 @@ def file(folder: Path) -> Path:
 @pytest.mark.parametrize("changes", MACHINES.values(), ids=MACHINES)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 13])
 def test_both_readings_agree(tmp_path: Path, ranks: int, changes: dict[str, float]) -> None:
-    workload, machine = load_workload(file(tmp_path)), load_machine("crossbar-16").with_constants(changes)
+    workload, machine = Workload.load(file(tmp_path)), Machine.load("crossbar-16").with_constants(changes)
     foreseen, simulated = (read(workload, machine, {"P": ranks}) for read in (forecast, simulate))
     assert simulated.makespan_s == pytest.approx(foreseen.makespan_s, rel=1e-12)
     assert (simulated.messages, simulated.message_bytes) == (foreseen.messages, foreseen.message_bytes)
@@ -80,10 +80,10 @@ def test_both_readings_agree(tmp_path: Path, ranks: int, changes: dict[str, floa
 
 @pytest.mark.usefixtures("registered")
 def test_the_time_is_that_of_whole_messages_in_a_row(tmp_path: Path) -> None:
-    machine = load_machine("crossbar-16")
+    machine = Machine.load("crossbar-16")
     network, ranks = machine.network, np.arange(1.0, 16.0)
     message_s = network.startup_s + network.hop_latency_s + network.receive_overhead_s + 8000 * network.per_byte_s
-    times = forecast(load_workload(file(tmp_path)), machine, {"P": ranks}).makespan_s
+    times = forecast(Workload.load(file(tmp_path)), machine, {"P": ranks}).makespan_s
     assert times == pytest.approx((ranks - 1) * message_s, rel=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_the_time_is_that_of_whole_messages_in_a_row(tmp_path: Path) -> None:
 def test_several_in_a_row_are_pipelined(tmp_path: Path, ranks: int) -> None:
     path = file(tmp_path)
     path.write_text(WORKLOAD.replace("- broadcast: {", "- repeat: 5\n    do:\n    - broadcast: {"))
-    workload, machine = load_workload(path), load_machine("crossbar-16").with_constants(MACHINES["receive overhead"])
+    workload, machine = Workload.load(path), Machine.load("crossbar-16").with_constants(MACHINES["receive overhead"])
     foreseen, simulated = (
         forecast(workload, machine, {"P": ranks}),
         simulate(workload, machine, {"P": ranks}, effects="none"),
@@ -103,7 +103,7 @@ def test_several_in_a_row_are_pipelined(tmp_path: Path, ranks: int) -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_requirements_and_formulas_know_it(tmp_path: Path) -> None:
-    workload = load_workload(file(tmp_path))
+    workload = Workload.load(file(tmp_path))
     for counting in ("cost_functions", "messages"):
         sent = requirements(workload, {"P": 8}, counting=counting).sent_bytes
         assert sent == pytest.approx(8000 * 7 / 8, rel=1e-12)
@@ -118,12 +118,12 @@ def test_unregistered_it_is_unknown(tmp_path: Path) -> None:
         InputError,
         match=r"algorithm: not one of the choices, got 'backwards'.*binary_tree, binomial, chain, four_chains, interleaved_binary_tree, linear, scatter_allgather",
     ):
-        load_workload(file(tmp_path))
+        Workload.load(file(tmp_path))
 
 
 @pytest.mark.usefixtures("registered")
 def test_a_reading_that_does_not_know_it_says_so(tmp_path: Path) -> None:
-    workload, machine = load_workload(file(tmp_path)), load_machine("crossbar-16")
+    workload, machine = Workload.load(file(tmp_path)), Machine.load("crossbar-16")
     MESSAGES.remove(KEY)
     with pytest.raises(InputError, match=r"cannot be simulated, got 'broadcast: backwards'"):
         simulate(workload, machine)
@@ -142,7 +142,7 @@ def test_an_operation_may_be_new(tmp_path: Path) -> None:
     ALGORITHM_FORMS.add(key, RECORDS[1])
     path = tmp_path / "new.yaml"
     path.write_text(WORKLOAD.replace("broadcast: {bytes: 8*n, algorithm: backwards}", "pipeline: {bytes: 8*n}"))
-    workload, machine = load_workload(path), load_machine("crossbar-16")
+    workload, machine = Workload.load(path), Machine.load("crossbar-16")
     assert simulate(workload, machine).message_bytes == forecast(workload, machine).message_bytes == 56_000
     for registry in (MESSAGES, ALGORITHM_FORMS):
         registry.remove(key)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcodesign import forecast, load_machine, load_workload, requirements, simulate
+from simcodesign import Machine, Workload, forecast, requirements, simulate
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.demands.base import CLOSED_FORMS
 from simcodesign.analytic.formulas.formula import formula
@@ -77,7 +77,7 @@ def file(folder: Path, text: str = WORKLOAD) -> Path:
 @pytest.mark.parametrize("text", [WORKLOAD, UNEVEN], ids=["alike", "by rank"])
 @pytest.mark.parametrize("ranks", [1, 2, 4, 7])
 def test_both_readings_agree(tmp_path: Path, text: str, ranks: int) -> None:
-    workload, machine = load_workload(file(tmp_path, text)), load_machine("crossbar-16")
+    workload, machine = Workload.load(file(tmp_path, text)), Machine.load("crossbar-16")
     foreseen, simulated = (read(workload, machine, {"P": ranks}) for read in (forecast, simulate))
     assert simulated.makespan_s == pytest.approx(foreseen.makespan_s, rel=1e-12)
     limits = bounds_of(bind(workload, machine, {"P": ranks}))
@@ -88,14 +88,14 @@ def test_both_readings_agree(tmp_path: Path, text: str, ranks: int) -> None:
 @pytest.mark.usefixtures("registered")
 def test_it_is_booked_in_its_phase_as_often_as_it_is_done(tmp_path: Path) -> None:
     times = np.array([0.25, 0.5, 1.0])
-    result = forecast(load_workload(file(tmp_path)), load_machine("crossbar-16"), {"t": times})
+    result = forecast(Workload.load(file(tmp_path)), Machine.load("crossbar-16"), {"t": times})
     assert result.phases["rest"]["computation"] == pytest.approx(3 * (times + 0.125), rel=1e-15)
     assert result.phases["main"]["computation"] == pytest.approx(2 * times, rel=1e-15)
 
 
 @pytest.mark.usefixtures("registered")
 def test_it_has_no_requirements_and_no_formula(tmp_path: Path) -> None:
-    workload = load_workload(file(tmp_path))
+    workload = Workload.load(file(tmp_path))
     assert requirements(workload, {"P": 8}).flops == 0
     assert "flops" not in model_texts(workload, {"P": 8.0, "t": 1.0, "n": 3.0})
     pytest.importorskip("sympy")
@@ -105,12 +105,12 @@ def test_it_has_no_requirements_and_no_formula(tmp_path: Path) -> None:
 
 def test_unregistered_it_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown step, got 'sleep'"):
-        load_workload(file(tmp_path))
+        Workload.load(file(tmp_path))
 
 
 @pytest.mark.usefixtures("registered")
 def test_a_reading_that_does_not_know_it_says_so(tmp_path: Path) -> None:
-    workload, machine = load_workload(file(tmp_path)), load_machine("crossbar-16")
+    workload, machine = Workload.load(file(tmp_path)), Machine.load("crossbar-16")
     for registry, read in ((CLOSED_FORMS, forecast), (LOWERINGS, simulate)):
         record = registry[sleep.Sleep]
         registry.remove(sleep.Sleep)

@@ -59,7 +59,7 @@ def test_a_message_on_one_link_by_hand(files: tuple[Path, Path], source: int, en
     if engine == "compiled":
         pytest.importorskip("numba")
     workload, machine = files
-    link = int(sc.load_machine(machine).network.topology.routes(np.array([source]), np.array([source + 1])).link[0])
+    link = int(sc.Machine.load(machine).network.topology.routes(np.array([source]), np.array([source + 1])).link[0])
     simulated = sc.simulate(
         workload, machine, {"source": source, "target": source + 1}, effects="slow_links", engine=engine
     )

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from simcodesign import build_topology, forecast, load_machine, load_workload, simulate
+from simcodesign import Machine, Workload, build_topology, forecast, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.describe.topology.base import TOPOLOGIES, register_topology
@@ -75,7 +75,7 @@ def test_routes_are_shortest_paths() -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_both_readings_take_it_from_a_machine_file(tmp_path: Path) -> None:
-    workload, machine = (load(path) for load, path in zip((load_workload, load_machine), files(tmp_path), strict=True))
+    workload, machine = (load(path) for load, path in zip((Workload.load, Machine.load), files(tmp_path), strict=True))
     lengths = nx.single_source_shortest_path_length(nx.DiGraph((i, (i + 3) % 7) for i in range(7)), 0)
     message_s = 10e-6 + 1000 / 100e6
     assert forecast(workload, machine).makespan_s == pytest.approx(6 * (message_s + 3.5e-6), rel=1e-12)
@@ -91,12 +91,12 @@ def test_links_are_shared(tmp_path: Path) -> None:
     _, machine = files(tmp_path)
     path = tmp_path / "exchange.yaml"
     path.write_text(WORKLOAD.replace("broadcast", "all_to_all"))
-    topology = load_machine(machine).network.topology
+    topology = Machine.load(machine).network.topology
     links, loads = topology.traffic_loads(1000 * (1 - np.eye(7)))
     assert (links.tolist(), loads.tolist()) == ([*range(7)], [21_000.0] * 7)
-    result = simulate(load_workload(path), load_machine(machine), effects=["hops", "links"])
+    result = simulate(Workload.load(path), Machine.load(machine), effects=["hops", "links"])
     assert result.makespan_s >= 21_000 / 100e6
-    assert result.makespan_s > simulate(load_workload(path), load_machine(machine), effects=["hops"]).makespan_s
+    assert result.makespan_s > simulate(Workload.load(path), Machine.load(machine), effects=["hops"]).makespan_s
 
 
 @pytest.mark.usefixtures("registered")
@@ -112,12 +112,12 @@ def test_links_are_shared(tmp_path: Path) -> None:
 )
 def test_bad_machine_files(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        load_machine(files(tmp_path, MACHINE.replace(old, new))[1])
+        Machine.load(files(tmp_path, MACHINE.replace(old, new))[1])
 
 
 def test_unregistered_it_is_unknown(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"kind.*'stride_ring'.*torus"):
-        load_machine(files(tmp_path, MACHINE.replace(", stride: 3", ""))[1])
+        Machine.load(files(tmp_path, MACHINE.replace(", stride: 3", ""))[1])
 
 
 def test_a_kind_is_registered_once() -> None:

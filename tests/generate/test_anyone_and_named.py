@@ -94,11 +94,11 @@ def test_a_program_in_yaml_and_in_python(engine: str) -> None:
     @sc.program
     def program(rank: int, size: int):  # type: ignore[no-untyped-def]
         if rank == 0:
-            yield sc.receive(tag=3)
-            yield sc.receive(1, tag=3)
+            yield sc.rank.receive(tag=3)
+            yield sc.rank.receive(1, tag=3)
         else:
-            yield sc.compute(seconds=1e-6 if rank == 1 else 0.0)
-            yield sc.send(0, 8, tag=3)
+            yield sc.rank.compute(seconds=1e-6 if rank == 1 else 0.0)
+            yield sc.rank.send(0, 8, tag=3)
 
     text = """- compute: {seconds: "1e-6 * (rank == 1)", when: rank > 0}
 - send: {to: 0, bytes: 8, tag: 3, when: rank > 0}

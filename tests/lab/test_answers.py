@@ -175,9 +175,9 @@ def test_files_can_be_opened_again_afterwards(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(MACHINE)
     with input_files.without_files():
         with pytest.raises(sc.InputError, match="names no file"):
-            sc.load_machine(tmp_path / "m.yaml")
-        assert sc.load_machine("mesh-256").nodes == 256
-    assert sc.load_machine(tmp_path / "m.yaml").nodes == 256
+            sc.Machine.load(tmp_path / "m.yaml")
+        assert sc.Machine.load("mesh-256").nodes == 256
+    assert sc.Machine.load(tmp_path / "m.yaml").nodes == 256
 
 
 @pytest.mark.parametrize(

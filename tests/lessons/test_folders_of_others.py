@@ -20,7 +20,7 @@ Path(__file__).with_name("executed").touch()
 
 @sc.program
 def mine(rank, size, *, m=1.0):
-    yield sc.compute(flops=m)
+    yield sc.rank.compute(flops=m)
 """
 STUDY = "simcodesign: 1\nplanner: tune\nworkload: mine.py\nmachine: crossbar-16\nvary: {m: 1:10}\nminimize: time\n"
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from simcodesign import make_machine, simulate
+from simcodesign import Machine, simulate
 from simcodesign.describe.effects import effect_names, unregister
 from tests import ROOT
 
@@ -84,7 +84,7 @@ def test_the_broadcast_by_hand_is_that_of_the_engine(monkeypatch: pytest.MonkeyP
     broadcast = defined_by(path, monkeypatch)["broadcast"]
     for nodes in (2, 4, 8, 16, 32):
         network = {"kind": "mesh", "shape": [nodes]}
-        machine = make_machine(
+        machine = Machine.load(
             {
                 "name": "line",
                 "nodes": nodes,

@@ -64,7 +64,7 @@ class Checked(HTMLParser):
 
 
 def shown() -> dict[str, Any]:
-    machine, workload = sc.make_machine(MACHINE), sc.make_workload(WORKLOAD)
+    machine, workload = sc.Machine.load(MACHINE), sc.Workload.load(WORKLOAD)
     return {
         "machine": machine,
         "workload": workload,
@@ -88,7 +88,7 @@ def test_everything_shows_itself() -> None:
 
 
 def test_the_table_of_a_forecast_is_that_of_its_phases() -> None:
-    one = sc.forecast(sc.make_workload(WORKLOAD), sc.make_machine(MACHINE), {"P": 4, "n": 1e9})
+    one = sc.forecast(sc.Workload.load(WORKLOAD), sc.Machine.load(MACHINE), {"P": 4, "n": 1e9})
     rows = {row[0]: row for row in Checked(one._repr_html_() or "").rows}
     assert rows["all <i>"][0] == "all <i>"
     assert {"8", "8.00", "8.0000", "8.000"} & set(rows["all <i>"]), "8 * 10^9 operations at 10^9 a second"

@@ -73,8 +73,8 @@ def test_a_memory_fit_fits(capacity: float) -> None:
 
 
 def test_needs_and_has_differ_in_print() -> None:
-    workload = sc.make_workload({"name": "full", "footprint": 1000000100, "program": [{"compute": {"seconds": 1}}]})
-    machine = sc.load_machine("torus-cluster", {"memory.capacity": "4 GB"})
+    workload = sc.Workload.load({"name": "full", "footprint": 1000000100, "program": [{"compute": {"seconds": 1}}]})
+    machine = sc.Machine.load("torus-cluster", {"memory.capacity": "4 GB"})
     facts = dict(footprint_facts(sc.forecast(workload, machine, {"P": 4})))
     assert facts["memory"] == "DOES NOT FIT: needs 1.0000001 GB a rank; a rank has 1 GB"
     assert parse_quantity("1.0000001 GB", "size") == 1000000100

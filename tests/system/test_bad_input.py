@@ -526,7 +526,7 @@ def by_python(case: Case, verb: str, workload: Path, machine: Path) -> Callable[
         options |= {"effects": case.effects, "seed": case.seed}
 
     def run() -> object:
-        loaded = sc.load_machine(machine, dict(case.changes))
+        loaded = sc.Machine.load(machine, dict(case.changes))
         return getattr(sc, verb)(workload, loaded, dict(case.parameters), **options)
 
     return run
@@ -592,7 +592,7 @@ def test_the_valid_files_work(tmp_path: Path) -> None:
 
 def test_few_ranks_on_a_billion_nodes(tmp_path: Path) -> None:
     workload, machine = files(Case("valid", "", machine=(TOPOLOGY, "topology: {kind: bus}")), tmp_path)
-    assert sc.compare(workload, sc.load_machine(machine, {"nodes": 10**9}), {"P": 4}).simulation.makespan_s > 0
+    assert sc.compare(workload, sc.Machine.load(machine, {"nodes": 10**9}), {"P": 4}).simulation.makespan_s > 0
 
 
 PATHS = [
@@ -621,7 +621,7 @@ def test_names_and_paths_of_nothing(
         err = capsys.readouterr().err
         assert err.startswith("error: ")
         assert len(err) < 1500
-    for load in (sc.load_machine, sc.load_workload):
+    for load in (sc.Machine.load, sc.Workload.load):
         with pytest.raises(InputError):
             load(name)
 

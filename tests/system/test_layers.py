@@ -85,10 +85,12 @@ SLOW = {
 COMMANDS = "cli"
 BODIES = f"{PACKAGE}.{COMMANDS}.run"
 # Modules that import others by a name which is not known before: public names, commands, readers, engines, validation
-# cases, and what registers itself: modules in the folder of a registry, and entry points of other packages.
+# cases, and what registers itself: modules in the folder of a registry, and entry points of other packages; and the functions that
+# methods of classes call which these functions import (``Machine.load``).
 LOADERS = {
     PACKAGE,
     f"{PACKAGE}.cli.app",
+    f"{PACKAGE}.core.by_name",
     f"{PACKAGE}.core.registry",
     f"{PACKAGE}.engine.selection",
     f"{PACKAGE}.studies.validation.registry",

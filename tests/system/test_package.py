@@ -58,10 +58,19 @@ def test_small_cases_load_no_large_package(command: str) -> None:
 @pytest.mark.parametrize("name", simcodesign.__all__)
 def test_every_public_name_resolves_and_is_listed(name: str) -> None:
     assert getattr(simcodesign, name) is not None
-    assert name in dir(simcodesign)
+
+
+def test_only_public_names_are_listed() -> None:
+    """Also of the words of programs, which are none of the package itself: ``sc.read`` is no disk access."""
+    assert dir(simcodesign) == sorted(simcodesign.__all__)
+    assert dir(simcodesign.rank) == sorted(simcodesign.rank.__all__)
+    assert not {*simcodesign.rank.__all__} & {*simcodesign.__all__}
+    with pytest.raises(AttributeError, match="'simcodesign' has no attribute 'read'"):
+        _ = simcodesign.read
 
 
 def test_public_names_are_the_objects_of_their_modules() -> None:
+    assert simcodesign.rank.__name__ == "simcodesign.describe.python_programs.rank"
     assert simcodesign.InputError.__module__ == "simcodesign.core.errors"
     assert simcodesign.Machine.__module__ == "simcodesign.describe.machine"
     assert simcodesign.Workload.__module__ == "simcodesign.describe.workload"

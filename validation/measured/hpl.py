@@ -57,7 +57,7 @@ def machine(hot: bool, one_speed: bool = False) -> Machine:
     each_s = np.array(dgemm_s(hot))
     mean_s = float(each_s.mean())
     speeds = None if one_speed else tuple((mean_s / each_s).tolist())
-    shipped = sc.load_machine(MACHINE)
+    shipped = sc.Machine.load(MACHINE)
     processor = replace(shipped.processor, rate_flop_per_s=2 / mean_s, speeds=speeds)
     return replace(shipped, processor=processor, network=replace(shipped.network, sends=TOGETHER))
 

@@ -66,7 +66,7 @@ def spread(ranks: int) -> float:
 
 
 def _variation() -> float:
-    return float(sc.load_workload(WORKLOAD).imbalance_model.distribution.parameters["variation"])
+    return float(sc.Workload.load(WORKLOAD).imbalance_model.distribution.parameters["variation"])
 
 
 @cache
@@ -141,7 +141,7 @@ def _calibration() -> Case:
     )
 
     def measure() -> Readings:
-        parameters = sc.load_workload(WORKLOAD).parameters
+        parameters = sc.Workload.load(WORKLOAD).parameters
         names = ("force_s", "nodal_s", "gradients_s", "state_s", "constraints_s")
         total = sum(float(parameters[name].default) for name in names)
         return Readings({"computation": total * WORK, "largest of 27": largest_of(CALIBRATED, _variation())[0]})

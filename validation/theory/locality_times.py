@@ -79,7 +79,7 @@ def machine() -> sc.Machine:
         for key, value in (("size", f"{size} B"), ("ways", ways), ("latency", f"{latency!r} s"))
     }
     third = {"caches.L3.latency": f"{MEMORY_S!r} s"}  # as if there were none
-    return sc.load_machine(
+    return sc.Machine.load(
         MACHINE, changes | third | {"memory.latency": f"{MEMORY_S!r} s", "memory.bandwidth": "1e6 TB/s"}
     )
 

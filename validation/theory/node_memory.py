@@ -57,7 +57,7 @@ SHARES = (0.0, 0.25, 0.5, 1.0)
 
 def with_one_cache(cache: CacheLevel, **of_memory: Any) -> sc.Machine:
     """The processors with one cache before a memory that they need not share."""
-    machine = sc.load_machine(MACHINE)
+    machine = sc.Machine.load(MACHINE)
     memory = {"latency_s": LATENCY_S, "per_byte_s": BYTE_S, "line_bytes": LINE} | of_memory
     return replace(machine, memory=Memory(caches=(cache,), **memory))
 
@@ -121,7 +121,7 @@ def layer_grids(cores: int) -> dict[str, int]:
 def memory_cycles(reading: str, cores: int, points: int) -> float:
     """Cycles of the transfers between the shared cache and memory for a line of updates more, of a core that waits for
     no other."""
-    machine = sc.load_machine(MACHINE, changes={"caches.L3.size": f"{SHARED_BYTES} B", "caches.L3.shared_by": 8})
+    machine = sc.Machine.load(MACHINE, changes={"caches.L3.size": f"{SHARED_BYTES} B", "caches.L3.shared_by": 8})
     free = {f"caches.L{level}.per_byte": 0.0 for level in (1, 2, 3)} | {"processor.rate": 1e60}
     times = []
     for rows in (12, 22):
@@ -171,7 +171,7 @@ def simulated_node_s(ranks: int, remote: float) -> float:
     """The same of a simulation in which they queue for each other: 10^6 lines of every rank, all from memory."""
     far = ((parse(1), parse(1e12)),)
     lines = MemoryAccesses(None, Place(), distances=far, accesses=parse(1e6), blocking=parse(0), remote=parse(remote))
-    machine = sc.load_machine(MACHINE, changes=SOCKETS)
+    machine = sc.Machine.load(MACHINE, changes=SOCKETS)
     return float(sc.simulate(Workload("lines", {}, {}, (lines,)), machine, {"P": ranks}, effects="memory").makespan_s)
 
 

@@ -216,7 +216,7 @@ def confine(folder: str | Path) -> Iterator[None]:
 
     >>> import simcodesign as sc
     >>> with sc.confine("."):
-    ...     machine = sc.load_machine("crossbar-16")  # what is shipped may still be read
+    ...     machine = sc.Machine.load("crossbar-16")  # what is shipped may still be read
     """
     if not is_folder(folder):
         raise InputError("no folder to confine descriptions to", Place(_name(Path(folder))), allowed="a folder")

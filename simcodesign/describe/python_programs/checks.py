@@ -57,8 +57,8 @@ def overlapping(parts: tuple[object, ...], place: Place) -> list[Operation]:
     for part in parts:
         if not isinstance(part, Operation) or part[0] not in PARTS:
             value = part[0] if isinstance(part, Operation) else part
-            allowed = "sc.compute, memory, read, write; of messages: start and wait"
-            raise InputError("sc.overlap cannot overlap this", place, value=value, allowed=allowed)
+            allowed = "sc.rank.compute, memory, read, write; of messages: start and wait"
+            raise InputError("sc.rank.overlap cannot overlap this", place, value=value, allowed=allowed)
         good.append(part)
     busy = [PARTS[part[0]] for part in good]
     if len(good) < 2 or len({*busy}) < len(busy):

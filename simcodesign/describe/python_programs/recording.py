@@ -1,8 +1,8 @@
 """What the ranks of a program in Python do: every rank's generator is run once, before anything is priced.
 
 A run sees neither time nor data, so that all ranks run one after another. The members of a group are known when all
-ranks have called ``sc.group``: where a program asks for them earlier (``row.rank``), all ranks begin anew, and then
-know them.
+ranks have called ``sc.rank.group``: where a program asks for them earlier (``row.rank``), all ranks begin anew, and
+then know them.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Run:
         self.stopped = False  # for want of the members of a group
 
     def join(self, colour: object, line: int) -> int | None:
-        """Note a call of ``sc.group``; the number of the group, None of a rank that is in none."""
+        """Note a call of ``sc.rank.group``; the number of the group, None of a rank that is in none."""
         if colour is not None and (isinstance(colour, bool | str) or not _is_whole(colour)):
             place = Place(self._recorder.file, line)
             raise InputError(
@@ -197,7 +197,7 @@ class _Run:
         place = Place(self._recorder.file, line)
         if not isinstance(operation, Operation):
             allowed = (
-                "sc.compute, memory, read, write, send, receive, overlap, phase, start, wait, operation of a group"
+                "sc.rank.compute, memory, read, write, send, receive, overlap, phase, start, wait, operation of a group"
             )
             what = f"rank {self.rank} yields {_shown(operation)}, which is no operation"
             raise InputError(what, place, allowed=allowed)
@@ -217,8 +217,8 @@ class _Run:
         if operation[0] == START:
             inner = operation[1]
             if not isinstance(inner, Operation) or inner[0] in (COMPUTE, MEMORY, OVERLAP, PHASE, START, WAIT):
-                allowed = "sc.send, receive, read, write, or an operation of a group"
-                raise InputError("sc.start cannot begin this", place, value=inner, allowed=allowed)
+                allowed = "sc.rank.send, receive, read, write, or an operation of a group"
+                raise InputError("sc.rank.start cannot begin this", place, value=inner, allowed=allowed)
             self.started.append(len(self.op))
             handle = Handle(self.rank, len(self.op))
             self.handles.append(handle)
@@ -241,7 +241,9 @@ class _Run:
     def _wait(self, handle: object, place: Place) -> None:
         if not isinstance(handle, Handle) or handle not in self.handles:
             what = f"rank {self.rank} waits for what it has not started"
-            raise InputError(f"{what}: {_shown(handle)}", place, allowed="what `handle = yield sc.start(...)` gives")
+            raise InputError(
+                f"{what}: {_shown(handle)}", place, allowed="what `handle = yield sc.rank.start(...)` gives"
+            )
         if handle.waited:
             raise InputError(f"rank {self.rank} waits for the same operation again", place, allowed="one wait for each")
         handle.waited = True
@@ -302,12 +304,12 @@ class _Recorder:
             self.begins.append(np.searchsorted(colour[order], colour, side="left"))
 
     def check_groups(self, runs: list[_Run]) -> None:
-        """InputError unless all ranks have called ``sc.group`` equally often."""
+        """InputError unless all ranks have called ``sc.rank.group`` equally often."""
         most = max(runs, key=lambda run: len(run.colours))
         least = min(runs, key=lambda run: len(run.colours))
         if len(most.colours) != len(least.colours):
             line = most.colour_lines[len(least.colours)]
-            what = f"rank {most.rank} calls sc.group here, which rank {least.rank} does not"
+            what = f"rank {most.rank} calls sc.rank.group here, which rank {least.rank} does not"
             raise InputError(what, Place(self.file, line), allowed="all ranks call it, in the same order")
 
 
@@ -362,7 +364,7 @@ def _runs(recorder: _Recorder, program: Program, values: dict[str, object]) -> I
         if run.handles and not run.stopped:
             line = lines_of(program, np.array(run.at, np.int64))[run.handles[0].entry]
             what = f"rank {rank} starts an operation here for which it never waits"
-            raise InputError(what, Place(recorder.file, int(line)), allowed="yield sc.wait(handle)")
+            raise InputError(what, Place(recorder.file, int(line)), allowed="yield sc.rank.wait(handle)")
         entries += len(run.op)
         recorder.most_left -= run.yielded
         check_memory(f"the program's {entries:.3g} operations take", entries * BYTES_PER_ENTRY, Place(recorder.file))

@@ -42,8 +42,8 @@ def program(
     >>> import simcodesign as sc
     >>> @sc.program
     ... def ring(rank, size, *, m=1000):
-    ...     yield sc.send((rank + 1) % size, bytes=m)
-    ...     yield sc.receive((rank - 1) % size)
+    ...     yield sc.rank.send((rank + 1) % size, bytes=m)
+    ...     yield sc.rank.receive((rank - 1) % size)
     >>> sc.simulate(ring, "crossbar-16", {"P": 4}, effects="none").messages
     4
     """

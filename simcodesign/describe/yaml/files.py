@@ -46,21 +46,12 @@ PRESET, PHASE = "preset", "phase"
 #: Keys of which a change of one replaces the other.
 _REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
 #: What messages call a description that stands in no file.
-_MACHINE, _WORKLOAD = "make_machine", "make_workload"
+_MACHINE, _WORKLOAD = "Machine.load", "Workload.load"
 _ENDINGS = (".yaml", ".yml", ".aspen", *SCHEDULES)
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
-    """The machine of a shipped name (``power-challenge``) or of a file (``my/machine.yaml``), or a variant of it
-    (``power-challenge with nodes=8``).
-
-    ``changes`` replaces anything that can stand in the file, by its dotted path: ``{"nodes": 64, "network.startup":
-    "20 us"}``. InputError names file, line and path of whatever is wrong.
-
-    >>> import simcodesign as sc
-    >>> sc.load_machine("torus-cluster", {"network.startup": "20 us"}).network.startup_s
-    2e-05
-    """
+    """Return the machine of a bundled name or a file, as ``Machine.load`` describes."""
     changes = machine_changes(name, changes)
     return with_changes(machine_from(*machine_tree(split_variant(name)[0], in_file(changes))), changes)
 
@@ -109,16 +100,7 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
 
 
 def load_workload(name: str | Path) -> Workload:
-    """The workload of a shipped name (``seismic``) or of a file, also a GOAL schedule (``a.goal``, ``a.bin``, or any
-    ending if it begins as one), or a program in Python (``a.py:name``), which executes the file; or a variant
-    (``seismic with preset=small, n=64``).
-
-    InputError names file, line and path of an error.
-
-    >>> import simcodesign as sc
-    >>> sc.load_workload("jacobi").name
-    'jacobi'
-    """
+    """Return the workload of a bundled name or a file, as ``Workload.load`` describes."""
     plain, changes = split_variant(name)
     return workload_variant(_plain_workload(plain), changes) if changes else _plain_workload(name)
 
@@ -160,38 +142,28 @@ def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload
     return select_phases(variant, [changes[PHASE]]) if PHASE in changes and PHASE not in own else variant
 
 
-def make_machine(content: Mapping[str, object]) -> Machine:
-    """The machine of what would stand in its file: keys and values as there, in dictionaries and lists.
-
-    ``content`` may also have dotted paths (``"network.startup"``), and may extend a shipped machine or a file of the
-    current folder (``extends``). Quantities are texts with their unit or numbers in SI units; ``simcodesign: 1`` may be
-    left out. InputError names the path of whatever is wrong, as for a file.
-
-    >>> import simcodesign as sc
-    >>> machine = sc.make_machine(
-    ...     {
-    ...         "name": "pair",
-    ...         "nodes": 2,
-    ...         "processor": {"rate": "1 GFLOP/s"},
-    ...         "network": {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"},
-    ...     }
-    ... )
-    >>> machine.network.startup_s
-    1e-06
-    """
-    return machine_from(_laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ()), Path())
+def make_machine(content: Mapping[str, object], changes: Mapping[str, object] | None = None) -> Machine:
+    """Return the machine of the keys and values of a file, as ``Machine.load`` describes."""
+    tree = _laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ())
+    changed = merged(tree, nested(in_file(changes), "set"), _REPLACING) if changes else tree
+    return with_changes(machine_from(changed, Path()), changes or {})
 
 
 def make_workload(content: Mapping[str, object]) -> Workload:
-    """The workload of what would stand in its file: ``content`` has its keys and values, in dictionaries and lists.
-
-    Expressions are texts or numbers; ``simcodesign: 1`` may be left out. InputError names the path of what is wrong.
-
-    >>> import simcodesign as sc
-    >>> sc.make_workload({"name": "work", "program": [{"compute": {"flops": 1e9}}]}).name
-    'work'
-    """
+    """Return the workload of the keys and values of a file, as ``Workload.load`` describes."""
     return workload_from(_in_python(content, _WORKLOAD))
+
+
+def machine_from_source(
+    source: str | Path | Mapping[str, object], changes: Mapping[str, object] | None = None
+) -> Machine:
+    """Carry out ``Machine.load``."""
+    return load_machine(source, changes) if isinstance(source, str | Path) else make_machine(source, changes)
+
+
+def workload_from_source(source: str | Path | Mapping[str, object]) -> Workload:
+    """Carry out ``Workload.load``."""
+    return load_workload(source) if isinstance(source, str | Path) else make_workload(source)
 
 
 def machine_of_text(text: str, name: str) -> Machine:
@@ -225,13 +197,9 @@ def workload_of(schedule: Schedule) -> Workload:
 
 
 def available(kind: str) -> list[str]:
-    """Names of the shipped ``machines`` (also ``topologies``, their folder) or ``workloads``, which is the ``kind``.
+    """Return the names of the bundled ``machines`` (also ``topologies``, their folder) or ``workloads``, by ``kind``.
 
-    InputError for another kind.
-
-    >>> import simcodesign as sc
-    >>> "jacobi" in sc.available("workloads"), "fugaku" in sc.available("machines")
-    (True, True)
+    Raises InputError for another kind.
     """
     if kind not in ("machines", "topologies", "workloads"):
         raise InputError("nothing of this kind is shipped", value=kind, allowed="machines, workloads")

@@ -72,7 +72,7 @@ def test_models_become_a_workload_that_takes_the_predicted_time(run: Any, runs: 
     """Nothing of the machine counts but its clock and its latencies, which are those of the fit."""
     answer = run(runs, "--target", "P=128", "--machine", "xeon-cluster", "--workload", tmp_path / "made.yaml", "--json")
     forecast = sc.forecast(tmp_path / "made.yaml", "xeon-cluster", {"P": 128, "processor.clock": made_up.HZ})
-    latencies = sc.load_machine("xeon-cluster").with_constants({"processor.clock": made_up.HZ})
+    latencies = sc.Machine.load("xeon-cluster").with_constants({"processor.clock": made_up.HZ})
     again = sc.simulate(tmp_path / "made.yaml", latencies, {"P": 128}, effects="none")
     assert seconds(answer) == pytest.approx([forecast.makespan_s], rel=1e-9)
     assert seconds(answer) == pytest.approx([again.makespan_s], rel=1e-9)

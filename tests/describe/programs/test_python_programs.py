@@ -69,19 +69,19 @@ def loaded(tmp_path: Path, body: str) -> sc.Workload:
     head = ["import simcodesign as sc", "", "@sc.program", "def program(rank, size):"]
     path = tmp_path / "prog.py"
     path.write_text("\n".join([*head, *(f"    {line}" for line in body.splitlines())]) + "\n")
-    return sc.load_workload(f"{path}:program")
+    return sc.Workload.load(f"{path}:program")
 
 
 @sc.program
 def ring(rank: int, size: int, *, n: int = 3, bytes: float = 1000.0) -> Iterator[Any]:
     """Around a ring."""
     for _ in range(n):
-        yield sc.compute(flops=1e6 * (rank + 1))
-        yield sc.send((rank + 1) % size, bytes)
-        yield sc.receive((rank - 1) % size)
-        yield sc.phase("sum")
-        yield sc.world.allreduce(8)
-        yield sc.phase("main")
+        yield sc.rank.compute(flops=1e6 * (rank + 1))
+        yield sc.rank.send((rank + 1) % size, bytes)
+        yield sc.rank.receive((rank - 1) % size)
+        yield sc.rank.phase("sum")
+        yield sc.rank.world.allreduce(8)
+        yield sc.rank.phase("main")
 
 
 RING = """- repeat: n
@@ -96,7 +96,7 @@ RING = """- repeat: n
 
 @pytest.mark.parametrize("on", ["crossbar-16", "torus-cluster", "packet-torus", "loggops"])
 def test_a_program_in_python_is_the_program_in_yaml(on: str) -> None:
-    name = read_machine(LOGGOPS) if on == "loggops" else sc.load_machine(on)
+    name = read_machine(LOGGOPS) if on == "loggops" else sc.Machine.load(on)
     text = workload(RING, "parameters: {n: {default: 3}, size: {default: 1000}}\n")
     mine, other = simulated(ring, 6, name), simulated(text, 6, name)
     assert mine.makespan_s == other.makespan_s
@@ -112,7 +112,7 @@ def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks:
     if algorithm not in ALGORITHMS[operation]:
         plain, _, last = algorithm.rpartition("_")
         order = {"order": last}
-    mine = program_of(lambda rank, count: [getattr(sc.world, operation)(*size, algorithm=plain, **order)] * 2)
+    mine = program_of(lambda rank, count: [getattr(sc.rank.world, operation)(*size, algorithm=plain, **order)] * 2)
     inside = algorithm_entry(operation, algorithm) + (", bytes: 4096" if size else "")
     text = workload(f"- {operation}: {{{inside}}}\n" * 2)
     for machine in (MACHINE, read_machine(LOGGOPS)):
@@ -125,7 +125,7 @@ def test_every_collective_is_that_of_yaml(operation: str, algorithm: str, ranks:
 @pytest.mark.parametrize(("operation", "algorithm"), sorted(TWO_LEVEL))
 def test_no_program_looks_at_nodes(operation: str, algorithm: str) -> None:
     size = () if operation in SIGNALS else (4096.0,)
-    program = program_of(lambda rank, count: [getattr(sc.world, operation)(*size, algorithm=algorithm)])
+    program = program_of(lambda rank, count: [getattr(sc.rank.world, operation)(*size, algorithm=algorithm)])
     with pytest.raises(InputError, match="looks at no nodes"):
         sc.simulate(program, MACHINE, {"P": 2})
 
@@ -139,7 +139,7 @@ def test_groups_do_what_the_same_messages_do(sizes: list[int], q: int, seed: int
     members = [np.flatnonzero(colours == colours[rank]).tolist() for rank in range(ranks)]
 
     def with_groups(rank: int, size: int) -> Iterator[Any]:
-        group = sc.group(int(colours[rank]))
+        group = sc.rank.group(int(colours[rank]))
         for step, one in enumerate(sizes):
             yield group.broadcast(one, root=step % group.size, algorithm="linear")
 
@@ -149,9 +149,9 @@ def test_groups_do_what_the_same_messages_do(sizes: list[int], q: int, seed: int
             root = step % len(group)
             others = group[root + 1 :] + group[:root]
             if rank == group[root]:
-                yield from (sc.send(other, one) for other in others)
+                yield from (sc.rank.send(other, one) for other in others)
             else:
-                yield sc.receive(group[root])
+                yield sc.rank.receive(group[root])
 
     one, other = (
         sc.simulate(sc.program(function), "crossbar-16", {"P": ranks}, engine="simpy")
@@ -167,15 +167,15 @@ def test_summa_on_a_grid_is_its_closed_form() -> None:
     @sc.program
     def summa(rank: int, size: int, *, n: int = 512, b: int = 64) -> Iterator[Any]:
         q = isqrt(size)
-        row, column = sc.group(rank // q), sc.group(rank % q)
+        row, column = sc.rank.group(rank // q), sc.rank.group(rank % q)
         for k in range(n // b):
             yield row.broadcast(8 * n * b / q, root=k * b * q // n)
             yield column.broadcast(8 * n * b / q, root=k * b * q // n)
-            yield sc.compute(flops=2 * n * n * b / size)
+            yield sc.rank.compute(flops=2 * n * n * b / size)
 
     forecast = sc.forecast(summa, "crossbar-16", {"P": 16})
-    network = sc.load_machine("crossbar-16").network
-    rate = sc.load_machine("crossbar-16").processor.rate_flop_per_s
+    network = sc.Machine.load("crossbar-16").network
+    rate = sc.Machine.load("crossbar-16").processor.rate_flop_per_s
     one_s = network.startup_s + 8 * 512 * 64 / 4 * network.per_byte_s
     expected = 8 * (2 * 2 * one_s + 2 * 512 * 512 * 64 / 16 / rate)
     assert forecast.makespan_s == pytest.approx(expected, rel=0.02)  # hops beside the startup
@@ -189,13 +189,15 @@ def test_summa_on_a_grid_is_its_closed_form() -> None:
 def test_what_is_started_overlaps() -> None:
     @sc.program
     def load(rank: int, size: int, *, seconds: float = 1.0) -> Iterator[Any]:
-        handle = yield sc.start(sc.world.allreduce(1e6))
-        yield sc.compute(seconds=seconds)
-        yield sc.wait(handle)
-        yield sc.compute(seconds=0.5)
+        handle = yield sc.rank.start(sc.rank.world.allreduce(1e6))
+        yield sc.rank.compute(seconds=seconds)
+        yield sc.rank.wait(handle)
+        yield sc.rank.compute(seconds=0.5)
 
     for seconds in (1.0, 1e-6):
-        alone = sc.simulate(program_of(lambda rank, size: [sc.world.allreduce(1e6)]), MACHINE, {"P": 8}, effects="none")
+        alone = sc.simulate(
+            program_of(lambda rank, size: [sc.rank.world.allreduce(1e6)]), MACHINE, {"P": 8}, effects="none"
+        )
         assert 1e-6 < alone.makespan_s < 1.0
         expected = 0.5 + max(seconds, alone.makespan_s)
         given_values = {"P": 8, "seconds": seconds}
@@ -206,51 +208,57 @@ def test_what_is_started_overlaps() -> None:
 
 
 ERRORS = {
-    "a receive without a send": ("if rank == 1:\n    yield sc.receive(0)\nyield sc.compute(flops=1)", 6),
-    "a send without a receive": ("yield sc.compute(flops=1)\nif rank == 1:\n    yield sc.send(0, 8)", 7),
-    "different bytes": ("if rank == 1:\n    yield sc.send(0, 8)\nif rank == 0:\n    yield sc.receive(1, 9)", 8),
-    "other collectives": ("w = sc.world\nyield w.broadcast(8) if rank else w.allreduce(8)", 6),
-    "not equally many": ("yield sc.world.barrier()\nif rank:\n    yield sc.world.barrier()", 7),
-    "another root": ("yield sc.world.broadcast(8, root=rank)", 5),
-    "a root outside": ("yield sc.group(rank // 2).broadcast(8, root=2)", 5),
-    "a group of some": ("if rank:\n    sc.group(1)\nyield sc.compute(flops=1)", 6),
-    "its members": ("g = sc.group(1) if rank else sc.world\nyield sc.compute(flops=g.size)", 5),
-    "no operation": ("yield sc.compute(flops=1)\nyield 5", 6),
-    "two amounts": ("yield sc.compute(flops=1, seconds=2)", 5),
-    "negative": ("yield sc.compute(flops=-1)", 5),
-    "not finite": ("yield sc.compute(flops=float('nan'))", 5),
-    "a text": ("yield sc.compute(flops='1')", 5),
-    "unhashable": ("yield sc.compute(flops=[1])", 5),
-    "no bytes": ("yield sc.world.broadcast()", 5),
-    "no rank": ("yield sc.send(99, 8)", 5),
-    "itself": ("yield sc.send(rank, 8)", 5),
-    "no algorithm": ("yield sc.world.allreduce(8, algorithm='magic')", 5),
-    "no operation of a group": ("yield sc.world.alreduce(8)", 5),
-    "a colour": ("sc.group(0.5)\nyield sc.compute(flops=1)", 5),
-    "its own error": ("x = 1\nyield sc.compute(flops=1 / (rank - 1))", 6),
-    "never waited for": ("yield sc.compute(flops=1)\nh = yield sc.start(sc.world.barrier())", 6),
-    "no start": ("yield sc.wait(3)", 5),
-    "waits again": ("h = yield sc.start(sc.world.barrier())\nyield sc.wait(h)\nyield sc.wait(h)", 7),
-    "starts work": ("yield sc.start(sc.compute(flops=1))", 5),
-    "within a helper": ("def helper():\n    yield sc.compute(flops=-1)\nyield from helper()", 6),
-    "a message of a helper": ("def helper():\n    yield sc.receive(1 - rank % 2)\nyield from helper()", 6),
-    "no root": ("yield sc.world.allreduce(8, root=1)", 5),
-    "bytes of a barrier": ("yield sc.world.barrier(8)", 5),
-    "no segments": ("yield sc.world.allreduce(8, segment=8)", 5),
-    "empty segments": ("yield sc.world.broadcast(8, algorithm='chain', segment=0)", 5),
+    "a receive without a send": ("if rank == 1:\n    yield sc.rank.receive(0)\nyield sc.rank.compute(flops=1)", 6),
+    "a send without a receive": ("yield sc.rank.compute(flops=1)\nif rank == 1:\n    yield sc.rank.send(0, 8)", 7),
+    "different bytes": (
+        "if rank == 1:\n    yield sc.rank.send(0, 8)\nif rank == 0:\n    yield sc.rank.receive(1, 9)",
+        8,
+    ),
+    "other collectives": ("w = sc.rank.world\nyield w.broadcast(8) if rank else w.allreduce(8)", 6),
+    "not equally many": ("yield sc.rank.world.barrier()\nif rank:\n    yield sc.rank.world.barrier()", 7),
+    "another root": ("yield sc.rank.world.broadcast(8, root=rank)", 5),
+    "a root outside": ("yield sc.rank.group(rank // 2).broadcast(8, root=2)", 5),
+    "a group of some": ("if rank:\n    sc.rank.group(1)\nyield sc.rank.compute(flops=1)", 6),
+    "its members": ("g = sc.rank.group(1) if rank else sc.rank.world\nyield sc.rank.compute(flops=g.size)", 5),
+    "no operation": ("yield sc.rank.compute(flops=1)\nyield 5", 6),
+    "two amounts": ("yield sc.rank.compute(flops=1, seconds=2)", 5),
+    "negative": ("yield sc.rank.compute(flops=-1)", 5),
+    "not finite": ("yield sc.rank.compute(flops=float('nan'))", 5),
+    "a text": ("yield sc.rank.compute(flops='1')", 5),
+    "unhashable": ("yield sc.rank.compute(flops=[1])", 5),
+    "no bytes": ("yield sc.rank.world.broadcast()", 5),
+    "no rank": ("yield sc.rank.send(99, 8)", 5),
+    "itself": ("yield sc.rank.send(rank, 8)", 5),
+    "no algorithm": ("yield sc.rank.world.allreduce(8, algorithm='magic')", 5),
+    "no operation of a group": ("yield sc.rank.world.alreduce(8)", 5),
+    "a colour": ("sc.rank.group(0.5)\nyield sc.rank.compute(flops=1)", 5),
+    "its own error": ("x = 1\nyield sc.rank.compute(flops=1 / (rank - 1))", 6),
+    "never waited for": ("yield sc.rank.compute(flops=1)\nh = yield sc.rank.start(sc.rank.world.barrier())", 6),
+    "no start": ("yield sc.rank.wait(3)", 5),
+    "waits again": (
+        "h = yield sc.rank.start(sc.rank.world.barrier())\nyield sc.rank.wait(h)\nyield sc.rank.wait(h)",
+        7,
+    ),
+    "starts work": ("yield sc.rank.start(sc.rank.compute(flops=1))", 5),
+    "within a helper": ("def helper():\n    yield sc.rank.compute(flops=-1)\nyield from helper()", 6),
+    "a message of a helper": ("def helper():\n    yield sc.rank.receive(1 - rank % 2)\nyield from helper()", 6),
+    "no root": ("yield sc.rank.world.allreduce(8, root=1)", 5),
+    "bytes of a barrier": ("yield sc.rank.world.barrier(8)", 5),
+    "no segments": ("yield sc.rank.world.allreduce(8, segment=8)", 5),
+    "empty segments": ("yield sc.rank.world.broadcast(8, algorithm='chain', segment=0)", 5),
     "it ends the process": ("import sys\nsys.exit(0)\nyield", 6),
-    "a part of a rank twice": ("yield sc.overlap(sc.read(8), sc.write(8))", 5),
-    "one part": ("yield sc.overlap(sc.compute(flops=1))", 5),
-    "messages overlap": ("yield sc.overlap(sc.compute(flops=1), sc.world.barrier())", 5),
-    "loads of nothing": ("yield sc.memory(loads=3)", 5),
-    "an unknown word of memory": ("yield sc.memory(loads=3, hits={'l9': 1})", 5),
-    "no number of loads": ("yield sc.memory(loads='n', hits={'l1': 1})", 5),
-    "a profile": ("yield sc.memory(profile='x.json')", 5),
-    "a negative load": ("yield sc.memory(loads=-1, hits={'l1': 1})", 5),
-    "outside the group": ("yield sc.group(rank // 2).send(2, 8)", 5),
-    "no rank of the group": ("yield sc.group(rank // 2).receive(0.5)", 5),
-    "waits for an operation": ("yield sc.wait(sc.compute(flops=1))", 5),
-    "starts a wait": ("yield sc.start(sc.phase('x'))", 5),
+    "a part of a rank twice": ("yield sc.rank.overlap(sc.rank.read(8), sc.rank.write(8))", 5),
+    "one part": ("yield sc.rank.overlap(sc.rank.compute(flops=1))", 5),
+    "messages overlap": ("yield sc.rank.overlap(sc.rank.compute(flops=1), sc.rank.world.barrier())", 5),
+    "loads of nothing": ("yield sc.rank.memory(loads=3)", 5),
+    "an unknown word of memory": ("yield sc.rank.memory(loads=3, hits={'l9': 1})", 5),
+    "no number of loads": ("yield sc.rank.memory(loads='n', hits={'l1': 1})", 5),
+    "a profile": ("yield sc.rank.memory(profile='x.json')", 5),
+    "a negative load": ("yield sc.rank.memory(loads=-1, hits={'l1': 1})", 5),
+    "outside the group": ("yield sc.rank.group(rank // 2).send(2, 8)", 5),
+    "no rank of the group": ("yield sc.rank.group(rank // 2).receive(0.5)", 5),
+    "waits for an operation": ("yield sc.rank.wait(sc.rank.compute(flops=1))", 5),
+    "starts a wait": ("yield sc.rank.start(sc.rank.phase('x'))", 5),
 }
 
 
@@ -265,7 +273,7 @@ def test_errors_name_the_line(tmp_path: Path, name: str) -> None:
 
 
 def test_deadlocks_name_the_lines(tmp_path: Path) -> None:
-    load = loaded(tmp_path, "yield sc.receive(1 - rank)\nyield sc.send(1 - rank, 8)")
+    load = loaded(tmp_path, "yield sc.rank.receive(1 - rank)\nyield sc.rank.send(1 - rank, 8)")
     for engine in ("simpy", "compiled"):
         with pytest.raises(DeadlockError, match=r"prog\.py:5") as error:
             sc.simulate(load, MACHINE, {"P": 2}, engine=engine)
@@ -276,12 +284,12 @@ def test_the_members_of_a_group_are_known_anywhere() -> None:
     seen = {}
 
     def program(rank: int, size: int) -> Iterator[Any]:
-        half = sc.group(rank % 2)
-        part = sc.group(half.rank // 2 if rank < 6 else None)
+        half = sc.rank.group(rank % 2)
+        part = sc.rank.group(half.rank // 2 if rank < 6 else None)
         if part is not None:
             seen[rank] = (half.rank, half.size, part.rank, part.size)
             yield part.barrier()
-        yield sc.compute(flops=1)
+        yield sc.rank.compute(flops=1)
 
     sc.simulate(sc.program(program), MACHINE, {"P": 7}, engine="simpy")
     assert seen == {
@@ -295,11 +303,11 @@ def test_the_members_of_a_group_are_known_anywhere() -> None:
 
 
 def test_a_program_of_a_file_is_pickled_by_its_path(tmp_path: Path) -> None:
-    load = loaded(tmp_path, "yield sc.compute(seconds=2)")
+    load = loaded(tmp_path, "yield sc.rank.compute(seconds=2)")
     again = pickle.loads(pickle.dumps(load))
     assert digest(again) == digest(load)
     assert sc.simulate(again, MACHINE, {"P": 2}, effects="none").makespan_s == 2.0
-    changed = loaded(tmp_path, "yield sc.compute(seconds=3)")
+    changed = loaded(tmp_path, "yield sc.rank.compute(seconds=3)")
     assert digest(changed) != digest(load)
     with pytest.raises(InputError, match="changed"):
         sc.simulate(pickle.loads(pickle.dumps(load)), MACHINE, {"P": 2})
@@ -312,10 +320,10 @@ def test_a_formula_stands_in_place_of_the_forecast() -> None:
     @sc.program(forecast=formula)
     def program(rank: int, size: int, *, n: int = 5) -> Iterator[Any]:
         for _ in range(n):
-            yield sc.world.broadcast(0)
+            yield sc.rank.world.broadcast(0)
 
     ranks = np.array([2, 4, 8])
-    startup_s = sc.load_machine(MACHINE).network.startup_s
+    startup_s = sc.Machine.load(MACHINE).network.startup_s
     result = sc.forecast(program, MACHINE, {"P": ranks})
     np.testing.assert_allclose(result.makespan_s, 5 * startup_s * np.log2(ranks), rtol=1e-12)
 
@@ -326,7 +334,7 @@ def test_a_formula_that_gives_no_seconds_is_an_error_with_its_place(tmp_path: Pa
     head = (
         f"import simcodesign as sc\n\n@sc.program(forecast=lambda machine, size: {value})\ndef program(rank, size):\n"
     )
-    path.write_text(f"{head}    yield sc.compute(seconds=1)\n")
+    path.write_text(f"{head}    yield sc.rank.compute(seconds=1)\n")
     with pytest.raises(InputError, match=r"prog\.py:\d"):
         sc.forecast(str(path), MACHINE, {"P": 4})
 
@@ -335,7 +343,7 @@ def test_a_formula_that_gives_no_seconds_is_an_error_with_its_place(tmp_path: Pa
 def test_sweeps_know_a_program_by_its_source_and_run_it_in_worker_processes(tmp_path: Path) -> None:
     metas = []
     for seconds in (2, 3):
-        loaded(tmp_path, f"yield sc.compute(seconds={seconds} * size)")
+        loaded(tmp_path, f"yield sc.rank.compute(seconds={seconds} * size)")
         swept = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
         metas.append(swept.meta())
         store = Store.create(tmp_path / f"{seconds}.sqlite", swept.meta())
@@ -352,9 +360,9 @@ def test_what_stands_in_the_file_is_run(tmp_path: Path, monkeypatch: pytest.Monk
     """Though two versions have one size and one time, by which Python tells its caches of bytecode apart."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for seconds in (2, 3):
-        loaded(tmp_path, f"yield sc.compute(seconds={seconds} * size)")
+        loaded(tmp_path, f"yield sc.rank.compute(seconds={seconds} * size)")
         os.utime(tmp_path / "prog.py", (1e9, 1e9))
-        described = sc.load_workload(str(tmp_path / "prog.py"))
+        described = sc.Workload.load(str(tmp_path / "prog.py"))
         assert sc.simulate(described, MACHINE, {"P": 2}, effects="none").makespan_s == 2 * seconds
     assert not (tmp_path / "__pycache__").exists()
 
@@ -363,7 +371,7 @@ def test_a_confined_program_is_not_executed(tmp_path: Path) -> None:
     path = tmp_path / "prog.py"
     path.write_text("open('executed', 'w')\n")
     with sc.confine(tmp_path), pytest.raises(InputError, match="executed"):
-        sc.load_workload(str(path))
+        sc.Workload.load(str(path))
 
 
 def test_parameters_are_those_of_the_function() -> None:
@@ -380,7 +388,7 @@ def test_parameters_are_those_of_the_function() -> None:
 
 
 def _wrong(rank: int, ranks: int) -> Iterator[Any]:
-    yield sc.compute(flops=1)
+    yield sc.rank.compute(flops=1)
 
 
 def test_noise_and_comparison_take_it_as_any_other_workload() -> None:
@@ -400,18 +408,18 @@ def test_the_documentation_runs(tmp_path: Path) -> None:
     for number, block in enumerate(blocks):
         path = tmp_path / f"block{number}.py"
         path.write_text(block)
-        sc.load_workload(path)
+        sc.Workload.load(path)
 
 
 @pytest.mark.parametrize("model", ["hockney", "loggop"])
 def test_segments_and_waits_for_several_are_those_of_yaml(model: str) -> None:
     @sc.program
     def mine(rank: int, size: int) -> Iterator[Any]:
-        first = yield sc.start(sc.world.broadcast(1e5, algorithm="chain", segment=3e4))
-        second = yield sc.start(sc.world.allreduce(8))
-        yield sc.compute(flops=1e3)
-        yield sc.wait(first, second)
-        yield sc.world.reduce(1e5, algorithm="chain", segment=1e6, root=2)
+        first = yield sc.rank.start(sc.rank.world.broadcast(1e5, algorithm="chain", segment=3e4))
+        second = yield sc.rank.start(sc.rank.world.allreduce(8))
+        yield sc.rank.compute(flops=1e3)
+        yield sc.rank.wait(first, second)
+        yield sc.rank.world.reduce(1e5, algorithm="chain", segment=1e6, root=2)
 
     text = workload("""- {start: {broadcast: {bytes: 1e5, algorithm: chain, segment: 3e4}}, as: first}
 - {start: {allreduce: {bytes: 8}}, as: second}
@@ -419,7 +427,7 @@ def test_segments_and_waits_for_several_are_those_of_yaml(model: str) -> None:
 - wait: [first, second]
 - reduce: {bytes: 1e5, algorithm: chain, segment: 1e6, root: 2}
 """)
-    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    machine = sc.Machine.load(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
     one, other = simulated(mine, 5, machine), simulated(text, 5, machine)
     assert (one.makespan_s, one.messages) == (other.makespan_s, other.messages)
     forecasts = [sc.forecast(load, machine, {"P": 5}) for load in (mine, text)]
@@ -431,12 +439,12 @@ def test_segments_and_waits_for_several_are_those_of_yaml(model: str) -> None:
 def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
     @sc.program
     def mine(rank: int, size: int, *, n: int = 3) -> Iterator[Any]:
-        row, column = sc.group(rank // 4), sc.group(rank % 3)
+        row, column = sc.rank.group(rank // 4), sc.rank.group(rank % 3)
         for _ in range(n):
-            handle = yield sc.start(row.allreduce(1e5))
-            yield sc.compute(flops=1e5 * (rank + 1))
+            handle = yield sc.rank.start(row.allreduce(1e5))
+            yield sc.rank.compute(flops=1e5 * (rank + 1))
             yield column.broadcast(3000, root=1)
-            yield sc.wait(handle)
+            yield sc.rank.wait(handle)
             yield column.reduce(3000, root=2)
 
     text = workload(
@@ -450,7 +458,7 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
 """,
         "groups: {row: rank // 4, column: rank % 3}\n",
     )
-    machine = sc.load_machine(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
+    machine = sc.Machine.load(MACHINE) if model == "hockney" else read_machine(LOGGOPS)
     one, other = simulated(mine, 11, machine), simulated(text, 11, machine)
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages
@@ -459,12 +467,12 @@ def test_starts_and_groups_are_those_of_yaml(model: str) -> None:
 def test_ranks_of_a_colour_below_zero_are_in_no_group_as_in_yaml() -> None:
     @sc.program
     def mine(rank: int, size: int) -> Iterator[Any]:
-        odd = sc.group(rank % 2 - 1)  # even ranks have -1
+        odd = sc.rank.group(rank % 2 - 1)  # even ranks have -1
         if odd is not None:
             yield odd.allreduce(1e5)
 
     text = workload("- allreduce: {bytes: 1e5, group: odd}\n", "groups: {odd: rank % 2 - 1}\n")
-    one, other = simulated(mine, 9, sc.load_machine(MACHINE)), simulated(text, 9, sc.load_machine(MACHINE))
+    one, other = simulated(mine, 9, sc.Machine.load(MACHINE)), simulated(text, 9, sc.Machine.load(MACHINE))
     assert one.makespan_s == other.makespan_s
     assert one.messages == other.messages > 0
 
@@ -476,21 +484,21 @@ def test_messages_within_groups_are_those_among_all_ranks(q: int, seed: int, shi
     colours = np.random.default_rng(seed).integers(0, q, 7)
 
     def with_groups(rank: int, size: int) -> Iterator[Any]:
-        group = sc.group(int(colours[rank]))
+        group = sc.rank.group(int(colours[rank]))
         if shift % group.size:
             yield group.send((group.rank + shift) % group.size, 1000 + rank)
             yield group.receive((group.rank - shift) % group.size)
-        yield sc.world.send((rank + 1) % size, 8, tag=1)
-        yield sc.world.receive((rank - 1) % size, tag=1)
+        yield sc.rank.world.send((rank + 1) % size, 8, tag=1)
+        yield sc.rank.world.receive((rank - 1) % size, tag=1)
 
     def by_hand(rank: int, size: int) -> Iterator[Any]:
         members = np.flatnonzero(colours == colours[rank]).tolist()
         place = members.index(rank)
         if shift % len(members):
-            yield sc.send(members[(place + shift) % len(members)], 1000 + rank)
-            yield sc.receive(members[(place - shift) % len(members)])
-        yield sc.send((rank + 1) % size, 8, tag=1)
-        yield sc.receive((rank - 1) % size, tag=1)
+            yield sc.rank.send(members[(place + shift) % len(members)], 1000 + rank)
+            yield sc.rank.receive(members[(place - shift) % len(members)])
+        yield sc.rank.send((rank + 1) % size, 8, tag=1)
+        yield sc.rank.receive((rank - 1) % size, tag=1)
 
     one, other = (
         sc.simulate(sc.program(function), MACHINE, {"P": 7}, engine="simpy") for function in (with_groups, by_hand)
@@ -528,8 +536,8 @@ def test_loads_and_stores_are_those_of_yaml(name: str, effects: str) -> None:
     keywords, machine = MEMORIES[name], read_machine(CORES)
 
     def both(rank: int, size: int) -> Iterator[Any]:
-        yield sc.memory(**keywords)
-        yield sc.overlap(sc.compute(flops=2e6), sc.memory(**keywords))
+        yield sc.rank.memory(**keywords)
+        yield sc.rank.overlap(sc.rank.compute(flops=2e6), sc.rank.memory(**keywords))
 
     inside = json.dumps(keywords)
     text = workload(f"- memory: {inside}\n- overlap: [{{memory: {inside}}}, {{compute: {{flops: 2e6}}}}]\n")
@@ -547,9 +555,9 @@ def test_kinds_of_work_overlap_as_in_yaml(model: str) -> None:
     """The longest of the three; a known answer, for all of them take stated seconds."""
 
     def program(rank: int, size: int) -> Iterator[Any]:
-        disk, loads = sc.write(1e6), sc.memory(loads=1e6, hits={"l1": 0})
-        yield sc.overlap(disk, sc.compute(seconds=0.001 if rank else 0.03), loads)
-        yield sc.world.barrier()
+        disk, loads = sc.rank.write(1e6), sc.rank.memory(loads=1e6, hits={"l1": 0})
+        yield sc.rank.overlap(disk, sc.rank.compute(seconds=0.001 if rank else 0.03), loads)
+        yield sc.rank.world.barrier()
 
     text = workload(
         """- overlap:
@@ -565,7 +573,7 @@ def test_kinds_of_work_overlap_as_in_yaml(model: str) -> None:
     assert one.makespan_s == pytest.approx(other.makespan_s, rel=1e-12)
     assert one.makespan_s == pytest.approx(0.03, rel=1e-3)
     alone = sc.simulate(
-        program_of(lambda rank, size: [sc.overlap(sc.read(1e6), sc.memory(loads=1e6, hits={"l1": 0}))]),
+        program_of(lambda rank, size: [sc.rank.overlap(sc.rank.read(1e6), sc.rank.memory(loads=1e6, hits={"l1": 0}))]),
         machine,
         {"P": 2},
         effects="none",
@@ -579,19 +587,19 @@ ENDLESS = """import simcodesign as sc
 @sc.program
 def computes(rank, size):
     while True:
-        yield sc.compute(flops=1)
+        yield sc.rank.compute(flops=1)
 
 
 @sc.program
 def names_phases(rank, size):
     while True:
-        yield sc.phase("again")
+        yield sc.rank.phase("again")
 
 
 @sc.program
 def ends(rank, size):
     for step in range(25):
-        yield sc.compute(flops=1)
+        yield sc.rank.compute(flops=1)
 """
 
 

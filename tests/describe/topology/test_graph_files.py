@@ -250,7 +250,7 @@ network: {sends: together, startup: 1 us, bandwidth: 1 GB/s, topology: {kind: gr
 def test_parallel_edges_serve_messages_faster(tmp_path: Path, cables: int) -> None:
     """Four messages of 1 ms from one node to the other, over c cables: 4/c ms, and at least what one message takes."""
     written(tmp_path, "a b\n" * cables, "g.edges")
-    machine = sc.load_machine(written(tmp_path, MACHINE, "m.yaml"))
+    machine = sc.Machine.load(written(tmp_path, MACHINE, "m.yaml"))
     steps = "[send: {to: rank + 4, bytes: 1e6, when: rank < 4}, receive: {from: rank - 4, bytes: 1e6, when: rank > 3}]"
     result = sc.simulate(workload(steps), machine, {"P": 8}, effects="links")
     assert float(result.headline_s) == pytest.approx(max(1e-3, 4e-3 / cables) + 1e-6, rel=1e-12)

@@ -30,17 +30,17 @@ def crossbar(sends: str = "one_by_one", sharing: str = "messages", **more: Any) 
 @sc.program
 def receive_first(rank: int, size: int) -> Iterator[Any]:
     """A ring of 1,000 bytes: MPI_Irecv, MPI_Isend, MPI_Waitall."""
-    received = yield sc.start(sc.receive((rank - 1) % size))
-    sent = yield sc.start(sc.send((rank + 1) % size, 1000))
-    yield sc.wait(received, sent)
+    received = yield sc.rank.start(sc.rank.receive((rank - 1) % size))
+    sent = yield sc.rank.start(sc.rank.send((rank + 1) % size, 1000))
+    yield sc.rank.wait(received, sent)
 
 
 @sc.program
 def send_first(rank: int, size: int) -> Iterator[Any]:
     """The same ring: MPI_Isend, MPI_Irecv, MPI_Waitall."""
-    sent = yield sc.start(sc.send((rank + 1) % size, 1000))
-    received = yield sc.start(sc.receive((rank - 1) % size))
-    yield sc.wait(sent, received)
+    sent = yield sc.rank.start(sc.rank.send((rank + 1) % size, 1000))
+    received = yield sc.rank.start(sc.rank.receive((rank - 1) % size))
+    yield sc.rank.wait(sent, received)
 
 
 RING = """- {start: {receive: {from: (rank - 1) % P}}, as: received}
@@ -67,11 +67,11 @@ def test_a_sender_waits_for_its_receiver(engine: str) -> None:
     @sc.program
     def late(rank: int, size: int, *, bytes: int = 1000) -> Iterator[Any]:
         if rank == 0:
-            yield sc.send(1, bytes)
-            yield sc.compute(seconds=3e-6)
+            yield sc.rank.send(1, bytes)
+            yield sc.rank.compute(seconds=3e-6)
         else:
-            yield sc.compute(seconds=10e-6)
-            yield sc.receive(0)
+            yield sc.rank.compute(seconds=10e-6)
+            yield sc.rank.receive(0)
 
     def ends_us(bytes: int) -> list[float]:
         result = sc.simulate(late, crossbar(), {"P": 2, "bytes": bytes}, effects="none", engine=engine)
@@ -84,8 +84,8 @@ def test_a_sender_waits_for_its_receiver(engine: str) -> None:
 
 def blocking_ring(rank: int, size: int) -> Iterator[Any]:
     """All ranks send first, and nobody receives before its send is done."""
-    yield sc.send((rank + 1) % size, 1000)
-    yield sc.receive((rank - 1) % size)
+    yield sc.rank.send((rank + 1) % size, 1000)
+    yield sc.rank.receive((rank - 1) % size)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

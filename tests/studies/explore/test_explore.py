@@ -145,7 +145,7 @@ def test_the_machine_planner_multiplies_rates_and_inverse_times() -> None:
 
 
 def test_the_architect_counts_a_machine() -> None:
-    model = MachineModel(sc.load_machine("torus-cluster"))
+    model = MachineModel(sc.Machine.load("torus-cluster"))
     values = model.evaluate({"nodes": np.array([10.0]), "processor.rate": np.array([2e9])})
     assert values["peak_rate"] == 10 * 4 * 2e9
     assert values["memory_bandwidth"] == pytest.approx(10 * 20e9, rel=1e-14)
@@ -341,7 +341,7 @@ def test_an_overtaking_is_explained() -> None:
 
 
 def test_only_workloads_are_confirmed() -> None:
-    solution = solve(stated_problem("architect", MachineModel(sc.load_machine("torus-cluster")), ["nodes=1:9"]))
+    solution = solve(stated_problem("architect", MachineModel(sc.Machine.load("torus-cluster")), ["nodes=1:9"]))
     with pytest.raises(InputError, match="cannot be simulated"):
         confirm(solution, 1)
 
@@ -401,7 +401,7 @@ def test_the_architect_fills_a_rack(tmp_path: Path) -> None:
     """42 units hold 21 nodes, 18 kW supply 60 of 300 W, 50 000 buy 16: the price binds."""
     file = tmp_path / "rack.yaml"
     file.write_text(RACK)
-    model = MachineModel(sc.load_machine(file))
+    model = MachineModel(sc.Machine.load(file))
     vary, most = ["nodes=1:1000:whole", "machine.clock=0.5 GHz:2 GHz"], ["rate_of_all"]
     limits = ["rack_units <= 42", "full_power <= 18 kW", "price <= 50000"]
     solution = solve(stated_problem("architect", model, vary, limits, maximise=most))
@@ -432,7 +432,7 @@ def test_the_architect_counts_to_the_last_node_that_can_be_paid(tmp_path: Path) 
     """At 500 MHz a node costs 1500: 45 000 buy 30. N times clock is largest with few fast nodes: 15 at 2 GHz."""
     file = tmp_path / "toy.yaml"
     file.write_text(TOY)
-    model = MachineModel(sc.load_machine(file))
+    model = MachineModel(sc.Machine.load(file))
     vary = ["nodes=1:50", "machine.clock=500 MHz:2 GHz"]
     solution = solve(stated_problem("architect", model, vary, ["price <= 50000"], maximise=["nodes"]))
     assert solution.point.values == {"nodes": 30, "machine.clock": 5e8}

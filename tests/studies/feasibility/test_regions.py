@@ -51,7 +51,7 @@ def ring() -> Workload:
 
 
 def machine(rate: float = 1e9) -> sc.Machine:
-    return sc.load_machine("crossbar-16", {"processor.rate": f"{rate} FLOP/s", "network.hop_latency": "0 s"})
+    return sc.Machine.load("crossbar-16", {"processor.rate": f"{rate} FLOP/s", "network.hop_latency": "0 s"})
 
 
 amounts = st.floats(1e-3, 1e3)
@@ -98,7 +98,7 @@ def test_a_time_per_value_counts_the_bytes_of_a_value() -> None:
 
 
 def test_a_simulated_region_without_effects_is_the_forecast() -> None:
-    inputs = question("cg", sc.load_machine("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
+    inputs = question("cg", sc.Machine.load("exascale-cg", {"nodes": 64}), ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
     forecasted, simulated = forecast_region(inputs, 3), simulated_region(inputs, (), 3)
     assert simulated.x == pytest.approx(forecasted.x, rel=1e-6)
     assert simulated.y == pytest.approx(forecasted.y, rel=1e-6)
@@ -107,7 +107,7 @@ def test_a_simulated_region_without_effects_is_the_forecast() -> None:
 
 def cg_of_64(duplex: str) -> FeasibilityQuestion:
     """The published question for 64 nodes, whose interfaces are such."""
-    machine = sc.load_machine("exascale-cg", {"nodes": 64, "network.interfaces.duplex": duplex})
+    machine = sc.Machine.load("exascale-cg", {"nodes": 64, "network.interfaces.duplex": duplex})
     return question("cg", machine, ("ts", "tw"), 1e18 / 2**14, {"train": 104.0})
 
 
@@ -150,7 +150,7 @@ def test_too_few_points_are_said() -> None:
 
 def test_a_message_is_no_faster_than_its_link() -> None:
     """2 * 10 messages of 100 bytes at 5 ps per byte at least, the rest of the time is for both costs."""
-    built = sc.load_machine(
+    built = sc.Machine.load(
         "crossbar-16",
         {"processor.rate": "1 GFLOP/s", "network.hop_latency": "0 s", "network.link_bandwidth": "200 GB/s"},
     )

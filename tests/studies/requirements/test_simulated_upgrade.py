@@ -90,7 +90,7 @@ def test_shapes(shape: tuple[int, ...], nodes: int, expected: tuple[int, ...]) -
 
 
 def test_a_smaller_machine_keeps_its_nodes() -> None:
-    whole = sc.load_machine("juqueen")
+    whole = sc.Machine.load("juqueen")
     small = smaller_machine(whole, 512)
     assert (small.nodes, small.most_ranks, small.network.topology.kind) == (32, 512, "torus")
     assert small.rank_capacity_bytes == whole.rank_capacity_bytes == 1e9
@@ -101,11 +101,11 @@ def test_a_smaller_machine_keeps_its_nodes() -> None:
 @pytest.mark.parametrize("ranks", [0, 8, 24, 458752 * 2])
 def test_ranks_fill_whole_nodes(ranks: int) -> None:
     with pytest.raises(InputError, match=r"ranks to be simulated on juqueen.*a multiple of 16"):
-        smaller_machine(sc.load_machine("juqueen"), ranks)
+        smaller_machine(sc.Machine.load("juqueen"), ranks)
 
 
 def test_what_has_no_smaller_one_is_refused() -> None:
-    machine = sc.load_machine("crossbar-16")
+    machine = sc.Machine.load("crossbar-16")
     with pytest.raises(InputError, match="places every rank by itself"):
         smaller_machine(replace(machine, mapping=(0, 1, 2)), 2)
     graph = machine.with_topology(sc.build_topology("graph", 4, graph=nx.cycle_graph(4)))
@@ -117,14 +117,14 @@ def test_what_has_no_smaller_one_is_refused() -> None:
     "name", ["hypercube-256", "mesh-256", "fat-tree-cluster", "torus-cluster", "power-challenge-tree", "dragonfly-1056"]
 )
 def test_every_kind_of_network_can_be_smaller(name: str) -> None:
-    machine = sc.load_machine(name)
+    machine = sc.Machine.load(name)
     nodes = 4
     small = smaller_machine(machine, nodes * machine.processors_per_node)
     assert (small.nodes, small.network.topology.kind) == (nodes, machine.network.topology.kind)
 
 
 def test_upgraded_machines() -> None:
-    base = smaller_machine(sc.load_machine("juqueen"), 64)
+    base = smaller_machine(sc.Machine.load("juqueen"), 64)
     racks, sockets, memory = (upgraded_machine(base, load_upgrade(name)) for name in UPGRADES)
     assert [(it.nodes, it.processors_per_node) for it in (racks, sockets, memory)] == [(8, 16), (4, 32), (4, 16)]
     assert [it.rank_capacity_bytes for it in (racks, sockets, memory)] == [1e9, 0.5e9, 2e9]
@@ -135,7 +135,7 @@ def test_upgraded_machines() -> None:
 
 
 def test_upgraded_rates_are_rates() -> None:
-    base = sc.load_machine("juqueen")
+    base = sc.Machine.load("juqueen")
     factors = {"processor": 2.0, "network": 4.0, "memory": 8.0, "disk": 0.5}
     old, new = base.constants(), upgraded_machine(base, Upgrade("all", rates=factors)).constants()
     expected = {
@@ -151,21 +151,21 @@ def test_upgraded_rates_are_rates() -> None:
 
 def test_no_parts_of_nodes() -> None:
     with pytest.raises(InputError, match="no whole number of nodes"):
-        upgraded_machine(smaller_machine(sc.load_machine("juqueen"), 16), Upgrade("half", nodes=1.5))
+        upgraded_machine(smaller_machine(sc.Machine.load("juqueen"), 16), Upgrade("half", nodes=1.5))
     with pytest.raises(InputError, match="no whole number of processors of a node"):
-        upgraded_machine(sc.load_machine("crossbar-16"), Upgrade("third", processors_per_node=1 / 3))
+        upgraded_machine(sc.Machine.load("crossbar-16"), Upgrade("third", processors_per_node=1 / 3))
 
 
 @pytest.mark.parametrize("name", VARIED)
 def test_varied_back_and_forth(name: str) -> None:
-    machine = sc.load_machine("juqueen", changes={"caches.L1.bandwidth": "32 GB/s"})
+    machine = sc.Machine.load("juqueen", changes={"caches.L1.bandwidth": "32 GB/s"})
     assert varied_machine(varied_machine(machine, name, 2.0), name, 0.5) == machine
     assert varied_machine(machine, name, 2.0) != machine
 
 
 def test_what_cannot_be_varied() -> None:
     with pytest.raises(InputError, match=r"cannot be varied.*network\.bandwidth"):
-        varied_machine(sc.load_machine("juqueen"), "network.bandwith", 2.0)
+        varied_machine(sc.Machine.load("juqueen"), "network.bandwith", 2.0)
 
 
 # Cells.
@@ -273,12 +273,12 @@ def test_sizes_and_processes_cannot_be_given() -> None:
 
 
 def test_ranks_of_an_exchange_of_all_with_all() -> None:
-    machine, upgrades = sc.load_machine("juqueen"), [load_upgrade(name) for name in UPGRADES]
-    assert ranks_for(sc.load_workload("kripke"), machine, upgrades) == RANKS
-    relearn = ranks_for(sc.load_workload("relearn"), machine, upgrades)
+    machine, upgrades = sc.Machine.load("juqueen"), [load_upgrade(name) for name in UPGRADES]
+    assert ranks_for(sc.Workload.load("kripke"), machine, upgrades) == RANKS
+    relearn = ranks_for(sc.Workload.load("relearn"), machine, upgrades)
     assert (2 * relearn) ** 2 <= MOST_PAIRS < (4 * relearn) ** 2
-    assert ranks_for(sc.load_workload("relearn"), machine, upgrades, 16) == 16
-    assert ranks_for(sc.load_workload("milc"), sc.load_machine("crossbar-16"), upgrades) == 16
+    assert ranks_for(sc.Workload.load("relearn"), machine, upgrades, 16) == 16
+    assert ranks_for(sc.Workload.load("milc"), sc.Machine.load("crossbar-16"), upgrades) == 16
 
 
 def test_systems_are_told() -> None:
@@ -409,7 +409,7 @@ def test_picks() -> None:
 
 
 def test_all_systems_are_divided_by_the_same_factors() -> None:
-    machines = [sc.load_machine(name) for name in SYSTEMS]
+    machines = [sc.Machine.load(name) for name in SYSTEMS]
     scale = scale_for(machines, 2000)
     assert scale == Scale(1000, 1000)
     small = [smaller_system(machine, scale) for machine in machines]

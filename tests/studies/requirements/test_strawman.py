@@ -17,7 +17,7 @@ SYSTEMS = ("strawman-massively-parallel", "strawman-vector", "strawman-hybrid")
 
 
 def system(nodes: int, memory: float, rate: float) -> sc.Machine:
-    return sc.load_machine("crossbar-16", {"nodes": nodes, "memory": {"capacity": memory}, "processor": {"rate": rate}})
+    return sc.Machine.load("crossbar-16", {"nodes": nodes, "memory": {"capacity": memory}, "processor": {"rate": rate}})
 
 
 @given(

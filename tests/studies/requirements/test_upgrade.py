@@ -42,7 +42,7 @@ def laws() -> Workload:
 
 
 def machine(memory: float = 1e9) -> sc.Machine:
-    return sc.load_machine("crossbar-16", {"nodes": 1024, "processors_per_node": 4, "memory": {"capacity": 4 * memory}})
+    return sc.Machine.load("crossbar-16", {"nodes": 1024, "processors_per_node": 4, "memory": {"capacity": 4 * memory}})
 
 
 def read(text: str) -> Upgrade:
@@ -196,4 +196,4 @@ def test_what_cannot_be_studied() -> None:
 def test_the_share_of_a_process() -> None:
     assert share_of(machine()) == (4096, 1e9)
     assert share_of(machine(), {"P": 3}) == (3, 1e9)
-    assert share_of(sc.load_machine("strawman-vector")) == (5e7, 2e8)
+    assert share_of(sc.Machine.load("strawman-vector")) == (5e7, 2e8)

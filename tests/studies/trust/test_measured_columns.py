@@ -73,7 +73,7 @@ def test_a_table_of_a_sweep_is_read_without_spreads_and_errors(file: Path, tmp_p
 
 
 def test_what_cannot_be_used(file: Path) -> None:
-    program = sc.load_workload("broadcast")
+    program = sc.Workload.load("broadcast")
     with pytest.raises(InputError, match="unknown column"):
         sc.sweep(program, "mesh-256", OVER, measured=pd.DataFrame({"size": [1], "value": [1.0]}))
     file.write_text("P,value\n2,fast\n", encoding="utf-8")

@@ -29,7 +29,7 @@ def test_activity_is_the_number_of_open_intervals(intervals: list[tuple[int, int
 def test_processors_that_wait_for_the_disk_are_at_it() -> None:
     """Four ranks read at once from one disk that takes 1 ms for each: four, three, two and one of them are at it. Only
     one is served at a time."""
-    machine = sc.load_machine(
+    machine = sc.Machine.load(
         "power-challenge", {"disk.spindles": 1, "disk.read_startup": 1e-3, "disk.per_byte": 0.0, "nodes": 4}
     )
     run = sc.simulate(workload("- phase: all\n  do:\n    - read: {bytes: 8}"), machine, {"P": 4}, timeline=True)

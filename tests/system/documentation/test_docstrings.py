@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,27 @@ import pytest
 
 import simcodesign
 
-NAMES = [name for name in simcodesign.__all__ if name != "__version__"]
+NAMES = [
+    *(name for name in simcodesign.__all__ if name != "__version__"),
+    *(f"rank.{word}" for word in simcodesign.rank.__all__),
+]
 #: Where the arguments of a function that has others "as for" another one are described.
 AS_FOR = re.compile(r"as(?: for|\s+in)?\s+``(\w+)``")
 #: Functions of programs in Python, whose errors are raised where they are yielded; and what raises nothing.
-QUIET = {"memory", "overlap", "phase", "read", "receive", "send", "start", "wait", "write", "timings_of"}
+QUIET = {f"rank.{word}" for word in simcodesign.rank.__all__} - {"rank.compute", "rank.group"} | {
+    "bundled",
+    "timings_of",
+}
+
+
+def public(name: str) -> Any:
+    """A public name, or a word of programs as ``rank.send``."""
+    return attrgetter(name)(simcodesign)
 
 
 def documented(name: str) -> str:
-    """The docstring of a public name: of ``sc.world``, that of its class."""
-    return inspect.getdoc(getattr(simcodesign, name)) or ""
+    """The docstring of a public name: of ``sc.rank.world``, that of its class."""
+    return inspect.getdoc(public(name)) or ""
 
 
 def all_words(name: str, seen: frozenset[str] = frozenset()) -> str:
@@ -37,7 +49,7 @@ def all_words(name: str, seen: frozenset[str] = frozenset()) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(simcodesign, name), name) or [None]
+    (test,) = doctest.DocTestFinder(recurse=False).find(public(name), name) or [None]
     assert test is not None
     assert test.examples, "has no example"
     said: list[str] = []
@@ -45,34 +57,34 @@ def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert said == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(simcodesign, name))])
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(public(name))])
 def test_every_parameter_is_described(name: str) -> None:
     words = all_words(name)
-    parameters = inspect.signature(getattr(simcodesign, name)).parameters.values()
+    parameters = inspect.signature(public(name)).parameters.values()
     named = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
     assert [one for one in named if not re.search(rf"\b{one}\b", words)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(simcodesign, name))])
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(public(name))])
 def test_what_is_raised_is_said(name: str) -> None:
     if name not in QUIET:
         assert re.search(r"InputError|[Rr]aises", all_words(name))
 
 
-CLASSES = [name for name in NAMES if inspect.isclass(getattr(simcodesign, name))]
+CLASSES = [name for name in NAMES if inspect.isclass(public(name))]
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if is_dataclass(getattr(simcodesign, name))])
+@pytest.mark.parametrize("name", [name for name in CLASSES if is_dataclass(public(name))])
 def test_every_attribute_is_described(name: str) -> None:
     """In the docstring of its class."""
     words = documented(name)
-    assert [one.name for one in fields(getattr(simcodesign, name)) if f"``{one.name}``" not in words] == []
+    assert [one.name for one in fields(public(name)) if f"``{one.name}``" not in words] == []
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_method_and_property_is_described(name: str) -> None:
     """With its parameters."""
-    described = getattr(simcodesign, name)
+    described = public(name)
     for member, function in public_members(described):
         words = inspect.getdoc(function) or ""
         assert words, f"{name}.{member}"

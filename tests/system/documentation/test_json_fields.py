@@ -117,8 +117,8 @@ import simcodesign as sc
 
 @sc.program
 def ring(rank, size, *, n=4096):
-    yield sc.compute(flops=n)
-    yield sc.world.barrier()
+    yield sc.rank.compute(flops=n)
+    yield sc.rank.world.barrier()
 """,
 }
 

@@ -53,7 +53,8 @@ def test_every_table_stands_on_a_page(pages: ModuleType) -> None:
 
 
 def test_every_public_name_effect_and_symbol_is_there(pages: ModuleType) -> None:
-    assert {*first_column(pages, "public-names")} == {*simcodesign.__all__} - {"__version__"}
+    words = {f"rank.{word} <describe.python_programs.rank.{word}>" for word in simcodesign.rank.__all__}
+    assert {*first_column(pages, "public-names")} == {*simcodesign.__all__, *words} - {"__version__"}
     assert first_column(pages, "effects") == [*effect_names()]
     assert first_column(pages, "symbols") == [*SYMBOLS]
 
@@ -95,7 +96,7 @@ def test_every_metric_is_there() -> None:
 
 def test_metrics_of_hardware_are_those_of_the_page() -> None:
     text = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    machine = simcodesign.load_machine("keeneland")
+    machine = simcodesign.Machine.load("keeneland")
     own = {*HardwareMetrics(machine).dimensions} - {*machine.custom.properties}
     assert own <= {name for name, _ in re.findall(r"^\| `(\w+)` \| (\S*)", text, re.MULTILINE)}
 

@@ -188,10 +188,10 @@ def test_no_order_and_no_segments() -> None:
 def test_a_program_in_python_chooses_by_the_group_and_the_bytes() -> None:
     def program(algorithms: list[str]) -> Workload:
         def body(rank: int, size: int) -> Iterator[Any]:
-            group = sc.group(rank // 9)
-            yield sc.world.allreduce(100, algorithm=algorithms[0])
-            yield sc.world.allreduce(5000, algorithm=algorithms[1])
-            yield sc.phase("rows")
+            group = sc.rank.group(rank // 9)
+            yield sc.rank.world.allreduce(100, algorithm=algorithms[0])
+            yield sc.rank.world.allreduce(5000, algorithm=algorithms[1])
+            yield sc.rank.phase("rows")
             yield group.broadcast(20000, root=1, algorithm=algorithms[2 if group.size == 9 else 3])
 
         return sc.program(body)

@@ -56,7 +56,7 @@ def left_for_messages_s(nodes: int) -> float:
 
 
 def _machine(network: str, nodes: int, duplex: str = "full") -> sc.Machine:
-    return sc.load_machine(MACHINES[network], {"nodes": nodes, "network.interfaces.duplex": duplex})
+    return sc.Machine.load(MACHINES[network], {"nodes": nodes, "network.interfaces.duplex": duplex})
 
 
 def network_question(network: str, nodes: int, duplex: str) -> FeasibilityQuestion:

@@ -122,7 +122,7 @@ def _times(
     phase: str, ranks: tuple[int, ...], simulated: tuple[int, ...], given: Mapping[str, float], machine: str
 ) -> Readings:
     """Seconds of a phase over the number of nodes, simulated without effects."""
-    machines = {nodes: sc.load_machine(machine, {"nodes": nodes}) for nodes in ranks}
+    machines = {nodes: sc.Machine.load(machine, {"nodes": nodes}) for nodes in ranks}
     values = {**constants(), **given}
     return Readings(
         forecast={p: float(sc.forecast(WORKLOAD, machines[p], values, phases=phase).makespan_s) for p in ranks},

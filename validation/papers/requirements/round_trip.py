@@ -94,9 +94,9 @@ class Trip:
 def machine(name: str, ranks: int) -> Machine:
     """A shipped machine, large enough and noisy."""
     if name != "torus-cluster":
-        return sc.load_machine(name, {"nodes": ranks, "noise": NOISE})
+        return sc.Machine.load(name, {"nodes": ranks, "noise": NOISE})
     shape = [math.ceil(ranks ** (1 / 3))] * 3
-    return sc.load_machine(name, {"network.topology.shape": shape, "nodes": math.prod(shape), "noise": NOISE})
+    return sc.Machine.load(name, {"network.topology.shape": shape, "nodes": math.prod(shape), "noise": NOISE})
 
 
 def simulated(trip: Trip, ranks: float, size: float, effects: str, seed: int = 0) -> Result:
@@ -174,7 +174,7 @@ def as_workload(trip: Trip) -> Readings:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fitted.yaml"
         notes = write_workload(fitted_counts(trip.name), file, demands=demands, pattern=trip.neighbours)
-        workload = sc.load_workload(file)
+        workload = sc.Workload.load(file)
     on, (ranks, size) = machine("torus-cluster", trip.target[0]), trip.target
     parameters = {"P": ranks, trip.size: size} if trip.size in workload.parameters else {"P": ranks}
     runs = [sc.forecast(workload, on, parameters), sc.simulate(workload, on, parameters, effects="none")]

@@ -58,7 +58,7 @@ def study(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> UpgradeStud
     """By the system: on JUQUEEN, or with so many processes of so much memory."""
     if not p:
         return upgrade_study(app, MACHINE, upgrade)
-    machine = sc.load_machine("crossbar-16", {"nodes": int(p), "memory": {"capacity": m}})
+    machine = sc.Machine.load("crossbar-16", {"nodes": int(p), "memory": {"capacity": m}})
     return upgrade_study(app, machine, upgrade)
 
 
@@ -309,7 +309,7 @@ def best_base_case(app: str, upgrade: str) -> Case:
 
 def best_base_ratios(app: str, upgrade: str, p: float, m: float) -> dict[str, float]:
     """By the system, without a machine: two systems that are filled."""
-    change, workload = load_upgrade(upgrade), sc.load_workload(app)
+    change, workload = load_upgrade(upgrade), sc.Workload.load(app)
     old = filled(workload, p, m)
     new = filled(workload, p * change.processes, m * change.memory)
     if not new.fit.fits:
@@ -326,7 +326,7 @@ def system_case(name: str) -> Case:
     expected = {column: own.system(name, column) for column in columns}
 
     def measure() -> Readings:
-        machine = sc.load_machine(f"strawman-{name}")
+        machine = sc.Machine.load(f"strawman-{name}")
         memory, rate = float(machine.rank_capacity_bytes or 0.0), float(machine.processor.rate_flop_per_s)
         values = (machine.nodes, machine.processors, machine.processors_per_node, memory, rate)
         per_process = dict(zip(columns, map(float, values), strict=True))

@@ -52,7 +52,7 @@ def accesses(line: Timeline, phase: str) -> tuple[Numbers, Numbers]:
 def whole_run(noise: str, seed: int) -> Timeline:
     """Simulate the test set on 16 processors with one disk and every effect. The whole program runs: a phase alone would
     begin on all processors together."""
-    machine = sc.load_machine(MACHINE, {"noise": noise, "disk.spindles": 1})
+    machine = sc.Machine.load(MACHINE, {"noise": noise, "disk.spindles": 1})
     result = sc.simulate(WORKLOAD, machine, {"P": PROCESSORS}, preset="test", timeline=True, seed=seed)
     assert result.timeline is not None
     return result.timeline

@@ -132,7 +132,7 @@ def filled(equation: int, phase: int, dataset: str, ranks: int) -> tuple[Derived
 @cache
 def machine(nodes: int) -> sc.Machine:
     """The Power Challenge with as many processors."""
-    return sc.load_machine(MACHINE, {"nodes": nodes})
+    return sc.Machine.load(MACHINE, {"nodes": nodes})
 
 
 @cache
@@ -231,13 +231,13 @@ def counting(loops: Collection[str] = ()) -> sc.Workload:
         constants = tuple(item for item in block.constants if item[0] != "processor.rate")
         return replace(block, constants=constants, body=tuple(only(step) for step in block.body))
 
-    workload = sc.load_workload(WORKLOAD)
+    workload = sc.Workload.load(WORKLOAD)
     return replace(workload, program=tuple(stripped(block) for block in workload.program))
 
 
 def counted(reading: str, dataset: str, phase: int, loops: Collection[str] = ()) -> float:
     """Operations per iteration, from seconds of computation on one processor that does one operation in a second."""
-    slow = sc.load_machine(MACHINE, {"processor.rate": "1 FLOP/s"})
+    slow = sc.Machine.load(MACHINE, {"processor.rate": "1 FLOP/s"})
     arguments = (counting(loops), slow, {"P": 1})
     options = {"preset": dataset, "phases": [PHASES[phase]]}
     if reading == "forecast":
