@@ -134,15 +134,16 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "fit FOLDER/many.csv --target p=65536",
     ),
     "hardware counters": (
-        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16",
-        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16 --target P=64 --target P=1024",
-        "fit --counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv FOLDER/ep16.csv --target P=32 --target P=64 "
+        "fit-counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16",
+        "fit-counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv --target P=16 --target P=64 --target P=1024",
+        "fit-counters FOLDER/ep2.csv FOLDER/ep4.csv FOLDER/ep8.csv FOLDER/ep16.csv --target P=32 --target P=64 "
         "--target P=128 --target P=256 --target P=512 --target P=1024 --target P=4096",
     ),
     "extrapolation": (
-        "extrapolate npb-ep xeon-cluster --on 2,4,8 --target P=16 --seeds 2",
-        "extrapolate npb-ep xeon-cluster --on 2,4,8 --target P=16 --target P=32 --seeds 3",
-        "extrapolate npb-cg xeon-cluster --on 2,4,8 --target P=16 --target P=32 --target P=64 --seeds 2 --ladder",
+        "fit-counters --profile npb-ep xeon-cluster --vary P=2,4,8 --target P=16 --seeds 2",
+        "fit-counters --profile npb-ep xeon-cluster --vary P=2,4,8 --target P=16 --target P=32 --seeds 3",
+        "fit-counters --profile npb-cg xeon-cluster --vary P=2,4,8 --target P=16 --target P=32 --target P=64 --seeds 2 "
+        "--ladder 10%",
     ),
     "replications": (
         "simulate random-steps torus-cluster -P 4 --set steps=5 --replications 2",
@@ -171,6 +172,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 #: Options of commands that do not name their picture ``--plot``.
 OPTIONS = {"power": "--power", "Gantt chart": "--gantt"}
+OPTIONS |= dict.fromkeys(("fits", "hardware counters", "extrapolation"), "--write")
 
 
 def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:

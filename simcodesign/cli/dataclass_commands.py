@@ -31,6 +31,7 @@ import click
 
 from simcodesign.cli.completion import Completion
 from simcodesign.cli.sections import Section, put_in
+from simcodesign.cli.written_files import Outputs
 
 Options = TypeVar("Options")
 Run = Callable[[Options], None]
@@ -105,16 +106,29 @@ class Option:
             context.exit()
 
 
+class Command(click.Command):
+    """A command whose help ends with the files that ``--write`` writes."""
+
+    outputs: Outputs | None = None
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        if self.outputs is not None:
+            with formatter.section("Words and suffixes of --write"):
+                formatter.write_dl(self.outputs.rows())
+
+
 def command(
     group: click.Group,
     name: str,
     *,
     section: Section | None = None,
     no_args_is_help: bool = False,
-    cls: type[click.Command] = click.Command,
+    cls: type[Command] = Command,
+    outputs: Outputs | None = None,
 ) -> Callable[[Run[Options]], Run[Options]]:
     """Register ``run(options)`` as a command of ``group``, in a ``section`` of its help; without one, under those of
-    other packages. The rest is as ``click.Command`` has it."""
+    other packages. ``outputs``: what its option ``--write`` writes. The rest is as ``click.Command`` has it."""
 
     def register(run: Run[Options]) -> Run[Options]:
         options_type: type[Options] = get_type_hints(run)["options"]
@@ -125,16 +139,16 @@ def command(
         if section is not None:
             put_in(section, name)
         about = run.__doc__ or ""
-        group.add_command(
-            cls(
-                name,
-                callback=call,
-                params=list(_parameters(options_type)),
-                help=about,
-                short_help=about.partition("\n\n")[0],  # of its own accord, Click would cut it to one line
-                no_args_is_help=no_args_is_help,
-            )
+        made = cls(
+            name,
+            callback=call,
+            params=list(_parameters(options_type)),
+            help=about,
+            short_help=about.partition("\n\n")[0],  # of its own accord, Click would cut it to one line
+            no_args_is_help=no_args_is_help,
         )
+        made.outputs = outputs
+        group.add_command(made)
         return run
 
     return register

@@ -12,11 +12,11 @@ from typing import Annotated
 
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
+from simcodesign.cli.written_files import PLOT_SUFFIXES
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import SHIPPED
 
 TIMELINE_SUFFIXES = (".json", ".gz")
-PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 MachineName = Annotated[
     str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.", complete=names_of("machines"))
@@ -34,11 +34,39 @@ Settings = Annotated[
     Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Set a workload parameter or P (n=1e6), a parameter of the machine file (machine.NAME=2), or anything in "
+        help="Set a parameter or P (n=1e6), a parameter of the machine file (machine.NAME=2), or anything in "
         "that file (nodes=64, network.startup='20 us', disk.spindles=4). A parameter wins over a machine key of the "
         "same name. Repeatable.",
     ),
 ]
+Vary = Annotated[
+    list[str],
+    Option(
+        "--vary",
+        metavar="NAME=VALUES",
+        help="Vary NAME over VALUES: P=16,64, P=1:2048:x2, n=0:10:+0.5 or n=1e3:1e6:n=7:log. Repeatable.",
+    ),
+]
+Target = Annotated[
+    list[str],
+    Option(
+        "--target",
+        metavar="NAME=VALUE,...",
+        help="Predict at this point: P=1024, or p=1024,n=1e6 (default: four times the largest values). Repeatable.",
+    ),
+]
+Format = Annotated[
+    str | None, Option(metavar="NAME", help="Read all files in the format NAME (default: recognize it by each file).")
+]
+Value = Annotated[
+    str | None,
+    Option(metavar="COLUMN", help="Read values from COLUMN of a table (default: value, seconds or time)."),
+]
+Robust = Annotated[
+    bool,
+    Option(help="Leave out outliers: measurements that the others do not explain. Otherwise they are used and named."),
+]
+Level = Annotated[str, Option(metavar="FRACTION", help="Probability of the intervals, for example 95%.")]
 Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
 Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
 Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
@@ -55,6 +83,15 @@ Why = Annotated[
     ),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
+Write = Annotated[
+    list[str],
+    Option(
+        "--write",
+        metavar="[WHAT:]FILE",
+        help="Write a file: WHAT by a word, how by the suffix of FILE. Both are listed below; the word may be left out "
+        "if the file has this name (table.csv), or no other word has the suffix. Repeatable.",
+    ),
+]
 Jobs = Annotated[
     int | None,
     Option("-j", "--jobs", metavar="N", min=1, help="Maximum number of worker processes (default: number of CPUs)."),
@@ -191,10 +228,7 @@ class VerdictOptions:
             "docs/measured.md), beside those of the workload. Repeatable.",
         ),
     ] = field(default_factory=list)
-    value: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="The column of times in tables of --measured (default: value, seconds or time)."),
-    ] = None
+    value: Value = None
     tolerance: Annotated[
         str | None,
         Option(

@@ -114,7 +114,7 @@ def fit_and_predict(
     table: CounterTable,
     targets: Sequence[Target],
     *,
-    against: CounterTable | None = None,
+    evidence: CounterTable | None = None,
     threshold: float = THRESHOLD,
     latencies: Latencies = LATENCIES,
     normal_form: bool = False,
@@ -127,16 +127,16 @@ def fit_and_predict(
 ) -> CounterPredictions:
     """Models of the runs, and predictions at the targets.
 
-    ``against``: runs to compare predictions with; without targets all of them are predicted, else those at the targets.
+    ``evidence``: runs to compare predictions with: all of them without targets, otherwise those at the targets.
     ``instrumented``, ``unprofiled``: the same runs with instrumentation and without profiling (``profiling_quality``).
     ``refined``: whether further runs refine the models. The rest is as in ``fit_application`` and ``predict``. The
     ``notes`` name what is doubtful about the runs. Raises InputError as these and ``check_counters``, for no targets,
-    and where ``against`` holds none of the targets.
+    and where ``evidence`` holds none of the targets.
     """
-    for one in (table, against):
+    for one in (table, evidence):
         if one is not None:
             check_counters(one)
-    held = held_back(against, targets) if against is not None else {}
+    held = held_back(evidence, targets) if evidence is not None else {}
     targets = list(targets) or list(held)
     if not targets:
         raise InputError("nothing to predict", allowed="targets, or runs to compare predictions with")
@@ -150,7 +150,7 @@ def fit_and_predict(
     parts.notes[:0] = [*table.notes, *plausibility_notes(left)]
     named = kernel_notes(model.runs, model.identified.names)
     parts.notes += [note for note in named if note not in parts.notes]
-    parts.notes += _clock_notes(model, against)
+    parts.notes += _clock_notes(model, evidence)
     clocks, further = None, None
     if parts.clocks is not None:
         model, clocks = _refined_kernels(model, parts, latencies)
@@ -284,10 +284,10 @@ def _measured(run: CounterTable, identified: Kernels) -> HeldBackRun:
     )
 
 
-def _clock_notes(model: ApplicationModel, against: CounterTable | None) -> list[str]:
-    if against is None:
+def _clock_notes(model: ApplicationModel, evidence: CounterTable | None) -> list[str]:
+    if evidence is None:
         return []
-    ours, theirs = (mean_clock(table) for table in (model.runs, against))
+    ours, theirs = (mean_clock(table) for table in (model.runs, evidence))
     if abs(ours - theirs) > MEASURED_CLOCK * ours:  # false for what is not known
         return [f"The runs held back were at {theirs / 1e9:.4g} GHz, the fitted ones at {ours / 1e9:.4g} GHz."]
     return []

@@ -54,17 +54,17 @@ def points_of(table: CounterTable) -> list[Target]:
     return [Target(processes, None if np.isnan(size) else size) for processes, size in pairs]
 
 
-def held_back(against: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
+def held_back(evidence: CounterTable, targets: Sequence[Target]) -> dict[Target, CounterTable]:
     """The runs to compare predictions with, by where they are."""
-    points = points_of(against)
+    points = points_of(evidence)
     runs = {}
     for point in dict.fromkeys(points):
         if not targets or any(is_at(target, point) for target in targets):
-            runs[point] = against.rows([one == point for one in points])
+            runs[point] = evidence.rows([one == point for one in points])
     if not runs:
         listed = "; ".join(point.text for point in dict.fromkeys(points))
         wanted = "; ".join(target.text for target in targets)
-        raise InputError("no run to compare a prediction with", against.place(0), value=wanted, allowed=listed)
+        raise InputError("no run to compare a prediction with", evidence.place(0), value=wanted, allowed=listed)
     return runs
 
 

@@ -30,8 +30,8 @@ TIMELINE = 65
 #: A chart, whatever is in it.
 CHART = 25e6
 #: Outputs of single operations: bytes that an operation takes while they are written, in the Plan, the timeline and
-#: arrays; bytes of an event of a list and of a station that it names, of a bar of a chart, and of an event of a trace as
-#: text.
+#: arrays; bytes of an event of a list and of a station that it names, of a bar of a chart, and of an event of a trace
+#: as text.
 OPERATION, EVENT, EVENT_STATION, BAR, TEXT = 150, 600, 50, 5_800, 900
 #: The same of an event of a message in a trace: 113 characters, where that of an operation has 132.
 MESSAGE_TEXT = TEXT * 113 / 132

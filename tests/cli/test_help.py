@@ -17,7 +17,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
     assert listed == [
         ["aspen", "compare", "export", "forecast", "list", "schema", "show", "simulate"],
-        ["calibrate", "extrapolate", "fit", "locality"],
+        ["calibrate", "fit", "fit-counters", "fit-formula", "locality"],
         ["codesign", "explore", "sweep"],
         ["grade", "lab", "lesson", "timeline"],
         ["demo", "validate", "warm-up"],

@@ -94,7 +94,7 @@ def test_stalls_above_cycles_are_refused(stalls: float, cycles: float) -> None:
     ):
         check_counters(wrong)
     with pytest.raises(InputError, match="stall_cycles"):
-        fit_and_predict(made_up.runs(), [Target(128)], against=wrong)
+        fit_and_predict(made_up.runs(), [Target(128)], evidence=wrong)
 
 
 def test_waits_longer_than_their_time() -> None:

@@ -126,7 +126,7 @@ def test_nothing_to_predict() -> None:
 
 
 def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
-    prediction = fit_and_predict(made_up.runs(), [Target(128)], against=made_up.runs((64, 128)))
+    prediction = fit_and_predict(made_up.runs(), [Target(128)], evidence=made_up.runs((64, 128)))
     (one,) = prediction.forecasts
     assert one.measured is not None
     assert one.measured.total_s == pytest.approx(made_up.seconds(128), rel=1e-12)
@@ -137,7 +137,7 @@ def test_a_run_held_back_is_not_fitted_and_compared_part_by_part() -> None:
 
 
 def test_without_targets_all_runs_held_back_are_predicted() -> None:
-    prediction = fit_and_predict(made_up.runs(), [], against=made_up.runs((64, 128)))
+    prediction = fit_and_predict(made_up.runs(), [], evidence=made_up.runs((64, 128)))
     assert [one.target for one in prediction.forecasts] == [Target(64, made_up.SIZE), Target(128, made_up.SIZE)]
     assert all(one.measured for one in prediction.forecasts)
 
@@ -146,20 +146,20 @@ def test_a_run_in_both_tables_is_not_fitted() -> None:
     """The run at the target is wrong by a factor of ten: if it were fitted, it would show."""
     wrong = [row | {"cycles": 10 * float(row["cycles"])} if "cycles" in row else row for row in made_up.rows(128)]  # type: ignore[arg-type]
     both = joined([made_up.runs(), counter_table(wrong)])
-    (one,) = fit_and_predict(both, [Target(128)], against=both).forecasts
+    (one,) = fit_and_predict(both, [Target(128)], evidence=both).forecasts
     assert one.prediction.seconds == pytest.approx(made_up.seconds(128), rel=1e-9)
     with pytest.raises(InputError, match="no run is left to be fitted"):
-        fit_and_predict(both, [], against=both)
+        fit_and_predict(both, [], evidence=both)
 
 
 def test_no_run_at_the_target() -> None:
     with pytest.raises(InputError, match=r"no run to compare.*'P = 256'.*P = 64"):
-        fit_and_predict(made_up.runs(), [Target(256)], against=made_up.runs((64,)))
+        fit_and_predict(made_up.runs(), [Target(256)], evidence=made_up.runs((64,)))
 
 
 def test_a_total_alone_is_enough_to_compare() -> None:
     whole = counter_table([{"kernel": "(application)", "processes": 128, "time_s": 3.5}])
-    (one,) = fit_and_predict(made_up.runs(), [Target(128)], against=whole).forecasts
+    (one,) = fit_and_predict(made_up.runs(), [Target(128)], evidence=whole).forecasts
     assert one.measured is not None
     assert one.measured.total_s == 3.5
     assert one.measured.kernels == {}
@@ -168,7 +168,7 @@ def test_a_total_alone_is_enough_to_compare() -> None:
 
 def test_overlapped_waits_show_as_they_do_in_the_time() -> None:
     (one,) = fit_and_predict(
-        made_up.runs(exposed=0.25), [Target(128)], against=made_up.runs((128,), exposed=0.25)
+        made_up.runs(exposed=0.25), [Target(128)], evidence=made_up.runs((128,), exposed=0.25)
     ).forecasts
     assert one.measured is not None
     assert one.measured.p2p_s + one.measured.collective_s == pytest.approx(
@@ -179,7 +179,7 @@ def test_overlapped_waits_show_as_they_do_in_the_time() -> None:
 def test_another_clock_of_the_held_back_run_is_told() -> None:
     held = counter_table(clocked(64, 1.2 * HIGH))
     table = counter_table([row for P in (4, 8, 16) for row in clocked(P, HIGH)])
-    assert any("3 GHz" in note and "2.5 GHz" in note for note in fit_and_predict(table, [], against=held).notes)
+    assert any("3 GHz" in note and "2.5 GHz" in note for note in fit_and_predict(table, [], evidence=held).notes)
 
 
 # --- Refinement -------------------------------------------------------------------------------------------------

@@ -120,8 +120,7 @@ def test_the_command_prints_both(tmp_path: Path, capsys: pytest.CaptureFixture[s
     flat.write_text(FLAT)
     plain.write_text(f"kernel,processes,time_s\n{APPLICATION},4,2.5\n{APPLICATION},8,1.25\n")
     line = [
-        "fit",
-        "--counters",
+        "fit-counters",
         *files,
         "--target",
         "P=16",
@@ -141,6 +140,7 @@ def test_the_command_prints_both(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "Mean overhead of profiling: +3.00%" in text
 
 
-def test_the_options_need_counters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["fit", "runs.csv", "--instrumented", "x"]) != 0
-    assert "--instrumented" in capsys.readouterr().err
+def test_simulated_runs_have_no_profile_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["fit-counters", "--profile", "jacobi", "mesh-256", "--vary", "P=2,4,8", "--instrumented", "x"]
+    assert cli.main(line) == 2
+    assert "--instrumented: has no meaning for simulated runs" in capsys.readouterr().err

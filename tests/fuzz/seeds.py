@@ -80,15 +80,15 @@ fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.json --target p=128 --json -j 1
 fit runs.jsonl --terms 2 -j 1
 fit talpas.txt --target p=1e6 --weighting relative --json -j 1
-fit runs.csv --target p=128 --latex -j 1
+fit runs.csv --target p=128 --write out.tex -j 1
 fit old.json --level 0.9 --json -j 1
-fit runs.csv --workload out.yaml -j 1
-fit runs.csv --formula 'a + b*p**x' --formula formulas.yaml --metric time --set k=2 --nonnegative --json
-fit swept.csv --formula 'a*t_s + b*P*n*t_c' --machine little.yaml --write-formulas out.yaml
-fit counters.csv --counters --target P=32 --json
-fit counters.csv --counters --target processes=64,size=1e6 --threshold 0.01
-fit perf2.csv@P=2 perf4.csv@P=4 perf8.csv@P=8 --counters --json
-fit counters.csv --counters --target P=32 --instrumented flat.txt@P=4 --unprofiled perf2.csv@P=2 --json
+fit runs.csv --write out.yaml -j 1
+fit-formula runs.csv 'a + b*p**x' formulas.yaml --metric time --set k=2 --nonnegative --json
+fit-formula swept.csv 'a*t_s + b*P*n*t_c' --machine little.yaml --write out.yaml
+fit-counters counters.csv --target P=32 --json
+fit-counters counters.csv --target processes=64,size=1e6 --threshold 0.01
+fit-counters perf2.csv@P=2 perf4.csv@P=4 perf8.csv@P=8 --json
+fit-counters counters.csv --target P=32 --instrumented flat.txt@P=4 --unprofiled perf2.csv@P=2 --json
 locality trace.lackey --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
@@ -113,7 +113,7 @@ explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 T
 explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
 explore tune app.aspen box.aspen --vary n=16:64 --json
 explore architect box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimise price --maximise clock --json
-extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 1 --json
+fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
 sweep small.yaml little.yaml --over P=1:4:x2 --over n=10,100 --json-lines -j 1
 sweep small.yaml little.yaml --over n=0:100:+50 --set P=2 --output out.csv -j 1
 sweep small.yaml little.yaml --over network.bandwidth=10,100MB/s --over n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
@@ -127,7 +127,7 @@ sweep --check stored.sqlite
 forecast small.yaml gml.yaml -P 4 --json
 simulate small.yaml edges.yaml -P 4 --effects hops,links --json
 locality trace.pin --groups --caches 1KiB:2 --method sets --json
-fit perf2.jsonl@P=2 perf4.jsonl@P=4 perf8.txt@P=8 --counters --json
+fit-counters perf2.jsonl@P=2 perf4.jsonl@P=4 perf8.txt@P=8 --json
 """.strip().splitlines()
 #: Inputs of lines that come in several kinds: one is taken at random.
 SHIPPED = {"shipped.yaml": "workloads", "shipped-machine.yaml": "topologies"}

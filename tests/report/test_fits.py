@@ -23,7 +23,7 @@ from simcodesign.fitting.normal_form import Model
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.fits import names as fit_names
 from simcodesign.report.fits import tables as report
-from simcodesign.report.fits.output import WRITERS, made
+from simcodesign.report.fits.output import WRITERS, JsonWriter, made
 from simcodesign.report.fits.plot import MOST_SERIES, fits_plot
 from simcodesign.report.fits.tables import MOST_METRICS, MOST_ROWS, Digest, Heading, percent, short
 
@@ -60,9 +60,9 @@ def shown(measurements: Measurements, **options: Any) -> str:
 
 def output(kind: str, measurements: Measurements, target: tuple[float, ...] = (128.0,)) -> str:
     """As the command writes it, in blocks of two series."""
-    writer = WRITERS[kind](heading_of(measurements, target), measurements)
+    writer = (WRITERS | {".json": JsonWriter})[kind](heading_of(measurements, target), measurements)
     fits = fit(measurements, target=target)
-    parts = made(writer.make, False, fits)[2]
+    (parts,) = made([writer.make], False, fits)[2]
     text = "".join("".join(writer.texts(parts[start : start + 2])) for start in range(0, max(len(parts), 1), 2))
     return text + writer.end()
 
@@ -161,7 +161,7 @@ def test_short_numbers() -> None:
 
 def test_json_holds_everything() -> None:
     measurements = linear([2.0, 0.0, 1.0])
-    answer = json.loads(output("--json", measurements))
+    answer = json.loads(output(".json", measurements))
     assert (answer["parameters"], answer["points"], answer["series"]) == (["p"], 5, 3)
     assert answer["target"] == {"p": 128.0}
     assert [one["region"] for one in answer["fits"]] == ["r0", "r1", "r2"]
@@ -177,7 +177,7 @@ def test_json_holds_everything() -> None:
 
 def test_json_has_null_for_what_is_not_known() -> None:
     one = Measurements(("p",), np.array([[4.0]]), ("a",), ("t",), np.full((1, 1, 1), 2.0))
-    (result,) = json.loads(output("--json", one))["fits"]
+    (result,) = json.loads(output(".json", one))["fits"]
     assert (result["cross_validated_smape_percent"], result["prediction"]["low"]) == (None, None)
 
 
@@ -203,7 +203,7 @@ def test_python_is_a_module_that_gives_the_values_of_the_models() -> None:
     metrics = ["time", "bytes", *["time"] * (len(AWKWARD) - 2)]
     base = linear([float(k) for k in range(len(AWKWARD))], metrics, AWKWARD)
     measurements = Measurements(("problem size",), base.points, base.regions, base.metrics, base.values)
-    text = output("--python", measurements)
+    text = output(".py", measurements)
     module: dict[str, Any] = {}
     exec(text, module)
     assert "problem_size stands for 'problem size'" in module["__doc__"]
@@ -246,7 +246,7 @@ def test_renamed_models_have_the_same_values(p: float, n: float) -> None:
 
 
 def test_latex_is_a_table_with_a_row_for_each_series() -> None:
-    text = output("--latex", linear([2.0, 0.0], names=["a & b_{c}", "50 % #"]))
+    text = output(".tex", linear([2.0, 0.0], names=["a & b_{c}", "50 % #"]))
     rows = [line for line in text.splitlines() if "\\hline" not in line and line.endswith("\\\\")]
     assert len(rows) == 3
     assert rows[1].startswith(r"a \& b\_\{c\} & time & $3 + 2 \, p$ & 0 & $259$ & ")
@@ -256,7 +256,7 @@ def test_latex_is_a_table_with_a_row_for_each_series() -> None:
 
 
 def test_a_long_table_says_what_it_needs() -> None:
-    text = output("--latex", linear([2.0] * 41))
+    text = output(".tex", linear([2.0] * 41))
     assert text.startswith("% needs \\usepackage{longtable}\n\\begin{longtable}")
 
 

@@ -22,7 +22,7 @@ LINES = [
     "explore tune jacobi torus-cluster --vary P=2:8 --set n=256 --json",
     "aspen {root}/validation/aspen/sensor.aspen {root}/validation/aspen/gpu-cluster.aspen --simulate --json",
     "fit {root}/tests/fuzz/inputs/runs.txt --target p=128,n=20 --json",
-    "fit {root}/tests/fuzz/inputs/counters.csv --counters --target P=32 --json",
+    "fit-counters {root}/tests/fuzz/inputs/counters.csv --target P=32 --json",
     "locality {root}/tests/fuzz/inputs/trace.lackey --groups --json",
     "show seismic --latex",
 ]

@@ -289,7 +289,7 @@ def test_commands_refuse_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[st
     os.mkfifo(pipe)
     for arguments in (
         ["fit", pipe],
-        ["fit", "--counters", pipe],
+        ["fit-counters", pipe],
         ["calibrate", "seismic", "power-challenge", "--data", pipe],
         ["aspen", pipe, pipe],
         ["locality", pipe],

@@ -420,9 +420,9 @@ def test_other_imports_pass(name: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source", "count"),
     [
-        ("cli.commands.fit", "import_module('simcodesign.fitting.fit').fit()", 1),
-        ("cli.commands.fit", "def f():\n    return importlib.import_module('numpy')", 1),
-        ("cli.commands.fit", "from importlib import import_module", 0),
+        ("cli.commands.fits.fit", "import_module('simcodesign.fitting.fit').fit()", 1),
+        ("cli.commands.fits.fit", "def f():\n    return importlib.import_module('numpy')", 1),
+        ("cli.commands.fits.fit", "from importlib import import_module", 0),
         ("__init__", "import_module(name)", 0),
         ("engine.selection", "import_module(ENGINES[engine])", 0),
     ],
@@ -468,9 +468,9 @@ def test_a_cycle_is_found(sources: dict[str, str], members: str) -> None:
 
 
 def test_a_command_and_what_it_runs_are_no_cycle() -> None:
-    body = "from simcodesign.cli.commands.fit import FitOptions"
+    body = "from simcodesign.cli.commands.fits.fit import FitOptions"
     command = "def run():\n    from simcodesign.cli.run.fits.fit import run_fit"
-    assert cycle({f"{PACKAGE}.cli.commands.fit": command, f"{PACKAGE}.cli.run.fits.fit": body}) == []
+    assert cycle({f"{PACKAGE}.cli.commands.fits.fit": command, f"{PACKAGE}.cli.run.fits.fit": body}) == []
 
 
 def test_a_diamond_is_no_cycle() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Preset, Settings, WorkloadOnMachine
+from simcodesign.cli.options import AsJson, Format, Level, Preset, Robust, Settings, Value, WorkloadOnMachine
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
@@ -62,22 +62,16 @@ class CalibrateOptions:
             help="One value for each phase, or one for all; by default per phase if every time is of a phase.",
         ),
     ] = None
-    value: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="The column of times in tables of times (default: value, seconds or time)."),
-    ] = None
+    value: Value = None
     weights: Annotated[
         str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
     ] = "relative"
-    robust: Annotated[
-        bool,
-        Option(help="Leave outliers out: times that the others do not explain. Without it they are used and named."),
-    ] = False
+    robust: Robust = False
     error: Annotated[
         str | None,
         Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
     ] = None
-    level: Annotated[str, Option(metavar="SHARE", help="Level of the intervals.")] = "90%"
+    level: Level = "90%"
     segments: Annotated[
         int | None,
         Option(
@@ -93,9 +87,7 @@ class CalibrateOptions:
             help="Benchmarks: a parameter that a file (or all) does not print: P=16, far.txt:hops=5. Repeatable.",
         ),
     ] = field(default_factory=list)
-    format: Annotated[
-        str | None, Option(metavar="NAME", help="Benchmarks: the format of all files; by default each shows its own.")
-    ] = None
+    format: Format = None
     output: Annotated[
         Path | None,
         Option(

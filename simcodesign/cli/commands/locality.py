@@ -9,7 +9,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import OutputOptions, check_folder
+from simcodesign.cli.options import Format, OutputOptions, check_folder
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
@@ -70,9 +70,7 @@ class LocalityOptions:
         None
     )
     seed: Annotated[int, Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
-    format: Annotated[
-        str | None, Option(metavar="NAME", help="Format of the trace, where its name and start do not tell.")
-    ] = None
+    format: Format = None
     instructions: Annotated[bool, Option(help="Instruction fetches (lackey, din) are accesses too.")] = False
     save: Annotated[Path | None, Option(metavar="FILE", help="Save the profile (.json, .csv or .npz).")] = None
     output: OutputOptions

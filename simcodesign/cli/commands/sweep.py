@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from simcodesign.cli.app import app
-from simcodesign.cli.dataclass_commands import Option, command
+from simcodesign.cli.dataclass_commands import Command, Option, command
 from simcodesign.cli.options import Jobs, ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
@@ -176,7 +176,7 @@ class SweepOptions:
         check_plot("--plot", self.plot)
 
 
-class _RememberingCommand(click.Command):
+class _RememberingCommand(Command):
     """A command that keeps its arguments as they were typed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

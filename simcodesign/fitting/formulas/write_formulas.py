@@ -66,7 +66,7 @@ def _component(metric: str) -> str | None:
     name = metric.partition("_")[2].removesuffix("_s")
     if not metric.endswith("_s") or name not in COMPONENTS:
         allowed = f"{', '.join(TOTALS)}, or a component of time: {', '.join(COMPONENTS)}"
-        raise InputError("a formula for what is no time", Place("--write-formulas"), value=metric, allowed=allowed)
+        raise InputError("a formula for what is no time", Place("--write"), value=metric, allowed=allowed)
     return name
 
 

@@ -1,8 +1,8 @@
-"""What the command ``fit`` prints for each series, written block by block as the series are fitted."""
+"""What the command ``fit`` prints or writes for each series, block by block as the series are fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,20 +16,18 @@ from simcodesign.report.fits.tables import Heading
 Make = Callable[[Fits], list[Any]]
 
 
-def made(make: Make, digests: bool, fits: Fits) -> tuple[Fits | None, BatchPredictions | None, list[Any]]:
+def made(
+    makes: Sequence[Make], digests: bool, fits: Fits
+) -> tuple[Fits | None, BatchPredictions | None, list[list[Any]]]:
     """What is made of a block of series where it is fitted: it may be another process."""
-    return (fits, batch_predictions(fits), make(fits)) if digests else (None, None, make(fits))
-
-
-def nothing(fits: Fits) -> list[Any]:
-    """Tables are made at the end."""
-    return []
+    parts = [make(fits) for make in makes]
+    return (fits, batch_predictions(fits), parts) if digests else (None, None, parts)
 
 
 class Writer:
-    """Text for what ``make`` makes of each block: ``texts`` of block after block, then ``end``. This one is silent."""
+    """Text for what ``make`` makes of each block: ``texts`` of block after block, then ``end``."""
 
-    make: Make = staticmethod(nothing)
+    make: Make
 
     def __init__(self, heading: Heading, measurements: Measurements) -> None:
         self.heading, self.measurements = heading, measurements
@@ -107,9 +105,5 @@ class PythonWriter(Writer):
         return "".join(self._module.table())
 
 
-WRITERS: dict[str, type[Writer]] = {
-    "table": Writer,
-    "--json": JsonWriter,
-    "--latex": LatexWriter,
-    "--python": PythonWriter,
-}
+#: Writers of files by their suffix.
+WRITERS: dict[str, type[Writer]] = {".tex": LatexWriter, ".py": PythonWriter}

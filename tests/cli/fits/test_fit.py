@@ -186,31 +186,40 @@ def test_a_shared_example_has_the_lead_exponent_that_extrap_finds(run: Any, case
 # --- Outputs -------------------------------------------------------------------------------------------------
 
 
-def test_python_is_a_module(run: Any, runs: Path) -> None:
-    ran = run(runs, "--python")
+def test_python_is_a_module(run: Any, runs: Path, tmp_path: Path) -> None:
+    ran = run(runs, "--write", tmp_path / "fit.py")
+    assert "3 + 0.5 p n" in ran.out
     module: dict[str, Any] = {}
-    exec(ran.out, module)
+    exec((tmp_path / "fit.py").read_text(), module)
     assert module["solve_time"](1024, 1000) == pytest.approx(3 + 0.5 * 1024 * 1000)
     assert module["MODELS"]["exchange", "time"](100, 1) == pytest.approx(42)
 
 
-def test_latex_is_a_table(run: Any, runs: Path) -> None:
-    ran = run(runs, "--latex", "--target", "p=1024,n=1e3")
-    assert r"exchange & time & $2 + 4 \, p^{1/2}$ & 0 & $130$ & $130$ to $130$ \\" in ran.out
+def test_latex_is_a_table(run: Any, runs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "fit.tex"
+    assert run(runs, "--write", file, "--target", "p=1024,n=1e3").status == 0
+    assert r"exchange & time & $2 + 4 \, p^{1/2}$ & 0 & $130$ & $130$ to $130$ \\" in file.read_text()
+
+
+def test_all_outputs_of_one_fit(run: Any, runs: Path, tmp_path: Path) -> None:
+    """JSON is printed as without files, and each file is as if it were the only one."""
+    alone = run(runs, "--json").out
+    files = [tmp_path / name for name in ("a.py", "b.tex", "models:c.py")]
+    several = [word for file in files[:2] for word in ("--write", file)]
+    ran = run(runs, "--json", *several, "--write", f"models:{tmp_path / 'c.py'}")
+    assert ran.out == alone
+    assert (tmp_path / "a.py").read_text() == (tmp_path / "c.py").read_text()
+    assert (tmp_path / "b.tex").read_text().startswith("\\begin{tabular}")
 
 
 @pytest.mark.thorough
 def test_a_plot_beside_any_output(run: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     plot = tmp_path / "fit.png"
-    assert run(runs, "--json", "--metric", "bytes", "--plot", plot).json["series"] == 1
+    assert run(runs, "--json", "--metric", "bytes", "--write", plot).json["series"] == 1
     assert plot.read_bytes().startswith(b"\x89PNG")
     monkeypatch.setattr("simcodesign.report.fits.plot.MOST_SERIES", 2)
-    assert run(runs, "--plot", plot).err == "note: the plot shows 2 of 3 series (--region and --metric choose)\n"
-
-
-def test_all_formats_of_output_exclude_each_other(run: Any, runs: Path) -> None:
-    assert "--json and --python exclude each other" in run(runs, "--json", "--python").err
+    assert run(runs, "--write", plot).err == "note: the plot shows 2 of 3 series (--region and --metric choose)\n"
 
 
 def test_help_is_short(run: Any) -> None:
@@ -231,9 +240,7 @@ def test_help_is_short(run: Any) -> None:
         "--partial",
         "--jobs",
         "--json",
-        "--latex",
-        "--python",
-        "--plot",
+        "--write",
     ):
         assert option in ran.out
 
@@ -252,13 +259,14 @@ def test_help_is_short(run: Any) -> None:
         (["--target", "p=1,p=3"], "names a parameter twice"),
         (["--target", "p"], "--target: not a target, got 'p'"),
         (["--target", "=5"], "--target: not a target"),
-        (["--level", "1"], "--level: the level of an interval, got 1.0"),
-        (["--level", "nan"], "--level: the level of an interval, got nan"),
+        (["--level", "1"], "--level: the level of an interval, got '1'"),
+        (["--level", "nan"], "--level: "),
         (["--region", "foo*"], "--region: a pattern that matches nothing, got 'foo*' (allowed: exchange, solve)"),
         (["--metric", "tim"], "did you mean 'time'?"),
         (["--region", "exchange", "--metric", "bytes"], "no series has one of these regions"),
         (["--format", "xx"], "no such format of measurements, got 'xx'"),
-        (["--plot", "a.gif"], "--plot: unknown format of a plot"),
+        (["--write", "plot:a.gif"], "--write: suffix of a file, got 'plot:a.gif'"),
+        (["--write", "a.gif"], "--write: name of a file, got 'a.gif'"),
         (["--exponents", "foo"], "an unknown set of exponents, got 'foo' (allowed: extrap, paper"),
         (["--exponents", "1,,2"], "--exponents: not a set of exponents"),
         (["--exponents", "1;a"], "--exponents: not a pair of exponents"),
@@ -325,7 +333,7 @@ def test_one_point_constant_zero_and_negative_values_work(run: Any, tmp_path: Pa
         assert run(file, "--json").json["fits"][0]["model"]["text"] == text
         assert run(file).status == 0
     file.write_text("p,value\n1,0\n2,-2\n4,3\n8,-1\n16,5\n")
-    assert run(file).status == run(file, "--latex").status == run(file, "--python").status == 0
+    assert run(file).status == run(file, "--write", tmp_path / "a.tex", "--write", tmp_path / "a.py").status == 0
 
 
 def test_repeated_rows_are_repetitions(run: Any, tmp_path: Path) -> None:
@@ -425,7 +433,7 @@ def test_a_workload_that_both_readings_run(
     requirements: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "solver.yaml"
-    assert cli.main(["fit", str(requirements), "--workload", str(file), "--as", "sent=bytes_sent:halo3d"]) == 0
+    assert cli.main(["fit", str(requirements), "--write", str(file), "--as", "sent=bytes_sent:halo3d"]) == 0
     assert "note: metric 'calls' is left out: it is not known to be a demand" in capsys.readouterr().err
     workload, machine, values = load_workload(file), load_machine("torus-cluster"), {"P": 256, "n": 1e5}
     for result in (forecast(workload, machine, values), simulate(workload, machine, values, effects="none")):
@@ -438,14 +446,17 @@ def test_a_workload_that_both_readings_run(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--as", "sent=flops"], "--as: there is no workload to write, got 'sent=flops' (allowed: with --workload)"),
-        (["--ranks", "p"], "--ranks: there is no workload to write"),
-        (["--workload", "out.txt"], "--workload: name of a file"),
-        (["--workload", "out.yaml", "--as", "sent"], "--as: not a metric and its demand, got 'sent'"),
-        (["--workload", "out.yaml", "--as", "sent=sense"], "error: "),
-        (["--workload", "out.yaml", "--as", "nothing=flops"], "no such metric"),
-        (["--workload", "out.yaml", "--ranks", "q"], "error: "),
-        (["--workload", "out.yaml", "--neighbours", "halo9d"], "not a pattern of neighbours"),
+        (
+            ["--as", "sent=flops"],
+            "--as: there is no workload to write, got 'sent=flops' (allowed: with --write workload:FILE.yaml)",
+        ),
+        (["--ranks-parameter", "p"], "--ranks-parameter: there is no workload to write"),
+        (["--write", "workload:out.txt"], "--write: suffix of a file"),
+        (["--write", "out.yaml", "--as", "sent"], "--as: not a metric and its demand, got 'sent'"),
+        (["--write", "out.yaml", "--as", "sent=sense"], "error: "),
+        (["--write", "out.yaml", "--as", "nothing=flops"], "no such metric"),
+        (["--write", "out.yaml", "--ranks-parameter", "q"], "error: "),
+        (["--write", "out.yaml", "--neighbours", "halo9d"], "not a pattern of neighbours"),
     ],
 )
 def test_workloads_that_cannot_be_written(
@@ -482,7 +493,7 @@ def test_units_behind_metrics_and_cores_make_a_workload(run: Any, tmp_path: Path
     file = tmp_path / "cores.csv"
     rows = "".join(f"{p},main,time [s],{3 + 96 / p}\n{p},main,setup [ms],{p}\n" for p in (2, 4, 8, 16, 32))
     file.write_text("cores,region,metric,value\n" + rows)
-    ran = run(file, "--negative-exponents", "--workload", tmp_path / "w.yaml")
+    ran = run(file, "--negative-exponents", "--write", tmp_path / "w.yaml")
     assert ran.status == 0, ran.err
     assert "'setup [ms]' is left out" in ran.err
     work = load_workload(tmp_path / "w.yaml")

@@ -1,4 +1,4 @@
-"""``fit --counters``: what it reads and says, what it refuses, and a profile recorded here if the machine allows it."""
+"""``fit-counters FILE...``: what it reads and says, what it refuses, and a profile recorded here if the machine allows it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def seconds(ran: Ran) -> list[float]:
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "80")
-    return command(capfd, "fit", "--counters")
+    return command(capfd, "fit-counters")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_tables_name_kernels_models_parts_and_both_other_models(run: Any, runs: 
 
 def test_models_become_a_workload_that_takes_the_predicted_time(run: Any, runs: Path, tmp_path: Path) -> None:
     """Nothing of the machine counts but its clock and its latencies, which are those of the fit."""
-    answer = run(runs, "--target", "P=128", "--machine", "xeon-cluster", "--workload", tmp_path / "made.yaml", "--json")
+    answer = run(runs, "--target", "P=128", "--machine", "xeon-cluster", "--write", tmp_path / "made.yaml", "--json")
     forecast = sc.forecast(tmp_path / "made.yaml", "xeon-cluster", {"P": 128, "processor.clock": made_up.HZ})
     latencies = sc.Machine.load("xeon-cluster").with_constants({"processor.clock": made_up.HZ})
     again = sc.simulate(tmp_path / "made.yaml", latencies, {"P": 128}, effects="none")
@@ -80,9 +80,9 @@ def test_models_become_a_workload_that_takes_the_predicted_time(run: Any, runs: 
 
 @pytest.mark.parametrize("name", ["made.csv", "none/made.yaml"])
 def test_a_workload_that_cannot_be_written(run: Any, runs: Path, tmp_path: Path, name: str) -> None:
-    ran = run(runs, "--workload", tmp_path / name)
+    ran = run(runs, "--write", f"workload:{tmp_path / name}")
     assert ran.status == 2
-    assert "--workload" in ran.err
+    assert "--write" in ran.err
     assert ran.out == ""
 
 
@@ -103,18 +103,18 @@ def test_without_a_target_four_times_the_largest_run(run: Any, runs: Path) -> No
 def test_a_run_held_back(run: Any, runs: Path, tmp_path: Path) -> None:
     held = tmp_path / "held.csv"
     write_counters(held, made_up.runs((64, 128)))
-    (one,) = run(runs, "--target", "P=128", "--against", held, "--json").json["predictions"]
+    (one,) = run(runs, "--target", "P=128", "--evidence", held, "--json").json["predictions"]
     assert one["measured"]["total_s"] == pytest.approx(made_up.seconds(128))
     assert one["errors"]["counters"] == pytest.approx(0, abs=1e-8)
     for name, seconds in one["baselines"].items():
         assert one["errors"][name] == pytest.approx(seconds / made_up.seconds(128) - 1)
-    assert "error, measured" in run(runs, "--target", "P=128", "--against", held).out
+    assert "error, measured" in run(runs, "--target", "P=128", "--evidence", held).out
 
 
 def test_a_run_held_back_in_the_file_that_is_fitted(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "all.csv"
     write_counters(file, made_up.runs((2, 4, 8, 128)))
-    answer = run(file, "--target", "P=128", "--against", file, "--json").json
+    answer = run(file, "--target", "P=128", "--evidence", file, "--json").json
     assert answer["processes"] == [2.0, 4.0, 8.0]
     assert answer["predictions"][0]["measured"]["total_s"] == pytest.approx(made_up.seconds(128))
 
@@ -150,7 +150,7 @@ def test_the_guard(run: Any, runs: Path) -> None:
 def test_a_plot(run: Any, runs: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name, more in (("a.png", ()), ("b.svg", ("--target", "P=64,size=8e6"))):
-        assert run(runs, "--target", "P=128", *more, "--plot", tmp_path / name).status == 0
+        assert run(runs, "--target", "P=128", *more, "--write", tmp_path / name).status == 0
         assert (tmp_path / name).stat().st_size > 1000
 
 
@@ -263,18 +263,16 @@ def test_guards() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--terms", "2"), "--terms: of no use with --counters"),
-        (("--latex",), "--latex: of no use with --counters"),
-        (("--exact",), "--exact: of no use with --counters"),
-        (("--as", "x=flops"), "--as: of no use with --counters"),
-        (("-j", "2"), "of no use with --counters"),
+        (("--vary", "P=2,4,8"), "--vary: has no meaning for recorded runs (allowed: with --profile)"),
+        (("--effects", "none"), "--effects: has no meaning for recorded runs"),
+        (("--profile", "jacobi", "mesh-256"), "both recorded and simulated runs"),
         (("--volume", "2", "--dimensions", "2"), "exclude each other"),
         (("--volume", "-1"), "--volume"),
         (("--format", "json"), "no such format of counters"),
         (("--target", "P=4", "--target", "P=4"), "a target is given twice"),
-        (("--against", "no-such-file.csv"), "no-such-file.csv"),
+        (("--evidence", "no-such-file.csv"), "no-such-file.csv"),
         (("--threshold", "2"), "threshold"),
-        (("--plot", "x.txt"), "--plot"),
+        (("--write", "x.txt"), "--write"),
     ],
 )
 def test_options_that_are_refused(run: Any, runs: Path, arguments: tuple[str, ...], words: str) -> None:
@@ -284,15 +282,6 @@ def test_options_that_are_refused(run: Any, runs: Path, arguments: tuple[str, ..
     assert ran.out == ""
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["--threshold=0.1", "--normal-form", "--guard=1", "--volume=2", "--dimensions=2", "--machine=x", "--against=y"],
-)
-def test_options_of_counters_without_counters(capfd: pytest.CaptureFixture[str], runs: Path, option: str) -> None:
-    assert cli.main(["fit", str(runs), option]) == 2
-    assert f"{option.partition('=')[0]}: of no use without --counters" in capfd.readouterr().err
-
-
 def test_too_few_runs(run: Any, tmp_path: Path) -> None:
     write_counters(tmp_path / "two.csv", made_up.runs((2, 4)))
     ran = run(tmp_path / "two.csv")
@@ -300,9 +289,9 @@ def test_too_few_runs(run: Any, tmp_path: Path) -> None:
     assert "runs on different numbers of processes" in ran.err
 
 
-def test_counters_without_the_option_are_pointed_out(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_counters_given_to_fit_are_pointed_out(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["fit", str(runs)]) == 2
-    assert "for hardware counters, --counters" in capfd.readouterr().err
+    assert "for hardware counters, the command fit-counters" in capfd.readouterr().err
 
 
 def test_a_file_twice(run: Any, runs: Path) -> None:

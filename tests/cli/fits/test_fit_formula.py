@@ -1,4 +1,4 @@
-"""``fit --formula``: its tables, its JSON, what it writes for ``compare``, and what it refuses."""
+"""``fit-formula``: its tables, its JSON, what it writes for ``compare``, and what it refuses."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def runs(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("COLUMNS", "160")
-    return command(capfd, "fit")
+    return command(capfd, "fit-formula")
 
 
 def test_tables(run: Any, runs: Path) -> None:
-    ran = run(runs, "--metric", "time", "--formula", FORM, "--formula", "flat = a + b*p")
+    ran = run(runs, "--metric", "time", FORM, "flat = a + b*p")
     row = ran.cells("mine", "3 + 0.5*log2(p)*n + 2*p**1.25")
     assert row[2:5] == ["0 %", "0 %", "1.0000"]
     assert ran.cells("mine", "x") == ["mine", "x", "1.25", "1.25 to 1.25", "non-linearly"]
@@ -42,7 +42,7 @@ def test_tables(run: Any, runs: Path) -> None:
 
 
 def test_json(run: Any, runs: Path) -> None:
-    answer = run(runs, "--formula", FORM, "--json", "--level", "0.95", "--target", "p=64,n=320").json
+    answer = run(runs, FORM, "--json", "--level", "0.95", "--target", "p=64,n=320").json
     assert [(one["region"], one["metric"]) for one in answer["fits"]] == [("solve", "time"), ("solve", "bytes")]
     (own,) = answer["fits"][0]["formulas"]
     assert {one["name"]: one["value"] for one in own["coefficients"]} == pytest.approx(VALUES, rel=1e-9)
@@ -53,7 +53,7 @@ def test_json(run: Any, runs: Path) -> None:
 
 
 def test_constants(run: Any, runs: Path) -> None:
-    answer = run(runs, "--metric", "time", "--formula", FORM, "--set", "x=1.25", "--set", "c0=3", "--json").json
+    answer = run(runs, "--metric", "time", FORM, "--set", "x=1.25", "--set", "c0=3", "--json").json
     (own,) = answer["fits"][0]["formulas"]
     assert {one["name"]: one["value"] for one in own["coefficients"]} == pytest.approx({"c1": 0.5, "c2": 2.0})
     assert answer["options"]["known"] == {"x": 1.25, "c0": 3.0}
@@ -61,7 +61,7 @@ def test_constants(run: Any, runs: Path) -> None:
 
 
 def test_what_is_known_is_said(run: Any, runs: Path) -> None:
-    ran = run(runs, "--metric", "time", "--formula", "g*t_s*p + k*n", "--machine", "crossbar-16", "--set", "k=2")
+    ran = run(runs, "--metric", "time", "g*t_s*p + k*n", "--machine", "crossbar-16", "--set", "k=2")
     assert "Known: t_s = 1e-05, k = 2." in ran.out  # g is LogGOPS's, which crossbar-16 has not
     assert ran.cells("formula", "g")[4] == "linearly"
 
@@ -71,19 +71,19 @@ def test_a_prediction_below_zero_is_noted(run: Any, tmp_path: Path, target: int,
     """20 - p, of what was measured up to p = 16."""
     file = tmp_path / "falls.csv"
     file.write_text("p,metric,value\n" + "".join(f"{p},time,{20 - p}\n" for p in (1, 2, 4, 8, 16)), encoding="utf-8")
-    ran = run(file, "--formula", "a + b*p", "--target", f"p={target}")
+    ran = run(file, "a + b*p", "--target", f"p={target}")
     assert ("formula: below zero" in ran.out) == is_below
 
 
 @pytest.mark.parametrize("letters", ["T_S", "t_S"])
 def test_names_that_differ_in_capitals_are_no_coefficients(run: Any, runs: Path, letters: str) -> None:
-    ran = run(runs, "--metric", "time", "--formula", f"{letters}*p", "--machine", "crossbar-16")
+    ran = run(runs, "--metric", "time", f"{letters}*p", "--machine", "crossbar-16")
     assert ran.status == 2
     assert "t_s" in ran.err
 
 
 def test_nonnegative(run: Any, runs: Path) -> None:
-    arguments = runs, "--metric", "time", "--formula", "a + b*p + c*n + d*p*n + e*n**2", "--json"
+    arguments = runs, "--metric", "time", "a + b*p + c*n + d*p*n + e*n**2", "--json"
     free, held = (run(*arguments, *more).json["fits"][0]["formulas"][0] for more in ((), ("--nonnegative",)))
     assert min(one["value"] for one in free["coefficients"]) < 0
     assert min(one["value"] for one in held["coefficients"]) == 0
@@ -105,11 +105,11 @@ def swept(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        (("--formula", "(P - 1)*(a + b*size)"), "total_s"),
-        (("--formula", "(P - 1)*(a*t_s + b*size*t_w)", "--machine", "crossbar-16"), "total_s"),
-        (("--formula", "(P - u)*(a + b*size)", "--set", "u=1"), "total_s"),
-        (("--formula", "a*(1 + b*size)*(P - 1)**x"), "total_s"),
-        (("--formula", "(P - 1)*(a + b*size)", "--metric", "simulated_communication_s"), "components_s"),
+        (("(P - 1)*(a + b*size)",), "total_s"),
+        (("(P - 1)*(a*t_s + b*size*t_w)", "--machine", "crossbar-16"), "total_s"),
+        (("(P - u)*(a + b*size)", "--set", "u=1"), "total_s"),
+        (("a*(1 + b*size)*(P - 1)**x",), "total_s"),
+        (("(P - 1)*(a + b*size)", "--metric", "simulated_communication_s"), "components_s"),
     ],
 )
 def test_round_trip(
@@ -118,7 +118,7 @@ def test_round_trip(
     """A burst on a crossbar is a sum that is linear in P - 1 and in the size: fitted to a sweep and compared elsewhere,
     nothing is left of the difference."""
     written = tmp_path / "fitted.yaml"
-    assert run(swept, *options, "--write-formulas", written).status == 0
+    assert run(swept, *options, "--write", written).status == 0
     answer = command(capfd, "compare")("burst", "crossbar-16", "-P", 12, "--formula", written, "--json").json
     (formula,) = answer["formulas"]
     values = formula[key] if key == "total_s" else formula[key]["communication"]
@@ -135,8 +135,8 @@ def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str
         *("jacobi", "torus-cluster", *axes, "--set", "sweeps=2", "--store", tmp_path / "s.sqlite", "--output", table)
     )
     assert ran.status == 0, ran.err
-    forms = "--formula", "a + b*n**2/P + c*n/sqrt(P) + d*log2(P)", "--formula", "grown = a*exp(b*P) - c*(1 + k*n)**x"
-    answer = run(table, *forms, "--write-formulas", written, "--json").json
+    forms = "a + b*n**2/P + c*n/sqrt(P) + d*log2(P)", "grown = a*exp(b*P) - c*(1 + k*n)**x"
+    answer = run(table, *forms, "--write", written, "--json").json
     at = ("-P", 16, "--set", "n=256", "--set", "sweeps=2", "--effects", "none")
     compared = command(capfd, "compare")("jacobi", "torus-cluster", *at, "--formula", written, "--json").json
     fitted = answer["fits"][0]["formulas"]
@@ -148,10 +148,10 @@ def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str
 
 
 def test_columns_of_a_sweep(run: Any, swept: Path) -> None:
-    ran = run(swept, "--formula", "a*P", "--json")
+    ran = run(swept, "a*P", "--json")
     assert [one["metric"] for one in ran.json["fits"]] == ["simulated_makespan_s"]
     assert "simulated_makespan_s" in ran.err
-    chosen = run(swept, "--formula", "a*P", "--metric", "forecast_*", "--json").json
+    chosen = run(swept, "a*P", "--metric", "forecast_*", "--json").json
     assert "forecast_messages" in {one["metric"] for one in chosen["fits"]}
 
 
@@ -161,20 +161,15 @@ def test_columns_of_a_sweep(run: Any, swept: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (("--formula", "a*p", "--latex"), "of no use with --formula"),
-        (("--formula", "a*p", "--workload", "w.yaml"), "of no use with --formula"),
-        (("--formula", "a*p", "--counters"), "of no use with --counters"),
-        (("--nonnegative",), "of no use without --formula"),
-        (("--set", "a=1"), "of no use without --formula"),
-        (("--write-formulas", "f.yaml"), "of no use without --formula"),
-        (("--machine", "crossbar-16"), "of no use without --counters or --formula"),
-        (("--formula", "a*p", "--set", "a"), "not a name and its value"),
-        (("--formula", "a*p", "--set", "k=2", "--set", "k=3"), "set twice"),
-        (("--formula", "a*p", "--set", "k=b"), "other names"),
-        (("--formula", "a*P"), "P is neither a parameter"),
-        (("--formula", "a*p", "--formula", "no-such-file.yaml"), "no-such-file.yaml"),
-        (("--formula", "a*p", "--write-formulas", "f.txt"), ".yaml"),
-        (("--formula", "a*p", "--level", "2"), "--level"),
+        (("--nonnegative",), "Missing argument 'FORMULA...'"),
+        (("a*p", "--write", "plot:f.png"), "no such kind of file, got 'plot:f.png'"),
+        (("a*p", "--set", "a"), "not a name and its value"),
+        (("a*p", "--set", "k=2", "--set", "k=3"), "set twice"),
+        (("a*p", "--set", "k=b"), "other names"),
+        (("a*P",), "P is neither a parameter"),
+        (("a*p", "no-such-file.yaml"), "no-such-file.yaml"),
+        (("a*p", "--write", "f.txt"), ".yaml"),
+        (("a*p", "--level", "2"), "--level"),
     ],
 )
 def test_refused(run: Any, runs: Path, arguments: tuple[str, ...], word: str) -> None:
@@ -185,7 +180,7 @@ def test_refused(run: Any, runs: Path, arguments: tuple[str, ...], word: str) ->
 
 def test_no_formula_is_written_for_what_is_no_time(run: Any, swept: Path, tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
-    ran = run(swept, "--formula", "a*P", "--metric", "forecast_messages", "--write-formulas", file)
+    ran = run(swept, "a*P", "--metric", "forecast_messages", "--write", file)
     assert ran.status == 2
     assert "no time" in ran.err
     assert not file.exists()

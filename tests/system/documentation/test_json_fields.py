@@ -149,10 +149,10 @@ calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computati
 calibrate little.yaml osu.txt --given P=2 --json
 calibrate little.yaml osu.txt --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1
-fit runs.csv --formula 'a + b*p**x' --formula formulas.yaml --metric time --set k=2 --nonnegative --json
-fit swept.csv --formula 'a*t_s + b*P*n*t_c' --machine little.yaml --write-formulas out.yaml --json
-fit counters.csv --counters --target P=32 --json
-fit counters.csv --counters --instrumented counters.csv --unprofiled counters.csv --json
+fit-formula runs.csv 'a + b*p**x' formulas.yaml --metric time --set k=2 --nonnegative --json
+fit-formula swept.csv 'a*t_s + b*P*n*t_c' --machine little.yaml --write out.yaml --json
+fit-counters counters.csv --target P=32 --json
+fit-counters counters.csv --instrumented counters.csv --unprofiled counters.csv --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8 --json
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
 locality trace.npz --sample 128 --json
@@ -168,8 +168,8 @@ explore tune small.yaml little.yaml --metrics --json
 explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
 explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
 explore tune app.aspen box.aspen --vary n=16:64 --json
-extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 1 --json
-extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 2 --effects noise --ladder --json
+fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
+fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 2 --effects noise --ladder 10% --json
 sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
 sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
 lesson list --json
@@ -182,7 +182,7 @@ validate --cases my_cases -j 1 --json
 validate --list -k queueing --json
 simulate small.yaml little.yaml -P 4 --replications 2 -j 1 --against together.yaml --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --why --json
-fit runs.csv --target p=128 --json -j 1 --workload made.yaml --plot a.png
+fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
 explore tune small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
 explore tune small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --confirm 2 --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --simulate -P 16 --json
@@ -190,14 +190,14 @@ locality --kernel matmul --size n=4 --caches 1KiB:2 --json --save p.json
 show keeneland --json
 forecast small.yaml links.yaml -P 8 --bounds --json
 simulate small.yaml links.yaml -P 4 --set steps=40 --effects none --iterations steady --json
-fit counters.csv --counters --target P=16 --against counters.csv --machine little.yaml --json
+fit-counters counters.csv --target P=16 --evidence counters.csv --machine little.yaml --json
 compare offloaded.yaml attached.yaml -P 4 --effects none --json
 forecast comd-eam keeneland -P 8 --json
 forecast stencil sandy-bridge-node -P 1 --json
 show stencil --json
 show sandy-bridge-node --json
 show accelerated-stencil --json
-extrapolate small.yaml little.yaml --on 2,4,8 --target P=16 --seeds 2 --effects noise --ladder --large 0.001 --json
+fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 2 --effects noise --ladder 0.001 --json
 compare small.yaml little.yaml links.yaml -P 4 --measured measured.csv --formula n*2.5e-6 --effects none --json
 compare small.yaml little.yaml -P 4 --formula own.yaml --effects none --json
 explore tune small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --minimise time --maximise n --pareto --confirm 2 --json

@@ -71,7 +71,7 @@ def before(arguments: list[str]) -> list[list[str]]:
 def written_by(arguments: list[str]) -> set[str]:
     if arguments[0] == "export":
         return {arguments[3]}
-    writing = {"simulate": "--counters", "sweep": "--output", "fit": "--write-formulas"}.get(arguments[0])
+    writing = {"simulate": "--counters", "sweep": "--output", "fit-formula": "--write"}.get(arguments[0])
     return {file for option, file in pairwise(arguments) if option == writing}
 
 
@@ -106,7 +106,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
         assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
         rest = rest.partition(part)[2]
     for option, file in pairwise(arguments):
-        if option in ("--plot", "--timeline"):
+        if option in ("--plot", "--timeline", "--write"):
             assert Path(file).stat().st_size > 1000
 
 

@@ -4,8 +4,8 @@ Source: Ding et al., APMT, sections 4.2 and 5, Figures 11 and 12: errors of abou
 two models that know total times only. What stands there was measured on other machines with the benchmarks themselves;
 here workloads that are shaped like them are simulated with every effect on. Their constants were published or assumed
 before any prediction was made, and neither they nor the pipeline were tuned to what follows: the verdicts say what came
-out. Two seeds a code, so that intervals are wide; ``simcodesign extrapolate`` takes more, and its --ladder says which
-effect breaks a prediction.
+out. Two seeds a code, so that intervals are wide; ``simcodesign fit-counters --profile`` takes more, and its
+--ladder shows which effect breaks a prediction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MACHINE = "xeon-cluster"
 SEEDS = range(2)
 #: The result is the same; auto would take it for the largest runs only.
 ENGINE = "compiled" if HAVE_NUMBA else "auto"
-#: What ``extrapolate --ladder`` says of the codes that are off.
+#: What ``fit-counters --profile ... --ladder`` shows of the codes that are off.
 UNSEEN = (
     "runs on 2 to 16 processes show working sets that fit no cache yet and messages within one node: that misses of CG, "
     "LU, SP and MG fall to none on the way to 128 processes, and that waits of FT, LU and EP follow load and contention "

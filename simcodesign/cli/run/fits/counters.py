@@ -1,4 +1,4 @@
-"""``fit --counters``: files of hardware counters with what they do not say themselves, and their models."""
+"""``fit-counters FILE...``: files of hardware counters with what they do not say themselves, and their models."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
-from simcodesign.cli.commands.fit import CounterOptions, FitOptions
+from simcodesign.cli.commands.fits.fit_counters import FILES, FitCountersOptions
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.text_files import number
 from simcodesign.core.units import parse_quantity
@@ -45,66 +46,80 @@ NO_GUARD = "none"
 DIMENSIONS = 3.0
 
 
-def run_fit_counters(options: FitOptions) -> None:
+def run_fit_counters(options: FitCountersOptions) -> None:
     """Print and plot the predictions, and write the models as a workload."""
-    options.check_outputs()
+    requested = FILES.requested(options.write)
     fitted = _study(options)
-    if options.output.as_json:
+    if options.as_json:
         write_json(study_dict(fitted))
     else:
         print_all(counter_tables(fitted))
-    if options.output.plot:
-        counters_plot(fitted, options.output.plot)
-    if options.workload:
-        sources = ", ".join(labelled(str(file))[0].name for file in options.files)
-        dimensions = DIMENSIONS if options.counter.dimensions is None else options.counter.dimensions
-        write_counter_workload(fitted.model, options.workload, source=sources, dimensions=dimensions)
+    for plot in requested.paths("plot"):
+        counters_plot(fitted, plot)
+    for workload in requested.paths("workload"):
+        sources = ", ".join(labelled(file)[0].name for file in options.files)
+        write_counter_workload(fitted.model, workload, source=sources, dimensions=pipeline_of(options)["dimensions"])
 
 
-def _study(options: FitOptions) -> CounterPredictions:
+class Pipeline(TypedDict):
+    """How models are made of recorded and of simulated runs."""
+
+    threshold: float
+    dimensions: float
+    guard: float | None
+
+
+def pipeline_of(options: FitCountersOptions) -> Pipeline:
+    """The options of the pipeline, with their defaults."""
+    return {
+        "threshold": THRESHOLD if options.threshold is None else options.threshold,
+        "dimensions": DIMENSIONS if options.dimensions is None else options.dimensions,
+        "guard": GUARD if options.guard is None else parsed_guard(options.guard),
+    }
+
+
+def _study(options: FitCountersOptions) -> CounterPredictions:
     """Models and predictions of the files."""
-    counter = options.counter
-    _check_volume(counter)
-    guard = GUARD if counter.guard is None else parsed_guard(counter.guard)
-    latencies = LATENCIES if options.machine is None else latencies_of(options.machine)
+    recorded = options.recorded
+    _check_volume(recorded.volume, options.dimensions)
+    pipeline = pipeline_of(options)
+    latencies = LATENCIES if recorded.machine is None else latencies_of(recorded.machine)
     targets = [Target(*parsed_target(text)) for text in options.target]
     for at, target in enumerate(targets):
         if target in targets[:at]:
             raise InputError("a target is given twice", Place("--target"), value=target.text, allowed="each once")
-    table = runs_of([str(file) for file in options.files], options.format)
-    against = runs_of(counter.against, options.format) if counter.against else None
-    instrumented = runs_of(counter.instrumented, None) if counter.instrumented else None
-    unprofiled = runs_of(counter.unprofiled, None) if counter.unprofiled else None
-    if not targets and against is None:
+    table = runs_of(options.files, recorded.format)
+    evidence = runs_of(recorded.evidence, recorded.format) if recorded.evidence else None
+    instrumented = runs_of(recorded.instrumented, None) if recorded.instrumented else None
+    unprofiled = runs_of(recorded.unprofiled, None) if recorded.unprofiled else None
+    if not targets and evidence is None:
         targets = [default_target(table)]
         complain(f"note: predicted is {targets[0].text}, four times the largest of the runs (--target for another)")
     fitted = fit_and_predict(
         table,
         targets,
-        against=against,
-        threshold=THRESHOLD if counter.threshold is None else counter.threshold,
+        evidence=evidence,
         latencies=latencies,
-        normal_form=counter.normal_form,
-        refined=not options.no_refine,
-        volume=counter.volume,
-        dimensions=DIMENSIONS if counter.dimensions is None else counter.dimensions,
-        guard=guard,
+        normal_form=recorded.normal_form,
+        refined=not recorded.no_refinement_runs,
+        volume=recorded.volume,
         instrumented=instrumented,
         unprofiled=unprofiled,
+        **pipeline,
     )
-    _note_processors(fitted, options.machine)
-    if (counter.volume is not None or counter.dimensions is not None) and not any(
+    _note_processors(fitted, recorded.machine)
+    if (recorded.volume is not None or options.dimensions is not None) and not any(
         forecast.prediction.volume_ratio != 1 for forecast in fitted.forecasts
     ):
         complain("note: --volume and --dimensions say nothing here: no message grows with another size")
     return fitted
 
 
-def _check_volume(counter: CounterOptions) -> None:
-    if counter.volume is not None and counter.dimensions is not None:
+def _check_volume(volume: float | None, dimensions: float | None) -> None:
+    if volume is not None and dimensions is not None:
         raise InputError("--volume and --dimensions exclude each other", allowed="one of them")
-    if counter.volume is not None and not (math.isfinite(counter.volume) and counter.volume >= 0):
-        raise InputError("ratio of volumes", Place("--volume"), value=counter.volume, allowed="a number of 0 or above")
+    if volume is not None and not (math.isfinite(volume) and volume >= 0):
+        raise InputError("ratio of volumes", Place("--volume"), value=volume, allowed="a number of 0 or above")
 
 
 def _note_processors(fitted: CounterPredictions, machine_name: str | None) -> None:

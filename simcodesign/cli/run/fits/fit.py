@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from fnmatch import translate
 from functools import partial
 from pathlib import Path
 
-from simcodesign.cli.commands.fit import TABLE, FitOptions
+from simcodesign.cli.commands.fits.fit import FitOptions
+from simcodesign.cli.fit_options import ModelOptions
 from simcodesign.cli.options import usable_cpus
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.files.atomic_files import replacing_text
+from simcodesign.core.units import parse_quantity
 from simcodesign.counters.readers.formats import recognised
 from simcodesign.fitting.as_workload.pmnf import write_workload
 from simcodesign.fitting.batch_predictions import default_target
@@ -28,7 +31,7 @@ from simcodesign.fitting.weights import WEIGHTINGS
 from simcodesign.fitting.without_outliers import without_outliers
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write
-from simcodesign.report.fits.output import WRITERS, made
+from simcodesign.report.fits.output import WRITERS, JsonWriter, Writer, made
 from simcodesign.report.fits.plot import fits_plot
 from simcodesign.report.fits.tables import Digest, Heading, fit_tables
 
@@ -39,66 +42,75 @@ EXPONENT_FORMS = "extrap, paper, or own powers and logarithms, e.g. '0,1/2,1;0,1
 
 
 def run_fit(options: FitOptions) -> None:
-    """Fit, print, draw, and write the models as a workload."""
+    """Fit, print, and write the models, their plot and their workload."""
     check(options)
-    measurements = measurements_of(options)
-    blocks: list[Fits] | None = [] if options.workload else None
-    digest, heading = _fitted(options, measurements, blocks)
-    if options.form == TABLE:
+    requested = options.requested()
+    for number, file in enumerate(options.files):
+        if file in options.files[:number]:
+            raise InputError("a file is given twice", Place(str(file)), allowed="each file once")
+    demands = parsed_demands(options.demands)
+    measurements = measurements_of(options, options.files)
+    blocks: list[Fits] | None = [] if "workload" in requested else None
+    with ExitStack() as stack:  # files are complete or not there at all
+        outputs = [
+            (WRITERS[path.suffix.lower()], stack.enter_context(replacing_text(path)).write)
+            for path in requested.paths("models")
+        ]
+        digest, heading = _fitted(options, measurements, blocks, outputs, digests="plot" in requested)
+    if not options.as_json:
         print_all(fit_tables(digest, heading))
-    if options.output.plot:
-        plotted = fits_plot(digest, heading, options.output.plot)
+    for plot in requested.paths("plot"):
+        plotted = fits_plot(digest, heading, plot)
         if plotted < digest.series:
             complain(f"note: the plot shows {plotted} of {digest.series:,} series (--region and --metric choose)")
-    if options.workload and blocks:
+    for workload in requested.paths("workload"):
         for note in write_workload(
-            joined(measurements, blocks),
-            options.workload,
+            joined(measurements, blocks or []),
+            workload,
             source=", ".join(file.name for file in options.files),
-            ranks=options.model.ranks,
-            demands=parsed_demands(options.model.demands),
-            pattern=options.model.neighbours or "halo1d",
+            ranks=options.ranks_parameter,
+            demands=demands,
+            pattern=options.neighbours or "halo1d",
         ):
             complain(f"note: {note}")
 
 
-def check(options: FitOptions) -> None:
+def check(options: ModelOptions) -> None:
     """InputError for what can be refused before a file is read."""
-    model = options.model
-    options.form  # noqa: B018 # refuses several forms
-    if not 0 < model.level < 1:
-        raise InputError("the level of an interval", Place("--level"), value=model.level, allowed="between 0 and 1")
-    if model.weighting not in WEIGHTINGS:
-        allowed = nearest(model.weighting, WEIGHTINGS)
-        raise InputError("unknown weighting", Place("--weighting"), value=model.weighting, allowed=allowed)
-    for number, file in enumerate(options.files):
-        if file in options.files[:number]:
-            raise InputError("a file is given twice", Place(str(file)), allowed="each file once")
+    level_of(options)
+    if options.weighting not in WEIGHTINGS:
+        allowed = nearest(options.weighting, WEIGHTINGS)
+        raise InputError("unknown weighting", Place("--weighting"), value=options.weighting, allowed=allowed)
     fit_arguments(options)
-    options.check_outputs()
-    parsed_demands(model.demands)
 
 
-def measurements_of(options: FitOptions) -> Measurements:
+def level_of(options: ModelOptions) -> float:
+    """The probability of the intervals."""
+    level = parse_quantity(options.level, "count", Place("--level"))
+    if not 0 < level < 1:
+        raise InputError("the level of an interval", Place("--level"), value=options.level, allowed="between 0 and 1")
+    return level
+
+
+def measurements_of(options: ModelOptions, files: Sequence[Path]) -> Measurements:
     """The measurements of all files, of the regions and metrics that are chosen."""
-    model = options.model
     try:
         parts = [
-            read_measurements(file, options.format, partial=model.partial or None, value=model.value)
-            for file in options.files
+            read_measurements(file, options.format, partial=options.partial or None, value=options.value)
+            for file in files
         ]
     except InputError as error:
         raise _hinted(error) from None
-    whole = merge(parts, [str(file) for file in options.files], partial=model.partial)
-    if text := missing_values(whole, model.partial):
+    whole = merge(parts, [str(file) for file in files], partial=options.partial)
+    if text := missing_values(whole, options.partial):
         complain(f"note: {text}")
-    if model.region or model.metric:
-        regions = matching(model.region, whole.regions, "--region")
-        whole = whole.select(regions, matching(model.metric, whole.metrics, "--metric"))
-    return _robust(options, whole) if model.robust else whole
+    if options.region or options.metric:
+        regions = matching(options.region, whole.regions, "--region")
+        whole = whole.select(regions, matching(options.metric, whole.metrics, "--metric"))
+    return _robust(options, whole) if options.robust else whole
 
 
-def _robust(options: FitOptions, measurements: Measurements) -> Measurements:
+def _robust(options: ModelOptions, measurements: Measurements) -> Measurements:
     """Return the measurements without outliers, and print the outliers."""
     kept, left_out = without_outliers(measurements, **fit_arguments(options))
     for one in left_out[:MOST_NAMED]:
@@ -108,26 +120,28 @@ def _robust(options: FitOptions, measurements: Measurements) -> Measurements:
     return kept
 
 
-def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] | None) -> tuple[Digest, Heading]:
-    """What tables and plots show; the text of each series is printed as soon as it is fitted. ``blocks`` takes all."""
-    arguments = fit_arguments(options)
-    given = target_of(options, measurements)
-    target = tuple(given or default_target(measurements).tolist())
-    shown = {**arguments, "exponents": options.model.exponents}
-    arguments["target"] = target
-    files = [str(file) for file in options.files]
-    heading = Heading(measurements.parameters, target, given is not None, options.model.level, shown, files)
-    as_table = options.form == TABLE
-    digests = bool(options.output.plot) or as_table or blocks is not None
-    writer = WRITERS[options.form](heading, measurements)
+def _fitted(
+    options: FitOptions,
+    measurements: Measurements,
+    blocks: list[Fits] | None,
+    outputs: Sequence[tuple[type[Writer], Callable[[str], object]]],
+    *,
+    digests: bool,
+) -> tuple[Digest, Heading]:
+    """What tables and plots show; each series is printed and written as soon as it is fitted. ``blocks`` takes all."""
+    arguments, heading = arguments_and_heading(options, measurements, options.files)
+    if options.as_json:
+        outputs = [*outputs, (JsonWriter, write)]
+    writers = [(kind(heading, measurements), put) for kind, put in outputs]
+    digests = digests or not options.as_json or blocks is not None
     digest = Digest()
-    wanted = as_table or not sys.stdout.isatty()  # a bar would cut up results that are printed as they come
+    wanted = not options.as_json or not sys.stdout.isatty()
     count = len(measurements.regions)
     with ProgressBar("fitting", total=count, unit="series", steps=True, wanted=wanted) as on_progress:
         every = fitted(
             measurements,
-            partial(made, writer.make, digests),
-            workers=options.model.jobs or usable_cpus(),
+            partial(made, [writer.make for writer, _ in writers], digests),
+            workers=options.jobs or usable_cpus(),
             on_progress=on_progress,
             **arguments,
         )
@@ -137,32 +151,45 @@ def _fitted(options: FitOptions, measurements: Measurements, blocks: list[Fits] 
                     digest.add(fits, overview)
                 if blocks is not None and fits is not None:
                     blocks.append(fits)
-                if text := "".join(writer.texts(parts)):
-                    write(text)
-    write(writer.end())
+                for (writer, put), part in zip(writers, parts, strict=True):
+                    put("".join(writer.texts(part)))
+    for writer, put in writers:
+        put(writer.end())
     return digest, heading
 
 
-def fit_arguments(options: FitOptions) -> FitKeywords:
+def arguments_and_heading(
+    options: ModelOptions, measurements: Measurements, files: Sequence[Path], more: Mapping[str, object] | None = None
+) -> tuple[FitKeywords, Heading]:
+    """What ``fit`` takes, and what all answers have in common; ``more``: options beside those of the normal form."""
+    arguments = fit_arguments(options)
+    given = _target_of(options.target, measurements)
+    target = tuple(given or default_target(measurements).tolist())
+    shown = {**arguments, "exponents": options.exponents, **(more or {})}
+    arguments["target"] = target
+    names = [str(file) for file in files]
+    return arguments, Heading(measurements.parameters, target, given is not None, level_of(options), shown, names)
+
+
+def fit_arguments(options: ModelOptions) -> FitKeywords:
     """As ``fit`` takes them, but for the target."""
-    model = options.model
     return {
-        "exponents": parsed_exponents(model.exponents),
-        "terms": model.terms,
-        "collectives": [_collective(text) for text in model.collective],
-        "negative_exponents": model.negative_exponents,
-        "negative_coefficients": model.negative_coefficients,
+        "exponents": parsed_exponents(options.exponents),
+        "terms": options.terms,
+        "collectives": [_collective(text) for text in options.collective],
+        "negative_exponents": options.negative_exponents,
+        "negative_coefficients": options.negative_coefficients,
         "refine": not options.no_refine,
-        "weighting": model.weighting,
-        "exact": model.exact,
+        "weighting": options.weighting,
+        "exact": options.exact,
     }
 
 
-def target_of(options: FitOptions, measurements: Measurements) -> list[float] | None:
+def _target_of(texts: Sequence[str], measurements: Measurements) -> list[float] | None:
     """The target in the order of the parameters; None if none is given."""
-    if not options.target:
+    if not texts:
         return None
-    point = {name: _number(name, value) for name, value in _pairs(options.target)}
+    point = {name: _number(name, value) for name, value in _pairs(texts)}
     try:
         return [float(x) for x in as_point(measurements.parameters, point)]
     except InputError as error:
@@ -181,12 +208,13 @@ def parsed_demands(items: Iterable[str]) -> dict[str, str]:
 
 
 def _hinted(error: InputError) -> InputError:
-    """The error of a file, with a word on ``--counters`` where it may hold hardware counters."""
+    """The error of a file, with a word on ``fit-counters`` where it may hold hardware counters."""
     try:
         recognised(Path(error.place.file if error.place else ""))
     except (InputError, OSError):
         return error
-    allowed = f"{error.allowed}; for hardware counters, --counters" if error.allowed else "--counters"
+    command = "the command fit-counters"
+    allowed = f"{error.allowed}; for hardware counters, {command}" if error.allowed else command
     return InputError(error.what, error.place, value=error.value, allowed=allowed)
 
 

@@ -1,14 +1,13 @@
-"""``fit --formula``: forms of the user's own, fitted and judged beside the best model of the normal form."""
+"""``fit-formula``: forms of the user's own, fitted and judged beside the best model of the normal form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simcodesign.cli.commands.fit import FitOptions
-from simcodesign.cli.run.fits.fit import check, fit_arguments, measurements_of, target_of
+from simcodesign.cli.commands.fits.fit_formula import FILES, FitFormulaOptions
+from simcodesign.cli.run.fits.fit import arguments_and_heading, check, measurements_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.fitting.batch_predictions import default_target
 from simcodesign.fitting.fit import fit
 from simcodesign.fitting.formulas.fit_formula import fit_formula
 from simcodesign.fitting.formulas.write_formulas import write_formulas
@@ -17,48 +16,41 @@ from simcodesign.fitting.readers.sweep_table import TOTALS
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.fits.formula_tables import FittedBeside, formula_tables, formulas_dict
-from simcodesign.report.fits.tables import Heading
 
 
-def run_fit_formula(options: FitOptions) -> None:
+def run_fit_formula(options: FitFormulaOptions) -> None:
     """Fit, print, and write the fitted formulas."""
     check(options)
-    known = parsed_constants(options.own.settings)
-    measurements = _totals(options, measurements_of(options))
-    arguments = fit_arguments(options)
-    given = target_of(options, measurements)
-    target = tuple(given or default_target(measurements).tolist())
-    count, wanted = len(measurements.regions), not options.output.as_json
+    requested = FILES.requested(options.write)
+    known = parsed_constants(options.settings)
+    measurements = _totals(options, measurements_of(options, [options.file]))
+    more = {"known": known, "machine": options.machine, "nonnegative": options.nonnegative}
+    arguments, heading = arguments_and_heading(options, measurements, [options.file], more)
+    count, wanted = len(measurements.regions), not options.as_json
     with ProgressBar("fitting", total=count, unit="series", steps=True, wanted=wanted) as on_progress:
         own = fit_formula(
             measurements,
-            options.own.formula,
+            options.formulas,
             known=known,
             machine=options.machine,
-            nonnegative=options.own.nonnegative,
-            weighting=options.model.weighting,
-            level=options.model.level,
+            nonnegative=options.nonnegative,
+            weighting=options.weighting,
+            level=heading.level,
             on_progress=on_progress,
         )
-    arguments["target"] = target
     beside = FittedBeside(own, fit(measurements, **arguments))
-    files = [str(file) for file in options.files]
-    shown = {**arguments, "exponents": options.model.exponents, "known": known, "machine": options.machine}
-    shown |= {"nonnegative": options.own.nonnegative}
-    heading = Heading(measurements.parameters, target, given is not None, options.model.level, shown, files)
-    if options.output.as_json:
+    if options.as_json:
         write_json(formulas_dict(beside, heading))
     else:
         print_all(formula_tables(beside, heading))
-    if options.own.write_formulas:
-        source = ", ".join(file.name for file in options.files)
-        write_formulas(own, options.own.write_formulas, source, known)
+    for file in requested.paths("formulas"):
+        write_formulas(own, file, options.file.name, known)
 
 
-def _totals(options: FitOptions, measurements: Measurements) -> Measurements:
+def _totals(options: FitFormulaOptions, measurements: Measurements) -> Measurements:
     """Of a sweep only the times of the whole program, unless --metric chooses: those of the simulation where there are
     any, else of the forecast."""
-    for total in () if options.model.metric else TOTALS:
+    for total in () if options.metric else TOTALS:
         if total in measurements.metrics:
             complain(f"note: fitted is {total} of the sweep (--metric for another column)")
             return measurements.select(metrics=[total])

@@ -1,14 +1,14 @@
-"""Models of a few small profiled runs, their predictions of larger runs, and the simulations of these."""
+"""``fit-counters --profile``: models of a few small simulated runs, and their predictions of larger ones."""
 
 from __future__ import annotations
 
-from simcodesign.cli.commands.extrapolate import ExtrapolateOptions
-from simcodesign.cli.run.fits.counters import parsed_guard
-from simcodesign.cli.run.scenario import load_scenario
+from collections.abc import Sequence
+
+from simcodesign.cli.commands.fits.fit_counters import FILES, FitCountersOptions
+from simcodesign.cli.run.fits.counters import pipeline_of
+from simcodesign.cli.run.scenario import parsed_share, scenario_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
-from simcodesign.counters.kernels import THRESHOLD
-from simcodesign.counters.prediction import GUARD
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
@@ -17,55 +17,68 @@ from simcodesign.report.counters.extrapolation_tables import profile_dict, study
 from simcodesign.studies.extrapolation.ladder import ErrorLadder, ladders
 from simcodesign.studies.extrapolation.study import Extrapolation, ExtrapolationStudy, run_extrapolation
 from simcodesign.studies.extrapolation.trials import ApplicationRun
+from simcodesign.studies.sweep.design.grid import parse_axis
 
 TARGET_FORMS = "P=128, or with another size P=128,preset=C or P=128,n=64, and volume=4 for what messages grow by"
 
 
-def run_extrapolate(options: ExtrapolateOptions) -> None:
+def run_fit_profile(options: FitCountersOptions) -> None:
     """Profile, predict, simulate, print and draw."""
-    evaluated, explained = _evaluated(options)
-    if options.output.as_json:
+    requested = FILES.requested(options.write)
+    requested.refuse(["workload"], "models of simulated runs", "FILE... in place of --profile")
+    ladder = options.simulated.ladder
+    large = None if ladder is None else parsed_share(ladder, "--ladder")
+    evaluated, explained = _evaluated(options, large)
+    if options.as_json:
         write_json(profile_dict(evaluated, explained))
     else:
         print_all(study_tables(evaluated, explained))
-        if options.ladder and not explained:
-            print_all([f"No error is above {options.large:.0%}: no ladder."])
-    if options.output.plot:
-        profile_plot(evaluated, options.output.plot, explained)
+        if large is not None and not explained:
+            print_all([f"No error is above {large:.0%}: no ladder."])
+    for plot in requested.paths("plot"):
+        profile_plot(evaluated, plot, explained)
 
 
-def _evaluated(options: ExtrapolateOptions) -> tuple[ExtrapolationStudy, tuple[ErrorLadder, ...]]:
-    """Every target predicted and simulated, and ladders for those that are wrong."""
-    scenario = load_scenario(options.scenario)
+def _evaluated(options: FitCountersOptions, large: float | None) -> tuple[ExtrapolationStudy, tuple[ErrorLadder, ...]]:
+    """Every target predicted and simulated, and ladders for errors above ``large``."""
+    runs = options.simulated
+    workload, machine = options.profile or ("", "")
+    scenario = scenario_of(workload, machine, runs.settings, runs.preset)
     if "P" in scenario.parameters:
-        raise InputError("P is given by --on and --target", Place("--set"), value="P", allowed="other parameters")
-    clock = options.second_clock
-    guard = GUARD if options.guard is None else parsed_guard(options.guard)
+        raise InputError("P is given by --vary and --target", Place("--set"), value="P", allowed="other parameters")
+    clock = runs.second_clock
     second_clock_hz = None if clock is None else parse_quantity(clock, "frequency", Place("--second-clock"))
+    profile = _processes(runs.vary, "--vary")
     with ProgressBar("{task.completed} simulations", bar=False) as on_progress:
         question = Extrapolation(
             scenario,
-            profile=_processes(options.on, "--on"),
-            targets=tuple(map(parsed_target, options.target)),
-            effects=chosen_effects(options.simulation.effects),
-            further=_processes(options.further, "--further") if options.further else (),
+            profile=profile,
+            targets=tuple(map(parsed_target, options.target or [f"P={4 * max(profile)}"])),
+            effects=chosen_effects(runs.effects),
+            further=_processes([runs.further], "--further") if runs.further else (),
             second_clock_hz=second_clock_hz,
-            threshold=THRESHOLD if options.threshold is None else options.threshold,
-            dimensions=options.dimensions,
-            guard=guard,
-            engine=options.simulation.engine,
+            engine=runs.engine,
+            **pipeline_of(options),
         )
-        evaluated = run_extrapolation(question, range(options.seeds), on_progress)
-        explained = ladders(evaluated, options.large, on_progress=on_progress) if options.ladder else ()
+        evaluated = run_extrapolation(question, range(runs.seeds), on_progress)
+        explained = () if large is None else ladders(evaluated, large, on_progress=on_progress)
     return evaluated, explained
 
 
-def _processes(text: str, option: str) -> tuple[int, ...]:
-    """``4,8,16``."""
+def _processes(texts: Sequence[str], option: str) -> tuple[int, ...]:
+    """The numbers of processes of ``P=4,8,16`` or ``P=4:16:x2``."""
+    allowed = f"{option} P=4,8,16 or {option} P=4:16:x2"
+    if len(texts) != 1:
+        raise InputError(
+            "numbers of processes", Place(option), value=" ".join(texts) or None, allowed=f"{allowed}, once"
+        )
     try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError("not numbers of processes", Place(option), value=text, allowed="e.g. 4,8,16") from None
+        axis = parse_axis(texts[0])
+    except InputError as error:
+        raise InputError(error.what, Place(option), value=error.value, allowed=error.allowed) from None
+    if axis.name != "P":
+        raise InputError("not numbers of processes", Place(option), value=texts[0], allowed=allowed)
+    return tuple(int(value) for value in axis.values)
 
 
 def parsed_target(text: str) -> ApplicationRun:

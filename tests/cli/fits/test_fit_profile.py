@@ -1,4 +1,4 @@
-"""``extrapolate``: what it prints, its JSON and plot, and what it refuses."""
+"""``fit-counters --profile``: what it prints, its JSON and plot, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcodesign.cli.run.extrapolate import parsed_target
+from simcodesign.cli.run.fits.profile import parsed_target
 from simcodesign.core.errors import InputError
 from simcodesign.studies.extrapolation.trials import PLAIN
 from tests.command_line import command
@@ -43,14 +43,14 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
     work.write_text(WORKLOAD)
     box.write_text(MACHINE)
 
-    return command(capfd, "extrapolate", str(work), str(box))
+    return command(capfd, "fit-counters", "--profile", str(work), str(box))
 
 
-SMALL = ("--on", "2,4,8", "--target", "P=32", "--seeds", "2")
+SMALL = ("--vary", "P=2,4,8", "--target", "P=32", "--seeds", "2")
 
 
 def test_tables_fit_in_80_columns(run: Any) -> None:
-    ran = run(*SMALL, "--target", "P=32,preset=double", "--ladder", "--large", "0")
+    ran = run(*SMALL, "--target", "P=32,preset=double", "--ladder", "0")
     assert ran.status == 0
     assert max(map(len, ran.out.splitlines())) <= 80
     for words in (
@@ -79,6 +79,12 @@ def test_json_has_every_seed(run: Any) -> None:
     assert target["refusal"] is None
 
 
+def test_without_a_target_four_times_the_largest_run(run: Any) -> None:
+    """P = 4 x 8; and processes are given in the grammar of a sweep."""
+    ran = run("--vary", "P=2:8:x2", "--seeds", "2", "--json")
+    assert ran.out == run(*SMALL, "--json").out
+
+
 def test_effects_off_is_exact(run: Any) -> None:
     (target,) = run(*SMALL, "--effects", "none", "--json").json["targets"]
     assert target["truth_s"][0] == pytest.approx(1e9 / 32 / 2e9 + 5e-6)
@@ -87,8 +93,10 @@ def test_effects_off_is_exact(run: Any) -> None:
 
 def test_larger_size_by_preset_and_parameter(run: Any) -> None:
     """The same run; 2e9 instructions on 32 processes of 2 GHz, and five steps of a collective."""
-    by_preset = run("--on", "2,4,8", "--target", "P=32,preset=double", "--effects", "none", "--seeds", "1", "--json")
-    by_value = run("--on", "2,4,8", "--target", "P=32,n=2e9", "--effects", "none", "--seeds", "1", "--json")
+    by_preset = run(
+        "--vary", "P=2,4,8", "--target", "P=32,preset=double", "--effects", "none", "--seeds", "1", "--json"
+    )
+    by_value = run("--vary", "P=2,4,8", "--target", "P=32,n=2e9", "--effects", "none", "--seeds", "1", "--json")
     seconds = [one.json["targets"][0]["truth_s"][0] for one in (by_preset, by_value)]
     assert seconds == [pytest.approx(2e9 / 32 / 2e9 + 5e-6)] * 2
 
@@ -100,7 +108,7 @@ def test_settings_are_of_all_runs(run: Any) -> None:
 
 
 def test_refinement_is_said(run: Any) -> None:
-    ran = run(*SMALL, "--further", "16,64", "--second-clock", "1 GHz")
+    ran = run(*SMALL, "--further", "P=16,64", "--second-clock", "1 GHz")
     assert ran.status == 0, ran.err
     assert "counters, refined" in ran.out
     assert "1 GHz on P = 8" in ran.out
@@ -111,31 +119,36 @@ def test_refinement_is_said(run: Any) -> None:
 def test_plot(run: Any, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{suffix}"
-    assert run(*SMALL, "--target", "P=64,preset=double", "--ladder", "--large", "0", "--plot", path).status == 0
+    assert run(*SMALL, "--target", "P=64,preset=double", "--ladder", "0", "--write", path).status == 0
     assert path.stat().st_size > 5000
 
 
 def test_no_ladder_is_said(run: Any) -> None:
-    assert "no ladder" in run(*SMALL, "--effects", "none", "--ladder").out
+    assert "no ladder" in run(*SMALL, "--effects", "none", "--ladder", "10%").out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--on", "2,4,8", "--target", "P=32", "--seeds", "9" * 30), "'--seeds'"),
-        (("--on", "2,4", "--target", "P=32"), "numbers of processes to profile"),
-        (("--on", "2,x,8", "--target", "P=32"), "--on: not numbers of processes"),
-        (("--on", "2,4,8", "--target", "P=8"), "a target that is profiled"),
-        (("--on", "2,4,8", "--target", "32"), "--target: not a target"),
-        (("--on", "2,4,8", "--target", "preset=double"), "a target without P"),
-        (("--on", "2,4,8", "--target", "P=1.5"), "processes of a target"),
-        (("--on", "2,4,8", "--target", "P=32,n=many"), "n of a target"),
-        (("--on", "2,4,8", "--target", "P=32,volume=-1"), "volume of a target"),
-        (("--on", "2,4,8", "--target", "P=32,m=3"), "m"),
-        ((*SMALL, "--set", "P=4"), "P is given by --on and --target"),
+        (("--vary", "P=2,4,8", "--target", "P=32", "--seeds", "9" * 30), "'--seeds'"),
+        (("--vary", "P=2,4", "--target", "P=32"), "numbers of processes to profile"),
+        (("--vary", "P=2,x,8", "--target", "P=32"), "--vary: 'x' is no value of P"),
+        (("--vary", "n=2,4,8"), "--vary: not numbers of processes"),
+        (("--target", "P=32"), "--vary: numbers of processes"),
+        ((*SMALL, "--evidence", "a.csv"), "--evidence: has no meaning for simulated runs (allowed: with FILE...)"),
+        ((*SMALL, "--write", "made.yaml"), "--write: models of simulated runs"),
+        ((*SMALL, "--further", "16"), "--further: not something to vary"),
+        (("--vary", "P=2,4,8", "--target", "P=8"), "a target that is profiled"),
+        (("--vary", "P=2,4,8", "--target", "32"), "--target: not a target"),
+        (("--vary", "P=2,4,8", "--target", "preset=double"), "a target without P"),
+        (("--vary", "P=2,4,8", "--target", "P=1.5"), "processes of a target"),
+        (("--vary", "P=2,4,8", "--target", "P=32,n=many"), "n of a target"),
+        (("--vary", "P=2,4,8", "--target", "P=32,volume=-1"), "volume of a target"),
+        (("--vary", "P=2,4,8", "--target", "P=32,m=3"), "m"),
+        ((*SMALL, "--set", "P=4"), "P is given by --vary and --target"),
         ((*SMALL, "--second-clock", "2 GHz"), "second clock"),
         ((*SMALL, "--second-clock", "2 s"), "--second-clock"),
-        ((*SMALL, "--further", "8"), "further runs that are profiled already"),
+        ((*SMALL, "--further", "P=8"), "further runs that are profiled already"),
         ((*SMALL, "--guard", "much"), "guard"),
         ((*SMALL, "--effects", "luck"), "no such effect"),
     ],

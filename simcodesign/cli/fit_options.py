@@ -1,0 +1,76 @@
+"""Options that the fitting commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from simcodesign.cli.completion import names_of
+from simcodesign.cli.dataclass_commands import Option
+from simcodesign.cli.options import AsJson, Format, Level, Robust, Target, Value, Write
+
+KnownMachine = Annotated[
+    str | None,
+    Option(
+        metavar="MACHINE",
+        help="Use the constants of MACHINE as known values.",
+        complete=names_of("machines"),
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Which measurements are read, and how models of the performance-model normal form are fitted and predicted."""
+
+    target: Target = field(default_factory=list)
+    format: Format = None
+    region: Annotated[
+        list[str], Option(metavar="PATTERN", help="Fit only regions that match PATTERN: main, 'solve*'. Repeatable.")
+    ] = field(default_factory=list)
+    metric: Annotated[list[str], Option(metavar="PATTERN", help="Fit only metrics that match PATTERN. Repeatable.")] = (
+        field(default_factory=list)
+    )
+    value: Value = None
+    robust: Robust = False
+    partial: Annotated[bool, Option(help="Accept series that lack points of other series.")] = False
+    exponents: Annotated[
+        str,
+        Option(
+            metavar="SET",
+            help="Choose exponents from SET: extrap (42 pairs), paper (155), or powers and logarithms of your own, "
+            "which are all combined: '0,1/2,1;0,1'.",
+        ),
+    ] = "extrap"
+    no_refine: Annotated[bool, Option(help="Do not try exponents between those of the set.")] = False
+    terms: Annotated[int, Option(metavar="N", min=0, max=8, help="Use at most N terms beside the constant.")] = 3
+    collective: Annotated[
+        list[str],
+        Option(
+            metavar="OP=PARAMETER",
+            help="Allow a collective operation (Allreduce, Bcast or Alltoall) of a parameter as a factor: Alltoall=p. "
+            "Repeatable.",
+        ),
+    ] = field(default_factory=list)
+    negative_exponents: Annotated[bool, Option(help="Allow factors that decrease.")] = False
+    negative_coefficients: Annotated[bool, Option(help="Allow terms that are subtracted.")] = False
+    weighting: Annotated[
+        str, Option(metavar="NAME", help="Minimize relative errors (relative) or absolute errors (absolute).")
+    ] = "relative"
+    exact: Annotated[
+        bool,
+        Option(help="Treat the values as free of noise, like counts. Equal repetitions have the same effect."),
+    ] = False
+    level: Level = "90%"
+    write: Write = field(default_factory=list)
+    as_json: AsJson = False
+
+
+def use_one_thread() -> None:
+    """Switch off threads of linear algebra: they cost a third more processor time than they save; processes do the
+    work."""
+    if "numpy" not in sys.modules:
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(name, "1")

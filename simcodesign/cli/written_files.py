@@ -1,0 +1,179 @@
+"""Write files on request: ``--write [WHAT:]FILE``.
+
+A command declares what it can write as a table, and gets the option as a field of its options::
+
+    FILES = Outputs(
+        Output("plot", PLOT_SUFFIXES, "bars of the phases", _draw),
+        Output("events", (".txt",), "every event in the order of time", _events, is_text=True),
+    )
+
+    @dataclass(frozen=True, kw_only=True)
+    class RunOptions:
+        write: Write = field(default_factory=list)   # of simcodesign.cli.options
+
+    @command(app, "run", outputs=FILES)              # its --help lists words, suffixes and what they are
+    def run(options: RunOptions) -> None:
+        files = FILES.requested(options.write)       # InputError for what cannot be written, before any work is done
+        ...
+        files.write(answer)
+
+``files.write(answer)`` calls ``_draw(answer, path)`` for each plot. ``answer`` is what the functions of the table take;
+if they take different things, a small dataclass of the command. A function imports the module that writes when it is
+called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then FILE may be ``-``, which prints the
+text in place of the tables (``files.prints``). ``"plot" in files`` says whether a word is requested, ``files.paths``
+which files, and ``files.refuse(words, ...)`` raises the InputError for words that an option excludes. An output
+without a function is written by the command itself, for example while a program runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.files.input_files import real_path
+
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+#: As FILE: standard output.
+PRINTED = Path("-")
+_PLACE = Place("--write")
+#: What looks like a word before the colon; ``./a:b.png`` and ``C:\\a.png`` are names of files.
+_WORD = re.compile(r"([a-z][a-z-]+):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A kind of file that a command writes: its word, the suffixes of its names, and the function that writes it.
+
+    ``write(answer, path)`` writes the file, or returns its text if ``is_text``.
+    """
+
+    word: str
+    suffixes: tuple[str, ...]
+    about: str
+    write: Callable[[Any, Path], str | None] | None = None
+    is_text: bool = False
+
+    def takes(self, file: str) -> bool:
+        """Return whether a name has one of the suffixes."""
+        return file.lower().endswith(self.suffixes)
+
+    @property
+    def names(self) -> str:
+        """The suffixes, and ``-`` for what can be printed."""
+        return " ".join([*self.suffixes, *(["-"] if self.is_text else [])])
+
+
+@dataclass(frozen=True)
+class RequestedFiles:
+    """The files that a command is to write, each with its kind."""
+
+    files: tuple[tuple[Output, Path], ...]
+
+    def __contains__(self, word: str) -> bool:
+        return any(output.word == word for output, _ in self.files)
+
+    def paths(self, word: str) -> list[Path]:
+        """Return the files of one kind."""
+        return [path for output, path in self.files if output.word == word]
+
+    @property
+    def prints(self) -> bool:
+        """Whether one of them is printed in place of the tables."""
+        return any(path == PRINTED for _, path in self.files)
+
+    def refuse(self, words: Iterable[str], what: str, allowed: str) -> None:
+        """Raise InputError if one of these kinds is requested."""
+        for output, path in self.files:
+            if output.word in words:
+                raise InputError(what, _PLACE, value=f"{output.word}:{path}", allowed=allowed)
+
+    def write(self, answer: Any) -> None:
+        """Write all files."""
+        for output, path in self.files:
+            text = None if output.write is None else output.write(answer, path)
+            if text is not None:
+                write_text(text, path)
+
+
+class Outputs:
+    """What a command can write: its table of kinds."""
+
+    def __init__(self, *outputs: Output) -> None:
+        self.outputs = {output.word: output for output in outputs}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Words with their suffixes, and what they are, for ``--help``."""
+        return [(f"{one.word} ({one.names})", one.about) for one in self.outputs.values()]
+
+    def requested(self, texts: Sequence[str], *, needed: bool = False) -> RequestedFiles:
+        """Parse all ``[WHAT:]FILE``; InputError for what cannot be written, or for nothing if a file is ``needed``."""
+        if needed and not texts:
+            raise InputError("no file to write", _PLACE, allowed=self._allowed(self.outputs.values()))
+        files: list[tuple[Output, Path]] = []
+        for text in texts:
+            output, path = self.parse(text)
+            if any(real_path(path) == real_path(other) for _, other in files):
+                raise InputError("this file is in use by the same command", _PLACE, value=text)
+            _check(output, path, text)
+            files.append((output, path))
+        return RequestedFiles(tuple(files))
+
+    def parse(self, text: str) -> tuple[Output, Path]:
+        """The kind and the file of ``[WHAT:]FILE``: by the word, or the stem of the file, or its suffix.
+
+        Raises InputError with the words and suffixes of the command.
+        """
+        found = _WORD.fullmatch(text)
+        if found is None:
+            return self._by_name(text), Path(text)
+        word, file = found[1], found[2]
+        if word not in self.outputs:
+            allowed = self._allowed(self.outputs.values())
+            raise InputError("no such kind of file", _PLACE, value=text, allowed=allowed)
+        output = self.outputs[word]
+        if not (output.takes(file) or (output.is_text and file == str(PRINTED))):
+            raise InputError("suffix of a file", _PLACE, value=text, allowed=self._allowed([output]))
+        return output, Path(file)
+
+    def _by_name(self, file: str) -> Output:
+        takers = [output for output in self.outputs.values() if output.takes(file)]
+        stem = Path(file).name.partition(".")[0].lower()
+        named = [output for output in takers if output.word == stem]
+        if not named and len(takers) > 1:
+            words = " or ".join(f"{output.word}:{file}" for output in takers)
+            raise InputError("several kinds of files have this suffix", _PLACE, value=file, allowed=words)
+        if not takers:
+            raise InputError("name of a file", _PLACE, value=file, allowed=self._allowed(self.outputs.values()))
+        return (named or takers)[0]
+
+    @staticmethod
+    def _allowed(outputs: Iterable[Output]) -> str:
+        return ", ".join(f"{output.word}:FILE ({output.names})" for output in outputs)
+
+
+def _check(output: Output, path: Path, text: str) -> None:
+    """InputError for a file that could not be written: in no folder, or without the package that writes it."""
+    if path == PRINTED:
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError("cannot be written", _PLACE, value=text, allowed="a file in an existing folder")
+    if path.suffix.lower() in PLOT_SUFFIXES:
+        from simcodesign.report.common.plot_style import load_matplotlib
+
+        load_matplotlib()
+
+
+def write_text(text: str, path: Path) -> None:
+    """Print the text, or write it to the file."""
+    from simcodesign.core.files.atomic_files import replacing_text
+    from simcodesign.report.common.terminal import write
+
+    if path == PRINTED:
+        write(text)
+        return
+    with replacing_text(path) as file:
+        file.write(text)
