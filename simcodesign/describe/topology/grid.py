@@ -266,6 +266,11 @@ class TorusTopology(GridTopology):
     def closed(self) -> tuple[bool, ...]:
         return (True,) * len(self.shape) if self.wrap is None else self.wrap
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the facts of a grid, with the dimensions that are rings in words."""
+        others = [(name, text) for name, text in super().facts() if name != "wrap"]
+        return others if self.wrap is None else [*others, ("wraps around", _dimensions(self.wrap))]
+
     @property
     def label(self) -> str:
         """Kind and extents, those of dimensions that are no rings in brackets: ``torus 4x4x(3)``."""
@@ -289,6 +294,16 @@ class TorusTopology(GridTopology):
         """Eight times the ordered pairs over the busiest directed link along this dimension, which is an integer."""
         lines, half = self.node_count // axis.extent, axis.extent // 2
         return lines * (axis.extent**2 - axis.extent % 2 if axis.is_ring else 8 * half * (axis.extent - half))
+
+
+def _dimensions(chosen: tuple[bool, ...]) -> str:
+    """Return which dimensions are chosen: x, y and z of up to three, numbers from 1 of more."""
+    names = "xyz" if len(chosen) <= len("xyz") else [str(number) for number in range(1, len(chosen) + 1)]
+    own = [name for name, is_chosen in zip(names, chosen, strict=False) if is_chosen]
+    if not own:
+        return "in no dimension"
+    listed = " and ".join(filter(None, (", ".join(own[:-1]), own[-1])))
+    return f"in {listed}" if len(chosen) <= len("xyz") else f"in {listed} of {len(chosen)} dimensions"
 
 
 def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:

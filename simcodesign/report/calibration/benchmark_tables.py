@@ -18,6 +18,7 @@ from simcodesign.calibration.linear_constants import Combination
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.calibration.machine_file import lines_text
+from simcodesign.report.common.numbers import Digits
 from simcodesign.report.common.tables import new_table, paragraph
 
 
@@ -66,9 +67,10 @@ def cross_validation_table(messages: PointToPoint) -> Table:
     """The error on sizes left out by the number of segments, as a factor, and which number was chosen."""
     table = new_table("Segments, by cross-validation", "segments", "mean squared log error", "standard error", "chosen")
     cuts = messages.segmentation
+    errors, spreads = Digits(cuts.errors, 3), Digits(cuts.standard_errors, 2)
     for count, (error, spread) in enumerate(zip(cuts.errors, cuts.standard_errors, strict=True), 1):
         best = "least" if count == int(np.argmin(cuts.errors)) + 1 else ""
-        table.add_row(str(count), f"{error:.3g}", f"{spread:.2g}", "chosen" if count == cuts.count else best)
+        table.add_row(str(count), errors(error), spreads(spread), "chosen" if count == cuts.count else best)
     return table
 
 

@@ -87,7 +87,7 @@ class Seconds:
         self.decimals = min(max(5 - digits, 0), 4)
 
     def __call__(self, value_s: float, sign: str = "") -> str:
-        """The number without its unit; small ones keep two digits, nothing is shown as 0."""
+        """Return the number without its unit and without an exponent; small ones keep two digits."""
         if not math.isfinite(value_s):
             return DOES_NOT_APPLY
         value = value_s / self.factor
@@ -96,7 +96,41 @@ class Seconds:
         if abs(value) >= MAX_WRITTEN_OUT:
             return f"{value:{sign}.4g}"
         too_small = abs(value) < 10 ** (1 - self.decimals)
-        return f"{value:{sign}.2g}" if too_small and self.decimals else f"{value:{sign}z,.{self.decimals}f}"
+        if too_small and self.decimals:
+            return _digits(value, 2, sign)
+        return f"{value:{sign}z,.{self.decimals}f}"
+
+
+class Digits:
+    """Numbers of one column with the same count of digits in one style: all with an exponent, or none.
+
+    An exponent is needed if a number has more than six digits before the point or more than three zeros after it.
+    """
+
+    def __init__(self, values: Iterable[float], digits: int = 4) -> None:
+        sizes = [abs(value) for value in values if value and math.isfinite(value)]
+        self.digits = digits
+        self.exponent = bool(sizes) and (min(sizes) < _LEAST_FIXED or max(sizes) >= _MOST_FIXED)
+
+    def __call__(self, value: float, sign: str = "") -> str:
+        """Return the number; ``-`` for one that is not finite."""
+        if not math.isfinite(value):
+            return DOES_NOT_APPLY
+        if not value:
+            return "0"
+        if self.exponent:
+            return f"{value:{sign}.{self.digits - 1}e}"
+        return _digits(value, self.digits, sign)
+
+
+_LEAST_FIXED, _MOST_FIXED = 1e-4, 1e6
+
+
+def _digits(value: float, digits: int, sign: str) -> str:
+    """Return the number with so many significant digits, without an exponent and zeros at its end."""
+    rounded = float(f"{value:.{digits}g}")
+    text = f"{rounded:{sign},.{max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def signed_percent(share: float, sign: str = "+") -> str:

@@ -11,7 +11,7 @@ from simcodesign.comparison.attribution import relative_error
 from simcodesign.comparison.compare import Comparison
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.yaml.files import shipped_path
-from simcodesign.report.common.numbers import signed_percent
+from simcodesign.report.common.numbers import Digits, signed_percent
 from simcodesign.report.common.tables import new_table
 
 NOTE = (
@@ -43,6 +43,13 @@ def measured_table(measured: pd.DataFrame, comparisons: Comparisons) -> Table:
         "error",
         "measured is",
     )
+    show = Digits(
+        _seconds(times, part)
+        for one in comparisons.values()
+        for result in (one.forecast, one.simulation)
+        for times in result.phases.values()
+        for part in times
+    )
     for (preset, ranks), comparison in comparisons.items():
         rows = measured[(measured.preset == preset) & (ranks == measured.P)]
         for name, part, measured_s, role in _rows(rows, comparison):
@@ -55,10 +62,10 @@ def measured_table(measured: pd.DataFrame, comparisons: Comparisons) -> Table:
                 str(ranks),
                 name,
                 part,
-                "-" if measured_s is None else f"{measured_s:.4g}",
-                f"{forecast:.4g}",
+                "-" if measured_s is None else show(measured_s),
+                show(forecast),
                 errors[0],
-                f"{simulated:.4g}",
+                show(simulated),
                 errors[1],
                 role,
             )

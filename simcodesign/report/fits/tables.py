@@ -21,6 +21,7 @@ from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.point_errors import PointErrors, together
 from simcodesign.fitting.prediction_intervals import Prediction
+from simcodesign.report.common.numbers import Digits
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed
 
@@ -156,10 +157,11 @@ def interval_text(heading: Heading) -> str:
     return f"{heading.level * 100:.6g} % interval"
 
 
-def ends_text(prediction: Prediction) -> str:
-    """From where to where an interval reaches."""
+def ends_text(prediction: Prediction, show: Callable[[float], str] | None = None) -> str:
+    """Return from where to where an interval reaches, in the style of its column."""
+    show = show or Digits([prediction.low, prediction.high])
     there = np.isfinite([prediction.low, prediction.high]).all()
-    return f"{short(prediction.low)} to {short(prediction.high)}" if there else "-"
+    return f"{show(prediction.low)} to {show(prediction.high)}" if there else "-"
 
 
 def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
@@ -170,12 +172,12 @@ def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:
     table.columns[1].justify = "left"
     for column in table.columns[2:5]:
         column.no_wrap = True
-    for fit in fits:
-        prediction = fit.predict(heading.target, heading.level)
+    predictions = [fit.predict(heading.target, heading.level) for fit in fits]
+    show = Digits(number for one in predictions for number in (one.value, one.low, one.high))
+    for fit, prediction in zip(fits, predictions, strict=True):
         errors = (percent(fit.smape), percent(fit.cross_validated_smape))
-        table.add_row(
-            fit.region or "-", fit.model.text, *errors, r2_text(fit.r2), short(prediction.value), ends_text(prediction)
-        )
+        cells = (show(prediction.value), ends_text(prediction, show))
+        table.add_row(fit.region or "-", fit.model.text, *errors, r2_text(fit.r2), *cells)
     return table
 
 

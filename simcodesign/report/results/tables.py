@@ -15,7 +15,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.core.units import FloatOrArray, format_quantity, told_apart
-from simcodesign.report.common.numbers import Seconds, grouped
+from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
 #: Sequences of operations that are named.
@@ -260,6 +260,7 @@ def station_table(stations: StationUses, most: int) -> RenderableType:
         return paragraph("No disk, interface or link was shared.")
     busiest = stations.most_used(most)
     show = Seconds(station.wait_s for station in busiest)
+    queues = Digits((station.mean_queue for station in busiest), 3)
     has_others = stations.background_s is not None
     more = ("of it background",) if has_others else ()
     numbers = ("served", "utilisation", *more, "mean queue", "longest queue", f"waiting ({show.unit})")
@@ -270,7 +271,7 @@ def station_table(stations: StationUses, most: int) -> RenderableType:
             f"{station.served:,}",
             f"{station.utilisation:.1%}",
             *([f"{(station.background_s or 0.0) / (station.busy_s or 1.0):.1%}"] if has_others else []),
-            f"{station.mean_queue:.3g}",
+            queues(station.mean_queue),
             f"{station.longest_queue:,}",
             show(station.wait_s),
         )

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from simcodesign.report.common.numbers import binary_unit, shared_unit, signed_percent
+from simcodesign.report.common.numbers import Digits, binary_unit, shared_unit, signed_percent
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.run import SweepOutcome
@@ -22,7 +22,6 @@ MOST_ROWS = 40
 #: What is printed of the results, by the ends of their names; all of them stand in the file.
 _SHOWN = ("makespan_s", "response_s", "blocked", "energy_j", "ratio")
 _UNITS = {"_s": "s", "_j": "J", "_w": "W", "_bytes": "B"}
-_DIGITS = 4
 RATIO = "ratio"
 RATIO_WORDS = "ratio: forecast / simulated; below 1 the forecast is too low."
 
@@ -75,7 +74,8 @@ def _column(name: str, unit: str, values: pd.Series, others: Sequence[float] = (
         return name, [str(value) for value in values.tolist()]
     numbers = values.to_numpy(dtype=np.float64)
     factor, unit = (unit == "B" and binary_unit(numbers.tolist())) or shared_unit([*numbers.tolist(), *others], unit)
-    texts = ["-" if np.isnan(value) else _text(value * factor) for value in numbers.tolist()]
+    show = Digits(value for value in (numbers * factor).tolist() if not _is_count(value))
+    texts = ["-" if np.isnan(value) else _text(value * factor, show) for value in numbers.tolist()]
     return (f"{name} ({unit})" if unit else name), texts
 
 
@@ -84,12 +84,15 @@ def _percents(name: str, errors: pd.Series) -> tuple[str, list[str]]:
     return name.replace("_", " "), [signed_percent(error) for error in errors.tolist()]
 
 
-def _text(value: float) -> str:
+def _is_count(value: float) -> bool:
+    """Whether this is a whole number with few digits, which is printed whole."""
+    return bool(np.isfinite(value)) and value == round(value) and abs(value) < 1e9
+
+
+def _text(value: float, show: Digits) -> str:
     if np.isinf(value):
         return "infinite"
-    if value == round(value) and abs(value) < 1e9:
-        return f"{value:z,.0f}"
-    return f"{value:.{_DIGITS}g}"
+    return f"{value:z,.0f}" if _is_count(value) else show(value)
 
 
 def _ending(name: str) -> str:
