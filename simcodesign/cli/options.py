@@ -39,6 +39,15 @@ Settings = Annotated[
         "same name. Repeatable.",
     ),
 ]
+Vary = Annotated[
+    list[str],
+    Option(
+        metavar="NAME=VALUES",
+        help="Vary a parameter, P, a constant, seed, or anything in the machine file: P=16,64, P=1:2048:x2, "
+        "n=0:10:+0.5, n=1e3:1e6:n=7:log, network.topology.kind=mesh,torus; in SI units if none is given. A search also "
+        "takes LOW:HIGH, LOW:HIGH:whole, :log or :linear. Repeatable.",
+    ),
+]
 Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
 Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
 Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
@@ -46,6 +55,9 @@ _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
 Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
 Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+Level = Annotated[
+    str | None, Option("--level", metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits: 90%).")
+]
 Why = Annotated[
     bool,
     Option(
@@ -151,7 +163,7 @@ class ReplicationOptions:
     at_most: Annotated[int | None, Option(metavar="N", help="Most replications for --precision; by default 1000.")] = (
         None
     )
-    confidence: Annotated[str | None, Option(metavar="SHARE", help="Of the intervals; by default 95%.")] = None
+    level: Level = None
     jobs: Jobs = None
 
     @property
