@@ -62,33 +62,32 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "compare seismic power-challenge -P 16 --preset test",
     ),
     "sweep, lines": (
-        "sweep jacobi torus-cluster --over P=2,4,8 --reading both -j 1",
-        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form lines",
-        "sweep jacobi torus-cluster --over P=1:256:+1 --over network.startup=1:100us:n=20:log --form lines",
+        "sweep jacobi torus-cluster --vary P=2,4,8 --simulate -j 1",
+        "sweep jacobi torus-cluster --vary P=1:256:x2 --vary network.startup=1:100us:n=5:log --form lines",
+        "sweep jacobi torus-cluster --vary P=1:256:+1 --vary network.startup=1:100us:n=20:log --form lines",
     ),
     "sweep, formulas": (
-        "sweep broadcast mesh-256 --over P=2:16:x2 --reading both --measured FOLDER/runs.csv --within 10% "
+        "sweep broadcast mesh-256 --vary P=2:16:x2 --simulate --measured FOLDER/runs.csv --within 10% "
         "--form lines -j 1",
-        "sweep broadcast mesh-256 --over P=4:64:x2 --reading both --measured FOLDER/runs.csv --within 10% "
+        "sweep broadcast mesh-256 --vary P=4:64:x2 --simulate --measured FOLDER/runs.csv --within 10% "
         "--form lines --set order=near -j 1",
-        "sweep broadcast mesh-256 --over P=4:256:x2 --over order=near,far --reading both --measured FOLDER/runs.csv "
+        "sweep broadcast mesh-256 --vary P=4:256:x2 --vary order=near,far --simulate --measured FOLDER/runs.csv "
         "--within 10% --form lines -j 1",
     ),
     "sweep, heat map": (
-        "sweep jacobi torus-cluster --over P=2,4 --over n=1e4,1e5 --form heat",
-        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form heat",
-        "sweep jacobi torus-cluster --over P=1:256:+1 --over n=1e4:1e6:n=80:log --form heat",
+        "sweep jacobi torus-cluster --vary P=2,4 --vary n=1e4,1e5 --form heat",
+        "sweep jacobi torus-cluster --vary P=1:256:x2 --vary network.startup=1:100us:n=5:log --form heat",
+        "sweep jacobi torus-cluster --vary P=1:256:+1 --vary n=1e4:1e6:n=80:log --form heat",
     ),
     "sweep, contours": (
-        "sweep jacobi torus-cluster --over P=2,4 --over n=1e4,1e5 --form contour",
-        "sweep jacobi torus-cluster --over P=1:256:x2 --over network.startup=1:100us:n=5:log --form contour",
-        "sweep jacobi torus-cluster --over P=1:256 --over n=1e4:1e6:log --sample 64 sobol --form contour",
+        "sweep jacobi torus-cluster --vary P=2,4 --vary n=1e4,1e5 --form contour",
+        "sweep jacobi torus-cluster --vary P=1:256:x2 --vary network.startup=1:100us:n=5:log --form contour",
+        "sweep jacobi torus-cluster --vary P=1:256 --vary n=1e4:1e6:log --sample 64 sobol --form contour",
     ),
     "trust map": (
-        "sweep broadcast mesh-256 --set order=near --over P=2:64:x2 --reading both --within 10% -j 1",
-        "sweep broadcast mesh-256 --set order=near --over P=2:64:x2 --over m=64B:64KiB:x4 --reading both --within 10% "
-        "-j 1",
-        "sweep broadcast mesh-256 --over order=near,far --over P=2:64:+3 --over m=64B:64KiB:x2 --reading both "
+        "sweep broadcast mesh-256 --set order=near --vary P=2:64:x2 --simulate --within 10% -j 1",
+        "sweep broadcast mesh-256 --set order=near --vary P=2:64:x2 --vary m=64B:64KiB:x4 --simulate --within 10% -j 1",
+        "sweep broadcast mesh-256 --vary order=near,far --vary P=2:64:+3 --vary m=64B:64KiB:x2 --simulate "
         "--within 10% -j 1",
     ),
     "candidates": (
@@ -98,9 +97,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "fat-tree-cluster -P 16",
     ),
     "candidates, axis": (
-        "compare burst mesh-256 hypercube-256 --over P=4,8",
-        "compare burst mesh-256 hypercube-256 --over P=4:16:x2 --why",
-        "compare broadcast mesh-256 hypercube-256 torus-cluster fat-tree-cluster --over P=4:64:x2 --why",
+        "compare burst mesh-256 hypercube-256 --vary P=4,8",
+        "compare burst mesh-256 hypercube-256 --vary P=4:16:x2 --why",
+        "compare broadcast mesh-256 hypercube-256 torus-cluster fat-tree-cluster --vary P=4:64:x2 --why",
     ),
     "feasibility": (
         "codesign feasibility cg exascale-cg --target '1 EFLOP/s' --over ts,tw",

@@ -22,7 +22,7 @@ for order in ("far", "near"):
         "mesh-256",
         {"P": RANKS},
         settings={"m": "1 MiB", "order": order},
-        reading="simulate",
+        simulate=True,
         effects="links",
     )
     axes.plot(RANKS, swept.table["simulated_makespan_s"] * 1e3, "o--", label=f"simulation, {order} child first")

@@ -16,7 +16,7 @@ swept = sc.sweep(
     "checkpointed",
     "failing-torus",
     {"interval": INTERVALS_H * 3600},
-    reading="both",
+    simulate=True,
     effects="failures",
     within=0.1,
 ).table

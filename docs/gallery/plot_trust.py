@@ -17,7 +17,7 @@ swept = sc.sweep(
     "mesh-256",
     {"P": RANKS, "m": SIZES},
     settings={"order": "near"},
-    reading="both",
+    simulate=True,
     effects="links",
     formulas=["tree = ceil(log2(P))*(t_s + m*t_w)"],
 )

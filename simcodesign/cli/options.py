@@ -44,7 +44,9 @@ Vary = Annotated[
     Option(
         "--vary",
         metavar="NAME=VALUES",
-        help="Vary NAME over VALUES: P=16,64, P=1:2048:x2, n=0:10:+0.5 or n=1e3:1e6:n=7:log. Repeatable.",
+        help="Vary a parameter, P, a constant, seed, or anything in the machine file: P=16,64, P=1:2048:x2, "
+        "n=0:10:+0.5, n=1e3:1e6:n=7:log, network.topology.kind=mesh,torus; in SI units if none is given. A search also "
+        "takes LOW:HIGH, LOW:HIGH:whole, :log or :linear. Repeatable.",
     ),
 ]
 Target = Annotated[
@@ -74,6 +76,9 @@ _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
 Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
 Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+Level = Annotated[
+    str | None, Option("--level", metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits: 90%).")
+]
 Why = Annotated[
     bool,
     Option(
@@ -188,7 +193,7 @@ class ReplicationOptions:
     at_most: Annotated[int | None, Option(metavar="N", help="Most replications for --precision; by default 1000.")] = (
         None
     )
-    confidence: Annotated[str | None, Option(metavar="SHARE", help="Of the intervals; by default 95%.")] = None
+    level: Level = None
     jobs: Jobs = None
 
     @property

@@ -42,7 +42,7 @@ def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[s
     assert pairs == [(a, b) for a in ("burst", "transpose") for b in ("mesh-256", "hypercube-256")]
 
 
-@pytest.mark.parametrize("options", [("--over", "P=2,4"), ()])
+@pytest.mark.parametrize("options", [("--vary", "P=2,4"), ()])
 def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]) -> None:
     file = tmp_path / "several.svg"
     arguments = TWO[:3] if options else TWO
@@ -60,7 +60,7 @@ RUNS = "# interval: quartiles\nP,value,low,high\n4,160 us,150 us,175 us\n8,1 ms,
 def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Steps of a ladder add up from the forecast to the measured time; pictures and tables have all columns."""
     (tmp_path / "runs.csv").write_text(RUNS, encoding="utf-8")
-    given = ("burst", "mesh-256", "--over", "P=4,8", "--measured", tmp_path / "runs.csv", "--effects", "links")
+    given = ("burst", "mesh-256", "--vary", "P=4,8", "--measured", tmp_path / "runs.csv", "--effects", "links")
     given = (*given, "--formula", "mine = (P - 1)*(t_s + size*t_w)")
     run = command(capfd, "compare")
     ran = run(*given, "--why", "--plot", tmp_path / "a.svg")
@@ -91,8 +91,8 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
         (("burst", "mesh-256", "mesh-265"), "mesh-256"),
         (("burst", "mesh-256", "mesh-256"), "compared twice"),
         (("burst", "transpose", "jacobi"), "no machine is given"),
-        ((*TWO[:3], "--over", "seed=1,2"), "seed"),
-        ((*TWO, "--over", "P=2:8:x2", "--over", "P=x"), "P"),
+        ((*TWO[:3], "--vary", "seed=1,2"), "seed"),
+        ((*TWO, "--vary", "P=2:8:x2", "--vary", "P=x"), "P"),
     ],
 )
 def test_what_is_refused(capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str) -> None:
@@ -139,9 +139,9 @@ def test_equally_fast_machines_have_no_order(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_what_is_set_is_not_varied_too(capfd: pytest.CaptureFixture[str]) -> None:
-    refused = command(capfd, "compare")(*TWO, "--over", "P=2,4")
+    refused = command(capfd, "compare")(*TWO, "--vary", "P=2,4")
     assert (refused.status, refused.out) == (2, "")
-    assert "--over: set and varied" in refused.err
+    assert "--vary: set and varied" in refused.err
 
 
 def test_algorithms_of_collectives_are_named(capfd: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +176,7 @@ def test_the_examples_of_the_documentation(
 
 
 def test_over_a_bandwidth_is_shown_as_it_was_asked(capfd: pytest.CaptureFixture[str]) -> None:
-    ran = command(capfd, "compare")("burst", "crossbar-16", "--over", "network.bandwidth=1,2GB/s", "--effects", "none")
+    ran = command(capfd, "compare")("burst", "crossbar-16", "--vary", "network.bandwidth=1,2GB/s", "--effects", "none")
     assert "over network.bandwidth" in ran.out.splitlines()[0]
     answer = ran.out.split()
     assert {"1e+09", "2e+09", "(B/s)"} <= {*answer}

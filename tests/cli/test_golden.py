@@ -55,7 +55,7 @@ LINES = [
     "locality --kernel blocked_matmul --size n=16 --size b=4 --caches 1KiB:2,4KiB:8 --groups",
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
-    "sweep jacobi torus-cluster --over P=1:64:x2",
+    "sweep jacobi torus-cluster --vary P=1:64:x2",
     "timeline run.json -o run.html",
     "validate --cases my_cases -j 1",
 ]

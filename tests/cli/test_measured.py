@@ -84,7 +84,7 @@ def test_without_measurements_the_verdict_is_that_of_before(capfd: pytest.Captur
 
 def test_sweep(capfd: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
     sweep = command(capfd, "sweep")
-    arguments = (*PROGRAM, "--over", "P=4:16:x2", "--measured", file)
+    arguments = (*PROGRAM, "--vary", "P=4:16:x2", "--measured", file)
     plot = tmp_path / "p.svg"
     ran = sweep(*arguments, "--plot", str(plot), "--tolerance", "5%")
     assert ran.status == 1

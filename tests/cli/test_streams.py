@@ -59,7 +59,7 @@ OUTPUTS = [
     ("timeline", "simulate jacobi mesh-256 -P 16 --timeline FILE", "x.json"),
     ("packed timeline", "simulate jacobi mesh-256 -P 64 --timeline FILE", "x.json.gz"),
     ("counters", "simulate jacobi mesh-256 -P 16 --counters FILE", "x.csv"),
-    ("table of a sweep", "sweep jacobi mesh-256 --over n=100:200:+5 --output FILE", "x.csv"),
+    ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --output FILE", "x.csv"),
     ("schedule", "export jacobi mesh-256 -P 16 FILE", "x.goal"),
     ("profile", "locality --kernel triad --size n=2000 --groups --save FILE", "x.csv"),
 ]

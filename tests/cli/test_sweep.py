@@ -27,7 +27,7 @@ from simcodesign.studies.sweep.run import SweepOutcome
 from simcodesign.studies.sweep.store import PAGE_BYTES
 
 SWEEP = ["sweep", "seismic", "power-challenge", "--preset", "test"]
-RANKS = ["--over", "P=1:32:x2"]
+RANKS = ["--vary", "P=1:32:x2"]
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_a_sweep_of_forecasts_needs_no_store(folder: Path) -> None:
 def test_an_open_stream_has_response_times_and_an_infinite_one_beyond_its_load() -> None:
     """M/M/1 of 2.5 ms: 1/(400 - 200) s at 200 per second, none at 500."""
     one = ["--set", "disk.spindles=1", "--set", "disk.read_startup=2.5 ms", "--set", "size=0"]
-    result = invoke("sweep", "disk-queue", "power-challenge", "-P", "1", *one, "--over", "rate=200,500")
+    result = invoke("sweep", "disk-queue", "power-challenge", "-P", "1", *one, "--vary", "rate=200,500")
     assert result.exit_code == 0, result.stderr
     assert "makespan" not in result.stdout
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -81,19 +81,19 @@ def test_an_open_stream_has_response_times_and_an_infinite_one_beyond_its_load()
 
 
 def test_all_points_failing_is_no_success() -> None:
-    assert invoke(*SWEEP, "--over", "P=32,64").exit_code == 1
-    assert invoke(*SWEEP, "--over", "P=16,64").exit_code == 0
+    assert invoke(*SWEEP, "--vary", "P=32,64").exit_code == 1
+    assert invoke(*SWEEP, "--vary", "P=16,64").exit_code == 0
     assert invoke("sweep", "seismic", "power-challenge", "--preset", "nope", *RANKS).exit_code == 2
     assert invoke(*SWEEP, *RANKS, "--phase", "nope").exit_code == 2
 
 
 def test_a_seed_is_set_or_varied() -> None:
-    assert "set and varied, got 'seed'" in invoke(*SWEEP, "--over", "seed=1,2", "--seed", "4").stderr
-    assert "note: a forecast draws nothing" in invoke(*SWEEP, "--over", "seed=1,2").stderr
+    assert "set and varied, got 'seed'" in invoke(*SWEEP, "--vary", "seed=1,2", "--seed", "4").stderr
+    assert "note: a forecast draws nothing" in invoke(*SWEEP, "--vary", "seed=1,2").stderr
 
 
 def test_a_long_table_shows_its_ends() -> None:
-    result = invoke(*SWEEP, "--over", "P=1:16:+1", "--over", "disk.bandwidth=1:10MB/s:n=10")
+    result = invoke(*SWEEP, "--vary", "P=1:16:+1", "--vary", "disk.bandwidth=1:10MB/s:n=10")
     first = [line.split()[0] for line in result.stdout.splitlines() if line.strip()]
     lines = [word for word in first if word.isdigit() or word == "..."]
     half = MOST_ROWS // 2
@@ -103,19 +103,19 @@ def test_a_long_table_shows_its_ends() -> None:
 
 def test_what_has_no_effect_is_said() -> None:
     """The phases of this workload have constants of their own."""
-    result = invoke(*SWEEP, "--over", "disk.bandwidth=1,10MB/s")
+    result = invoke(*SWEEP, "--vary", "disk.bandwidth=1,10MB/s")
     assert "note: disk.per_byte has no effect in phases of seismic that replace it" in result.stderr
 
 
 def test_first_rows_of_a_mesh_are_said() -> None:
     """4, 16 and 64 of 16 x 16 nodes: a line or rows where a square has the smaller surface; all 256 have no other part."""
-    burst = ("sweep", "burst", "mesh-256", "--over", "P=4,16,64,256")
+    burst = ("sweep", "burst", "mesh-256", "--vary", "P=4,16,64,256")
     assert "note: P = 4 to 64: ranks are on the first nodes of the mesh 16x16" in " ".join(
         invoke(*burst).stderr.split()
     )
     for other in (("--set", "mapping=grid"), ("--tie", "nodes=P"), ("--set", "mapping=random")):
         assert "first nodes" not in invoke(*burst, *other).stderr
-    assert "first nodes" not in invoke("sweep", "burst", "hypercube-256", "--over", "P=4,16").stderr
+    assert "first nodes" not in invoke("sweep", "burst", "hypercube-256", "--vary", "P=4,16").stderr
 
 
 def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
@@ -123,19 +123,19 @@ def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
     result = invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "other.csv")
     assert result.stderr == "6 of 6 points stored in s.sqlite, 1 of them failed\n"
     assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
-    again = done(invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--resume", "--json-lines").stdout)
+    again = done(invoke(*SWEEP, *RANKS, "--resume", "s.sqlite", "--json-lines").stdout)
     assert again == again | {"stored": 6, "new": 0}
 
 
 def test_samples() -> None:
-    result = invoke(*SWEEP, "--over", "P=1:16", "--sample", "4", "sobol", "--output", "table.csv")
+    result = invoke(*SWEEP, "--vary", "P=1:16", "--sample", "4", "sobol", "--output", "table.csv")
     assert result.exit_code == 0
     assert pd.read_csv("table.csv")["P"].between(1, 16).all()
 
 
 def test_a_plot() -> None:
     pytest.importorskip("matplotlib")
-    arguments = [*SWEEP, "--over", "P=1:16:x2", "--over", "processor.clock=1,2,4GHz", "--plot", "plot.svg"]
+    arguments = [*SWEEP, "--vary", "P=1:16:x2", "--vary", "processor.clock=1,2,4GHz", "--plot", "plot.svg"]
     assert invoke(*arguments, "--of", "forecast_disk_s", "--form", "lines").exit_code == 0
     assert Path("plot.svg").read_text().startswith("<?xml")
 
@@ -145,7 +145,7 @@ def test_a_plot() -> None:
 
 @pytest.mark.thorough
 def test_both_readings(folder: Path) -> None:
-    arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1:8:x2", "--reading", "both", "-j", "1"]
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--vary", "P=1:8:x2", "--simulate", "-j", "1"]
     result = invoke(*arguments, "--json-lines", "--output", "table.csv")
     (store,) = map(str, Path("sweeps").glob("cg-iteration-torus-cluster-*.sweep.sqlite"))
     outcome = events(result.stdout)
@@ -166,31 +166,31 @@ def test_both_readings(folder: Path) -> None:
         assert table["ratio"][at] == pytest.approx(table["forecast_makespan_s"][at] / simulated, rel=1e-15)
     again = invoke(*arguments)
     assert again.exit_code == 0
-    assert f"note: goes on with what is in {store}" in again.stderr
+    assert f"note: continues with {store}" in again.stderr
     assert len([*Path("sweeps").glob("*.sqlite")]) == 1
     named = invoke(*arguments, "--store", store)
     last = named.stderr.splitlines()[-1]
     assert named.exit_code == 2
-    assert last.startswith(f"error: {store}: is there already (allowed: to go on with it: simcodesign sweep")
-    assert " --resume; " in last
-    other = invoke(*arguments, "--resume", "--set", "s_i=20", "--store", store)
+    assert last.startswith(f"error: {store}: is there already (allowed: to continue with it: simcodesign sweep")
+    assert f" --resume {store}; " in last
+    other = invoke(*arguments, "--set", "s_i=20", "--resume", store)
     assert other.exit_code == 2
     assert "is the store of another sweep" in other.stderr
 
 
 def test_each_grid_has_a_store_of_its_own(folder: Path) -> None:
-    arguments = ["sweep", "cg-iteration", "torus-cluster", "--reading", "both", "-j", "1"]
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--simulate", "-j", "1"]
     for ranks in ("P=1,2", "P=2,4", "P=1,2"):
-        result = invoke(*arguments, "--over", ranks)
+        result = invoke(*arguments, "--vary", ranks)
         assert result.exit_code == 0, result.stderr
-    assert "goes on with what is in" in result.stderr
+    assert "note: continues with" in result.stderr
     assert len([*Path("sweeps").glob("*.sqlite")]) == 2
 
 
 def test_what_is_drawn_is_checked_before_anything_is_simulated(folder: Path) -> None:
-    arguments = ["sweep", "cg-iteration", "torus-cluster", "--over", "P=1,2", "--plot", "p.svg", "-j", "1"]
-    for reading, wrong in (("both", "simulated_disc_s"), ("forecast", "simulated"), ("simulate", "ratio")):
-        result = invoke(*arguments, "--reading", reading, "--of", wrong)
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--vary", "P=1,2", "--plot", "p.svg", "-j", "1"]
+    for simulate, wrong in ((["--simulate"], "simulated_disc_s"), ([], "simulated"), ([], "ratio")):
+        result = invoke(*arguments, *simulate, "--of", wrong)
         assert result.exit_code == 2
         assert "nothing to draw of this name" in result.stderr
     assert not Path("sweeps").exists()
@@ -198,8 +198,8 @@ def test_what_is_drawn_is_checked_before_anything_is_simulated(folder: Path) -> 
 
 def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Path) -> None:
     """Links of 2 GB/s: messages of 4 GB/s are faster than these; of 1 GB/s are not."""
-    axes = ("--over", "network.bandwidth=1,4GB/s", "--over", "P=2,4")
-    settings = ("--set", "network.link_bandwidth=2 GB/s", "--set", "sweeps=1", "--reading", "simulate", "-j", "1")
+    axes = ("--vary", "network.bandwidth=1,4GB/s", "--vary", "P=2,4")
+    settings = ("--set", "network.link_bandwidth=2 GB/s", "--set", "sweeps=1", "--simulate", "-j", "1")
     result = invoke("sweep", "jacobi", "torus-cluster", *axes, *settings)
     notes = [line for line in result.stderr.splitlines() if "will fail" in line]
     assert result.exit_code == 0
@@ -212,18 +212,18 @@ def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Pa
 
 def test_points_that_fail_for_one_reason_are_one_note(folder: Path) -> None:
     """Messages of 2 GB/s: three links are slower, each by itself."""
-    axes = ("--over", "network.link_bandwidth=1,1.5,1.7,2,3GB/s", "-P", "4", "--set", "sweeps=1")
-    result = invoke("sweep", "jacobi", "torus-cluster", *axes, "--reading", "simulate", "-j", "1")
+    axes = ("--vary", "network.link_bandwidth=1,1.5,1.7,2,3GB/s", "-P", "4", "--set", "sweeps=1")
+    result = invoke("sweep", "jacobi", "torus-cluster", *axes, "--simulate", "-j", "1")
     notes = [line for line in result.stderr.splitlines() if "will fail" in line]
     assert len(notes) == 1
     assert notes[0].startswith("note: 3 of 5 points will fail (the first at ")
 
 
 def test_failed_points_are_tried_again_when_it_is_asked_for() -> None:
-    arguments = [*SWEEP, *RANKS, "--store", "s.sqlite", "--json-lines"]
-    invoke(*arguments)
-    assert done(invoke(*arguments, "--resume").stdout)["new"] == 0
-    retried = done(invoke(*arguments, "--resume", "--retry").stdout)
+    arguments = [*SWEEP, *RANKS, "--json-lines"]
+    invoke(*arguments, "--store", "s.sqlite")
+    assert done(invoke(*arguments, "--resume", "s.sqlite").stdout)["new"] == 0
+    retried = done(invoke(*arguments, "--resume", "s.sqlite", "--retry").stdout)
     assert retried == retried | {"stored": 6, "new": 1, "failed": 1}
 
 
@@ -240,30 +240,37 @@ def test_a_sweep_that_is_stopped_says_how_it_goes_on(monkeypatch: pytest.MonkeyP
     result = invoke(*SWEEP, *RANKS, "--store", "a store.sqlite", "--set", "nodes=20")
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
-        "stopped, 0 of 6 points stored in a store.sqlite; go on with: simcodesign sweep seismic power-challenge "
-        "--preset test --over P=1:32:x2 --store 'a store.sqlite' --set nodes=20 --resume\n"
+        "stopped, 0 of 6 points stored in a store.sqlite; continue with: simcodesign sweep seismic power-challenge "
+        "--preset test --vary P=1:32:x2 --set nodes=20 --resume 'a store.sqlite'\n"
     )
 
 
 def test_the_command_that_goes_on_says_it_once() -> None:
-    assert resuming_command(["a", "--resume", "b c", "--retry"]) == "simcodesign sweep a 'b c' --resume"
+    for words in (["--resume", "s"], ["--resume=s"], ["--store", "s"], ["--store=s", "--retry"]):
+        assert resuming_command(["a", *words, "b c"], Path("s")) == "simcodesign sweep a 'b c' --resume s"
+
+
+def test_only_a_store_that_exists_is_continued(folder: Path) -> None:
+    result = invoke(*SWEEP, *RANKS, "--resume", "none.sqlite")
+    assert (result.exit_code, [*folder.iterdir()]) == (2, [])
+    assert "none.sqlite: no such store" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ((), "--over"),
+        ((), "--vary"),
         ((*RANKS, "--of", "ratio"), "--of: has no meaning here (allowed: with --plot)"),
         ((*RANKS, "--form", "heat"), "--form: has no meaning here (allowed: with --plot)"),
         ((*RANKS, "--retry"), "--retry: has no meaning here (allowed: with --resume)"),
         ((*RANKS, "--plot", "a.txt"), "--plot: unknown format of a plot"),
         ((*RANKS, "--plot", "a.svg", "--form", "heat"), "a heat needs two axes"),
         ((*RANKS, "--output", "a.txt"), "format of a table"),
-        ((*RANKS, "--reading", "guess"), "--reading: no such reading, got 'guess' (allowed: forecast, simulate, both)"),
+        ((*RANKS, "--store", "a", "--resume", "b"), "--store and --resume exclude each other"),
         ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
         ((*RANKS, "--set", "P=4"), "set and varied"),
         ((*RANKS, "--set", "P"), "--set: not a setting"),
-        (("--over", "Q=1,2"), "neither a parameter of"),
+        (("--vary", "Q=1,2"), "neither a parameter of"),
         ((*RANKS, "--store", "no/where.sqlite"), "cannot be"),
     ],
 )
@@ -281,7 +288,7 @@ def test_a_store_is_checked(folder: Path) -> None:
     invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "one.csv")
     checked = invoke("sweep", "--check", "s.sqlite")
     assert (checked.exit_code, checked.stdout) == (0, "6 of 6 points, 1 of them failed; the file is whole\n")
-    invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--resume", "--output", "two.csv")
+    invoke(*SWEEP, *RANKS, "--resume", "s.sqlite", "--output", "two.csv")
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
 
 
@@ -414,14 +421,14 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
         "sweep",
         "broadcast",
         "mesh-256",
-        "--over",
+        "--vary",
         "m=1KiB:1MiB:x8",
         "-P",
         "4",
         "--set",
         "network.startup=1 us",
     ]
-    result = invoke(*arguments, "--reading", "both", "--effects", "links", "-j", "1", "--output", "t.csv")
+    result = invoke(*arguments, "--simulate", "--effects", "links", "-j", "1", "--output", "t.csv")
     assert result.exit_code == 0
     meta = json.loads((folder / "t.csv.meta.json").read_text(encoding="utf-8"))
     assert meta["machine"] == "mesh-256 with network.startup=1 us"
@@ -431,7 +438,7 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
     assert "m (KiB)" in result.stdout
     (store,) = (str(path.relative_to(folder)) for path in (folder / "sweeps").glob("*.sqlite"))
     assert store.startswith("sweeps/broadcast-mesh-256-network.startup=1us-")
-    other = invoke(*arguments[:4], "m=1,2", *arguments[5:], "--reading", "both", "--effects", "links", "--store", store)
+    other = invoke(*arguments[:4], "m=1,2", *arguments[5:], "--simulate", "--effects", "links", "--store", store)
     assert other.exit_code == 2
     assert "another sweep" in other.stderr
     assert "--resume" not in other.stderr

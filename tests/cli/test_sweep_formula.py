@@ -11,7 +11,7 @@ import pytest
 
 from tests.command_line import command
 
-BOTH = ("broadcast", "mesh-256", "--over", "P=2,16", "--over", "m=64B:64KiB:x32", "--reading", "both", "-j", "1")
+BOTH = ("broadcast", "mesh-256", "--vary", "P=2,16", "--vary", "m=64B:64KiB:x32", "--simulate", "-j", "1")
 GRAMA = "mine = log2(P)*(t_s + m*t_w)"
 
 
@@ -45,7 +45,7 @@ def test_columns_words_and_a_map(capfd: pytest.CaptureFixture[str], folder: Path
 
 def test_a_stored_sweep_answers_other_formulas_without_a_simulation(capfd: pytest.CaptureFixture[str]) -> None:
     assert command(capfd, "sweep")(*BOTH).status == 0
-    ran = command(capfd, "sweep")(*BOTH, "--resume", "--formula", GRAMA, "--within", "5%", "--json-lines")
+    ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--within", "5%", "--json-lines")
     assert ran.status == 0
     *_, done, last = events(ran.out)
     assert (done["event"], done["stored"], done["new"]) == ("done", 6, 0)
@@ -76,7 +76,7 @@ def test_a_plot_of_columns_stays_one(capfd: pytest.CaptureFixture[str], folder: 
         (("--formula", "no-such-file.yaml"), "no-such-file.yaml"),
         (("--within", "0"), "above 0"),
         (("--within", "a lot"), "--within"),
-        (("--within", "10%", "--over", "network.startup=1,2us", "--over", "order=far,near", "--plot", "t.png"), "axes"),
+        (("--within", "10%", "--vary", "network.startup=1,2us", "--vary", "order=far,near", "--plot", "t.png"), "axes"),
     ],
 )
 def test_bad_input_is_refused_before_any_simulation(
@@ -91,4 +91,4 @@ def test_bad_input_is_refused_before_any_simulation(
 def test_within_needs_simulations(capfd: pytest.CaptureFixture[str]) -> None:
     ran = command(capfd, "sweep")(*BOTH[:6], "--within", "10%")
     assert ran.status == 2
-    assert "--reading simulate or both" in ran.err
+    assert "with --simulate" in ran.err

@@ -27,7 +27,7 @@ simulate small.yaml little.yaml -P 4 --effects hops,links --seed 1 --stations 3
 simulate small.yaml little.yaml -P 3 --engine compiled --effects all --json
 simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
 simulate small.yaml loggop.yaml -P 8 --json
-simulate small.yaml little.yaml -P 4 --replications 3 --confidence 90% -j 1 --json
+simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
 simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
 simulate small.yaml graph.yaml -P 4 --json
@@ -44,19 +44,19 @@ simulate groups.yaml little.yaml -P 4 --iterations steady --json
 simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links -j 1 --json
 compare groups.yaml together.yaml -P 4 --json
 compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 500% --tolerance-of forecast
-sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
+sweep small.yaml little.yaml --vary P=2,4 --measured measured.csv --json-lines
 forecast offloaded.yaml attached.yaml -P 6 --bounds --json
 simulate offloaded.yaml attached.yaml -P 6 --effects all --json
 compare offloaded.yaml attached.yaml -P 4 --set storage.allocation=round_robin
 export groups.yaml loggop.yaml out.goal -P 4 --effects none
 show groups.yaml --latex
 show together.yaml
-sweep groups.yaml together.yaml --over n=50,100 --over P=2,4 --reading both --json-lines -j 1
-sweep small.yaml links.yaml --over P=4,8 --set nodes=P --set network.topology.dims=2 --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
+sweep groups.yaml together.yaml --vary n=50,100 --vary P=2,4 --simulate --json-lines -j 1
+sweep small.yaml links.yaml --vary P=4,8 --set nodes=P --set network.topology.dims=2 --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
 simulate ring.goal loggop.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json
-compare small.yaml little.yaml together.yaml --over P=1,2 --effects hops,noise --replications 2 --json
+compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json
 compare small.yaml little.yaml -P 4 --effects hops,noise --tolerance 5%
 show shipped.yaml
 compare arrivals.yaml little.yaml --json
@@ -114,12 +114,12 @@ explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth 
 explore tune app.aspen box.aspen --vary n=16:64 --json
 explore architect box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimise price --maximise clock --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
-sweep small.yaml little.yaml --over P=1:4:x2 --over n=10,100 --json-lines -j 1
-sweep small.yaml little.yaml --over n=0:100:+50 --set P=2 --output out.csv -j 1
-sweep small.yaml little.yaml --over network.bandwidth=10,100MB/s --over n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
-sweep small.yaml little.yaml --over seed=1,2 -P 2 --reading both --store out.sqlite -j 1
-sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
-sweep small.yaml little.yaml --over P=1:4:x2 --formula "n*2.5e-6" --output out.csv
+sweep small.yaml little.yaml --vary P=1:4:x2 --vary n=10,100 --json-lines -j 1
+sweep small.yaml little.yaml --vary n=0:100:+50 --set P=2 --output out.csv -j 1
+sweep small.yaml little.yaml --vary network.bandwidth=10,100MB/s --vary n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
+sweep small.yaml little.yaml --vary seed=1,2 -P 2 --simulate --store out.sqlite -j 1
+sweep small.yaml little.yaml --vary P=1,2,4 --vary n=10,100 --simulate --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
+sweep small.yaml little.yaml --vary P=1:4:x2 --formula "n*2.5e-6" --output out.csv
 compare loads.yaml cached.yaml -P 3 --json
 forecast loads.yaml cached.yaml -P 2 --set caches.L2.bandwidth="16 B/cycle" --bounds --json
 show cached.yaml
@@ -159,7 +159,7 @@ def files(folder: Path) -> dict[str, bytes]:
     for name in ("small.yaml", "little.yaml"):
         (folder / name).write_bytes(inputs[name])
     store = str(folder / "stored.sqlite")
-    over = ["--over", "P=1,2", "--reading", "simulate", "-j", "1"]
+    over = ["--vary", "P=1,2", "--simulate", "-j", "1"]
     with contextlib.redirect_stdout(io.StringIO()):
         status = cli.main(["sweep", str(folder / "small.yaml"), str(folder / "little.yaml"), *over, "--store", store])
     assert status == 0

@@ -227,7 +227,7 @@ def test_a_plain_simulation_stays_what_it_was(run: Any) -> None:
 
 def test_confidence_is_that_of_the_interval(run: Any) -> None:
     widths = [
-        run(*CASE, "--replications", 4, "--confidence", level, "--json").json["means"]["makespan_s"]["half_width"]
+        run(*CASE, "--replications", 4, "--level", level, "--json").json["means"]["makespan_s"]["half_width"]
         for level in ("80%", "0.99")
     ]
     assert widths[0] < widths[1]
@@ -261,7 +261,7 @@ def test_against_another_machine(run: Any) -> None:
         (("--precision", "1%", "--precision-of", "makespan_ss"), "did you mean 'makespan_s'"),
         (("--replications", "1"), "one replication has no interval"),
         (("--against", "xeon-clusterr"), "did you mean 'xeon-cluster'"),
-        (("--replications", "2", "--confidence", "100%"), "confidence"),
+        (("--replications", "2", "--level", "100%"), "confidence"),
     ],
 )
 def test_options_that_cannot_be(run: Any, arguments: tuple[str, ...], message: str) -> None:

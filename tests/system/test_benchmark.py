@@ -421,7 +421,7 @@ POINTS = 1000
 
 def swept_s(folder: Path, crew: SweepExecutor) -> tuple[float, float]:
     """Seconds of a sweep of POINTS points with its start, and from its first rows on for one row of them."""
-    sweep = sweep_of("jacobi", "crossbar-16", [f"seed=1:{POINTS}:+1"], reading="simulate")
+    sweep = sweep_of("jacobi", "crossbar-16", [f"seed=1:{POINTS}:+1"], simulate=True)
     recorded: list[tuple[float, int]] = []
     began = time.monotonic()
     with crew, Store.create(folder / f"{type(crew).__name__}.sqlite", sweep.meta()) as store:
@@ -458,7 +458,7 @@ def test_dask_has_the_throughput_of_processes(tmp_path: Path) -> None:
 
 def test_a_store_of_a_million_points_is_resumed_quickly(tmp_path: Path) -> None:
     """In under three seconds: open it, check that it is of this sweep, know what is left."""
-    sweep = sweep_of("jacobi", "crossbar-16", ["seed=1:1000000:+1"], reading="simulate")
+    sweep = sweep_of("jacobi", "crossbar-16", ["seed=1:1000000:+1"], simulate=True)
     file = tmp_path / "million.sqlite"
     with Store.create(file, sweep.meta()) as store:
         for low in range(0, 1_000_000, 20_000):

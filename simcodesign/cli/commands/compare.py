@@ -15,6 +15,7 @@ from simcodesign.cli.options import (
     ReplicationOptions,
     ScenarioOptions,
     SimulationOptions,
+    Vary,
     VerdictOptions,
     check_timeline,
 )
@@ -35,14 +36,7 @@ class CompareOptions:
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)
-    over: Annotated[
-        str | None,
-        Option(
-            metavar="AXIS",
-            help="Compare at each of these values: P=16,64,256 or P=16:256:x4, or of another parameter or constant. "
-            "--plot draws lines over them.",
-        ),
-    ] = None
+    vary: Vary = field(default_factory=list)
     simulation: SimulationOptions
     formula: Annotated[
         list[str],
@@ -81,7 +75,7 @@ def run(options: CompareOptions) -> None:
     options.output.check()
     check_timeline(options.timeline)
     limit = tolerance_of(options.verdict, bool(options.formula))
-    if options.more or options.over:
+    if options.more or options.vary:
         from simcodesign.cli.run.several import run_several
 
         errors = run_several(options)

@@ -13,12 +13,11 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Command, Option, command
-from simcodesign.cli.options import Jobs, ScenarioOptions, SimulationOptions, VerdictOptions, check_plot
+from simcodesign.cli.options import Jobs, ScenarioOptions, SimulationOptions, Vary, VerdictOptions, check_plot
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import write
 
-FORECAST = "forecast"
 STORE_FOLDER, STORE_ENDING = "sweeps", ".sweep.sqlite"
 DAMAGED = 1
 _ARGUMENTS = "simcodesign arguments"
@@ -42,15 +41,7 @@ class SweepOptions:
 
     context: click.Context
     scenario: ScenarioOptions
-    over: Annotated[
-        list[str],
-        Option(
-            metavar="AXIS",
-            help="What is varied, and how: P=1:2048:x2, n=0:10:+0.5, n=1e3:1e6:n=7:log, "
-            "network.bandwidth=1,10,100GB/s, network.topology.kind=mesh,torus, seed=1,2,3; in SI units where none is "
-            "given. Several span a grid, the last running fastest. Repeatable.",
-        ),
-    ]
+    vary: Vary
     sample: Annotated[
         tuple[int, str] | None,
         Option(
@@ -65,7 +56,7 @@ class SweepOptions:
             "'network.topology.shape=[P/8, 8]'. Repeatable.",
         ),
     ] = field(default_factory=list)
-    reading: Annotated[str, Option(metavar="NAME", help="forecast, simulate, or both.")] = FORECAST
+    simulate: Annotated[bool, Option(help="Simulate every point, too.")] = False
     simulation: SimulationOptions
     formula: Annotated[
         list[str],
@@ -78,7 +69,7 @@ class SweepOptions:
     within: Annotated[
         str | None,
         Option(
-            metavar="SHARE",
+            metavar="FRACTION",
             help="With simulations: where formulas, the workload's own and our forecast are within this share of the "
             "simulation (10%, or 0.1; 1 is 100%), which to use where, and the condition in words if a simple one "
             "fits; --plot is then a map of it. By default 10% with --formula.",
@@ -89,13 +80,14 @@ class SweepOptions:
         Path | None,
         Option(
             metavar="FILE",
-            help="Where points are kept as they come. Without, a sweep with simulations has a file of its own in the "
-            f"folder {STORE_FOLDER}, and the same command once more goes on with it; one that is only forecast has "
-            "none.",
+            help="Store points in this new file as they are evaluated. By default, a sweep with --simulate has a file "
+            f"in the folder {STORE_FOLDER}, and the same command continues with it; other sweeps have no store.",
         ),
     ] = None
-    resume: Annotated[bool, Option(help="Go on with the store of --store, which may be there or not.")] = False
-    retry: Annotated[bool, Option(help="With --resume: try the points again that have failed.")] = False
+    resume: Annotated[
+        Path | None, Option(metavar="STORE", help="Continue with this store: evaluate the points that it lacks.")
+    ] = None
+    retry: Annotated[bool, Option(help="With --resume: evaluate failed points again.")] = False
     check_store: Annotated[
         Path | None,
         Option(
@@ -152,7 +144,7 @@ class SweepOptions:
     @property
     def asks_trust(self) -> bool:
         """Whether formulas are compared with simulations."""
-        return self.within is not None or (bool(self.formula) and self.reading != FORECAST)
+        return self.within is not None or (bool(self.formula) and self.simulate)
 
     @property
     def plots_trust(self) -> bool:
@@ -163,12 +155,14 @@ class SweepOptions:
         """InputError for options that exclude each other and plots that cannot be written, before any work."""
         if self.scheduler and self.jobs:
             raise InputError("--jobs and --scheduler exclude each other", allowed="one of them")
+        if self.store and self.resume:
+            raise InputError("--store and --resume exclude each other", allowed="one of them")
         for option, given, needed, there in (
             ("--of", self.of, "--plot", self.plot),
             ("--form", self.form, "--plot", self.plot),
             ("--retry", self.retry, "--resume", self.resume),
-            ("--scheduler", self.scheduler, "--reading simulate or both", self.reading != FORECAST),
-            ("--within", self.within, "--reading simulate or both", self.reading != FORECAST),
+            ("--scheduler", self.scheduler, "--simulate", self.simulate),
+            ("--within", self.within, "--simulate", self.simulate),
             ("--tolerance", self.verdict.tolerance, "--measured", self.verdict.measured),
         ):
             if given and not there:
@@ -188,8 +182,8 @@ class _RememberingCommand(Command):
 def run(options: SweepOptions) -> None:
     """Forecast or simulate a workload on a machine at every point of a grid or sample.
 
-    Points are kept in a store as they come: whatever ends a sweep, --resume goes on with it. Points that fail are
-    listed and do not end it; exit status 1 if all of them fail.
+    Points are stored as they are evaluated: whatever ends a sweep, --resume continues with its store. Points that fail
+    are listed and do not end it; exit status 1 if all of them fail.
     """
     from simcodesign.cli.run.sweep import run_sweep
 
@@ -197,7 +191,12 @@ def run(options: SweepOptions) -> None:
     run_sweep(options)
 
 
-def resuming_command(arguments: Sequence[str]) -> str:
-    """The command line that goes on with a sweep that was called with these arguments."""
-    again = [item for item in arguments if item not in ("--resume", "--retry")]
-    return shlex.join(["simcodesign", "sweep", *again, "--resume"])
+def resuming_command(arguments: Sequence[str], store: Path) -> str:
+    """Return the command line that continues a sweep, which was called with these arguments, with its store."""
+    again, words = [], iter(arguments)
+    for word in words:
+        if word in ("--store", "--resume"):
+            next(words, None)
+        elif word != "--retry" and not word.startswith(("--store=", "--resume=")):
+            again.append(word)
+    return shlex.join(["simcodesign", "sweep", *again, "--resume", str(store)])

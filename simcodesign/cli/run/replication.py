@@ -100,8 +100,8 @@ def _repetition(options: ReplicationOptions, precision_of: str | None = None) ->
         keywords["most"] = options.at_most
     if options.precision is not None:
         keywords["precision"] = parsed_share(options.precision, "--precision")
-    if options.confidence is not None:
-        keywords["confidence"] = parsed_share(options.confidence, "--confidence")
+    if options.level is not None:
+        keywords["confidence"] = parsed_share(options.level, "--level")
     return keywords
 
 

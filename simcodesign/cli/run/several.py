@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -23,14 +23,14 @@ from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, p
 from simcodesign.studies.sweep.machine_source import source_of
 from simcodesign.studies.sweep.sweep import lookup_in
 
-_OVER = Place("--over")
+_VARY = Place("--vary")
 
 
 def run_several(options: CompareOptions) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
     _refuse(options)
     scenarios = _scenarios(options)
-    axis = None if options.over is None else _axis(options.over, scenarios[0], options.scenario.all_settings)
+    axis = _axis(options.vary, scenarios[0], options.scenario.all_settings) if options.vary else None
     if axis is not None and axis.note:
         complain(f"note: {axis.note}")
     keywords = run_keywords(options.simulation)
@@ -43,7 +43,7 @@ def run_several(options: CompareOptions) -> dict[str, float]:
             formulas=options.formula,
             measured=measured_tables(options.verdict),
             replications=replication.replications,
-            confidence=0.95 if replication.confidence is None else parsed_share(replication.confidence, "--confidence"),
+            confidence=0.95 if replication.level is None else parsed_share(replication.level, "--level"),
             workers=replication.jobs or usable_cpus(),
             on_progress=on_progress,
         )
@@ -89,20 +89,22 @@ def _scenarios(options: CompareOptions) -> list[Scenario]:
     ]
 
 
-def _axis(text: str, scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
-    """The axis of ``--over``, of a number that a forecast takes. InputError for anything else, and for what is set."""
+def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> SweepAxis:
+    """The axis of ``--vary``, of a number that a forecast takes. InputError for anything else, and for what is set."""
     find = lookup_in(scenario.workload, source_of(scenario.machine))
 
     def lookup(name: str) -> Known:
         known = find(name)
         if known.kind != PARAMETER or known.choices:
             allowed = "P, a parameter or a constant that is a number; or sweep, for anything else"
-            raise InputError("cannot vary in a comparison", _OVER, value=name, allowed=allowed)
+            raise InputError("cannot vary in a comparison", _VARY, value=name, allowed=allowed)
         return known
 
-    axis = parse_axis(text, lookup)
+    if len(texts) > 1:
+        raise InputError("candidates are compared over one name", _VARY, value=texts[1], allowed="one; or sweep")
+    axis = parse_axis(texts[0], lookup)
     for name in {axis.name, axis.known.path} & parsed_settings(settings).keys():
-        raise InputError("set and varied", _OVER, value=name, allowed="--set (for P: -P) or --over, not both")
+        raise InputError("set and varied", _VARY, value=name, allowed="--set (for P: -P) or --vary, not both")
     return axis
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.sweep import FORECAST, STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
+from simcodesign.cli.commands.sweep import STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
 from simcodesign.cli.options import VerdictOptions, usable_cpus
 from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
 from simcodesign.cli.run.verdict import (
@@ -37,7 +37,7 @@ from simcodesign.report.sweep.tables import outcome_line, sweep_tables
 from simcodesign.report.trust.plot import check_trust_plot, trust_plot
 from simcodesign.report.trust.tables import trust_tables
 from simcodesign.studies.sweep.content_digest import digest
-from simcodesign.studies.sweep.evaluate import forecast_frame, result_columns
+from simcodesign.studies.sweep.evaluate import FORECAST, forecast_frame, result_columns
 from simcodesign.studies.sweep.executors import sweep_executor
 from simcodesign.studies.sweep.foreseen import foreseen_failures
 from simcodesign.studies.sweep.points import PointResult
@@ -111,8 +111,8 @@ def run_sweep(options: SweepOptions) -> None:
 def _columns(sweep: Sweep, formulas: Iterable[str], is_measured: bool) -> list[str]:
     """The columns that the table may have, known before any point is evaluated; ``formulas``: their names."""
     names = [column_of_formula(name) for name in formulas]
-    columns = [*result_columns(sweep.reading), *(f"{name}_s" for name in names)]
-    columns += [f"{name}_error" for name in names if sweep.reading != FORECAST]
+    columns = [*result_columns(sweep.simulate), *(f"{name}_s" for name in names)]
+    columns += [f"{name}_error" for name in names if sweep.simulate]
     return columns + (measured_columns(names) if is_measured else [])
 
 
@@ -137,11 +137,11 @@ def _sweep(options: SweepOptions) -> Sweep:
     return sweep_of(
         scenario.workload,
         scenario.machine,
-        options.over,
+        options.vary,
         settings=parsed_settings(scenario.all_settings),
         sample=options.sample,
         ties=options.tie,
-        reading=options.reading,
+        simulate=options.simulate,
         preset=scenario.preset,
         phases=scenario.phases or None,
         **run_keywords(options.simulation),
@@ -153,7 +153,7 @@ def _notes(sweep: Sweep) -> Iterator[str]:
     if sweep.design.note:
         yield sweep.design.note
     yield from _first_rows(sweep)
-    if sweep.reading != FORECAST:
+    if sweep.simulate:
         yield from foreseen_failures(sweep)
     paths = {axis.known.path: "" for axis in sweep.design.settings}
     for path, places in replaced_constants(sweep.workload, paths).items():
@@ -181,9 +181,7 @@ def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
     names = (sweep.workload.name, sweep.source.machine.label)
     name = "-".join(safe_file_name(name.replace(WITH, "-").replace(" ", "")) for name in names)
     usual = Path(STORE_FOLDER, f"{name}-{digest(sweep.meta())[:_DIGITS]}{STORE_ENDING}")
-    if options.store or (options.reading == FORECAST and not (options.resume and usual.exists())):
-        return options.store
-    return usual
+    return options.resume or options.store or (usual if options.simulate else None)
 
 
 def _show(
@@ -230,34 +228,34 @@ def _forecast(options: SweepOptions, sweep: Sweep) -> tuple[pd.DataFrame, SweepO
 
 def _stored(options: SweepOptions, sweep: Sweep, file: Path) -> tuple[pd.DataFrame, SweepOutcome]:
     """The table and the outcome of a sweep that is kept in a store; when it is stopped, the command ends here."""
-    again = resuming_command(options.arguments)
+    again = resuming_command(options.arguments, file)
     with ExitStack() as stack:
         stop = stack.enter_context(StopSignals())
         store = stack.enter_context(_open_store(options, sweep, file))
         try:
             outcome = _run(options, sweep, store, stop)
         except SimcodesignError:
-            complain(f"{_so_far(sweep, store, file)}; go on with: {again}")
+            complain(f"{_so_far(sweep, store, file)}; continue with: {again}")
             raise
         if outcome.stopped:
-            complain(f"stopped, {_so_far(sweep, store, file)}; go on with: {again}")
+            complain(f"stopped, {_so_far(sweep, store, file)}; continue with: {again}")
             raise Exit(128 + stop.number)
         return store.frame(), outcome
 
 
 def _open_store(options: SweepOptions, sweep: Sweep, file: Path) -> Store:
     """The store, which belongs to this sweep."""
-    if file.exists() and options.store is None:
-        complain(f"note: goes on with what is in {file}; delete it to start anew")
-    elif file.exists() and not options.resume:
-        with Store.open(file, write=False) as known:  # that of another sweep cannot be gone on with
+    if options.store is not None and file.exists():
+        with Store.open(file, write=False) as known:  # a sweep cannot continue with the store of another one
             known.check_sweep(sweep)
-        allowed = f"to go on with it: {resuming_command(options.arguments)}; else another --store"
+        allowed = f"to continue with it: {resuming_command(options.arguments, file)}; otherwise another --store"
         raise InputError("is there already", Place(str(file)), allowed=allowed)
-    if not file.exists():
+    if options.resume is None and not file.exists():
         if options.store is None:
             file.parent.mkdir(exist_ok=True)
         return Store.create(file, sweep.meta())
+    if options.resume is None:
+        complain(f"note: continues with {file}; delete it to start again")
     store = Store.open(file)
     try:
         store.check_sweep(sweep)
@@ -276,7 +274,7 @@ def _run(options: SweepOptions, sweep: Sweep, store: Store, stop: StopSignals) -
     progress = SweepProgress(stored, sweep.count, store.failed())
     with ExitStack() as stack:
         executor = None
-        if sweep.reading != FORECAST and left:
+        if sweep.simulate and left:
             jobs = min(options.jobs or usable_cpus(), left)
             executor = stack.enter_context(sweep_executor(jobs, options.scheduler))
             if options.scheduler and not executor.count:

@@ -131,7 +131,7 @@ def check_plot(
         raise InputError("form of a plot", Place("--form"), value=form, allowed=nearest(form, FORMS))
     plotted = _plotted_axes(axes)
     if form in ("heat", "contour") and len(plotted) < 2:
-        raise InputError(f"a {form} needs two axes", Place("--form"), value=form, allowed="lines, or one more --over")
+        raise InputError(f"a {form} needs two axes", Place("--form"), value=form, allowed="lines, or one more --vary")
     if form == "contour":
         for axis in plotted:
             if not axis.numeric or len(set(axis.values)) < 2:

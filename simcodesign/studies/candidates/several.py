@@ -238,7 +238,7 @@ def compare_several(
     machines: Machines,
     parameters: Mapping[str, object] | None = None,
     *,
-    over: Mapping[str, Sequence[float]] | None = None,
+    vary: Mapping[str, Sequence[float]] | None = None,
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
     replications: int | None = None,
@@ -249,7 +249,7 @@ def compare_several(
 ) -> SeveralComparisons:
     """``compare`` for every workload on every machine, in one answer.
 
-    ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``over``: one name (``P``, a parameter or a
+    ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``vary``: one name (``P``, a parameter or a
     constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
     anything random, by default 10; all candidates draw the same random numbers, so that differences between machines
     are paired. ``confidence``: of all intervals; ``workers``: the most processes for replications. Other arguments as
@@ -263,7 +263,7 @@ def compare_several(
     2
     """
     given = [_several(workloads), _several(machines)]
-    name, values = _axis(over)
+    name, values = _axis(vary)
     scenarios = [
         Scenario.of(workload, machine, parameters, preset=options.get("preset"), phases=options.get("phases"))
         for workload in given[0]
@@ -287,13 +287,13 @@ def _several(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def _axis(over: Mapping[str, Sequence[float]] | None) -> tuple[str, tuple[float, ...]]:
+def _axis(vary: Mapping[str, Sequence[float]] | None) -> tuple[str, tuple[float, ...]]:
     """Name and values of the only axis. InputError for more of them, and for none of the values."""
-    if not over:
+    if not vary:
         return "", ()
-    if len(over) > 1:
-        raise InputError("candidates are compared over one name", value=", ".join(over), allowed="one; or sweep")
-    ((name, values),) = over.items()
+    if len(vary) > 1:
+        raise InputError("candidates are compared over one name", value=", ".join(vary), allowed="one; or sweep")
+    ((name, values),) = vary.items()
     if not len(values):
         raise InputError(f"values of {name}", value=list(values), allowed="at least one")
     return name, tuple(float(value) for value in values)

@@ -109,7 +109,7 @@ def nothing_to_vary(model: str, name: str, others: Collection[str], machine: Mac
     if key_text("machine", name) is None or is_constant(name) or name in BANDWIDTHS:
         return InputError(f"{model}: nothing of this name can be varied", value=name, allowed=nearest(name, names))
     what = f"{model}: a search varies constants, and not what a machine is built of"
-    return InputError(what, value=name, allowed=f"sweep --over {name}=...; or {', '.join(sorted(names))}")
+    return InputError(what, value=name, allowed=f"sweep --vary {name}=...; or {', '.join(sorted(names))}")
 
 
 def without_varied(constants: Mapping[str, float], varied: Collection[str], machine: Machine) -> dict[str, float]:

@@ -27,12 +27,11 @@ from simcodesign.engine.simulate import simulate_experiment
 from simcodesign.studies.sweep.content_digest import DIGEST_BYTES
 from simcodesign.studies.sweep.design.grid import CHANGE, PARAMETER, Design
 from simcodesign.studies.sweep.points import PointResult, SweepPoint, Value
-from simcodesign.studies.sweep.sweep import FORECAST, SIMULATE
 from simcodesign.studies.sweep.sweep import Sweep as Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER, column_of
 
 #: Prefix of the columns of a reading: ``forecast_makespan_s``, ``simulated_makespan_s``.
-PREFIXES = {FORECAST: "forecast", SIMULATE: "simulated"}
+FORECAST, SIMULATED = PREFIXES = ("forecast", "simulated")
 #: Columns of every Result, and those that only some have.
 COUNTS = ("messages", "message_bytes", "disk_bytes", "flops", "instructions")
 OPTIONAL = ("energy_j", "peak_power_w", "footprint_bytes", "response_s", "blocked")
@@ -109,12 +108,10 @@ class SweepEvaluator:
     def results(self, point: SweepPoint) -> dict[str, float]:
         """The numbers of a point. Raises as ``forecast`` and ``simulate`` do."""
         sweep, experiment, scenario = self.sweep, self.sweep.experiment, self.scenario(point)
-        results: dict[str, float] = {}
-        if sweep.reading != SIMULATE:
-            results |= _plain(numbers(forecast(scenario), PREFIXES[FORECAST]))
-        if sweep.reading != FORECAST:
+        results = _plain(numbers(forecast(scenario), FORECAST))
+        if sweep.simulate:
             result = simulate_experiment(replace(experiment, scenario=scenario, seed=point.seed))
-            results |= _plain(numbers(result, PREFIXES[SIMULATE]))
+            results |= _plain(numbers(result, SIMULATED))
         return results | _ratio(results)
 
     def scenario(self, point: SweepPoint) -> Scenario:
@@ -139,12 +136,11 @@ def numbers(result: Result, prefix: str) -> dict[str, FloatOrArray]:
     return {f"{prefix}_{name}": value for name, value in columns.items()}
 
 
-def result_columns(reading: str) -> list[str]:
-    """The columns that the results of a reading (``forecast``, ``simulate`` or ``both``) may have."""
-    readings = [reading] if reading in PREFIXES else [*PREFIXES]
+def result_columns(simulate: bool) -> list[str]:
+    """Return the columns that the results of a sweep may have, with simulations or without."""
     names = ["makespan_s", *(f"{component}_s" for component in COMPONENTS), *COUNTS, *OPTIONAL]
-    columns = [f"{PREFIXES[one]}_{name}" for one in readings for name in names]
-    return columns if len(readings) == 1 else [*columns, RATIO]
+    columns = [f"{prefix}_{name}" for prefix in (PREFIXES if simulate else (FORECAST,)) for name in names]
+    return [*columns, RATIO] if simulate else columns
 
 
 def _plain(columns: Mapping[str, FloatOrArray]) -> dict[str, float]:
@@ -154,7 +150,7 @@ def _plain(columns: Mapping[str, FloatOrArray]) -> dict[str, float]:
 def _ratio(results: Mapping[str, float]) -> dict[str, float]:
     """Forecast over simulated time, of open streams over response time, where both are there; NaN of a simulation that
     takes no time."""
-    pair = [results.get(f"{prefix}_response_s", results.get(f"{prefix}_makespan_s")) for prefix in PREFIXES.values()]
+    pair = [results.get(f"{prefix}_response_s", results.get(f"{prefix}_makespan_s")) for prefix in PREFIXES]
     if pair[0] is None or pair[1] is None:
         return {}
     return {RATIO: pair[0] / pair[1] if pair[1] else float("nan")}
@@ -298,7 +294,7 @@ class _Vectorised:
             for half in np.array_split(rows, 2):
                 self._forecast_rows(machine, half)
             return
-        for name, value in numbers(result, PREFIXES[FORECAST]).items():
+        for name, value in numbers(result, FORECAST).items():
             self.results.setdefault(name, np.full(len(self.point_numbers), np.nan))[rows] = value
 
 

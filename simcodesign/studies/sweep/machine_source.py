@@ -37,12 +37,12 @@ class MachineFile:
             return self.machine
         if self.tree is None:
             what = "only constants and parameters of a machine that was read from no file can be varied"
-            raise InputError(what, Place("--over"), value=list(changes))
+            raise InputError(what, Place("--vary"), value=list(changes))
         tree = self.tree
         if reshaped(tree, changes):
             dimension_count = len(_shape(tree))
-            tree = merged(_without_shape(tree), nested({"network.topology.dims": dimension_count}, "--over"))
-        changed = machine_from(merged(tree, nested(changes, "--over"), OTHER_NAMES), self.folder)
+            tree = merged(_without_shape(tree), nested({"network.topology.dims": dimension_count}, "--vary"))
+        changed = machine_from(merged(tree, nested(changes, "--vary"), OTHER_NAMES), self.folder)
         return replace(changed, changes=self.machine.changes)
 
     def content(self, whole: bool) -> object:

@@ -62,7 +62,7 @@ class Store:
         """A new store, open for writing. StoreError if the file is there already or cannot be written."""
         path = Path(path)
         if path.exists():
-            raise StoreError("is there already", place_of(path), allowed="another name, or --resume to go on with it")
+            raise StoreError("is there already", place_of(path), allowed=f"another name, or --resume {path}")
         lock = StoreLock.acquire(path)
         try:
             _create_file(path, meta)

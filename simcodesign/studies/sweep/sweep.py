@@ -40,8 +40,6 @@ from simcodesign.studies.sweep.machine_source import SHAPED, MachineFile, reshap
 from simcodesign.studies.sweep.points import PointKeys, PointResult, SweepPoint, Value, item
 
 FORMAT = 1
-FORECAST, SIMULATE, BOTH = "forecast", "simulate", "both"
-READINGS = (FORECAST, SIMULATE, BOTH)
 #: An axis of at most this many values caches the items of its keys.
 _MOST_CACHED_ITEMS = 10_000
 #: Top-level keys of a machine file that may be varied.
@@ -53,14 +51,14 @@ class Sweep:
     """A workload on a machine, read at every point of a design; it can be pickled.
 
     ``experiment``: what all points share, but for parameters. Its seed is that of all points (the same random numbers),
-    unless an axis sets it; its engine changes no result. ``reading``: ``forecast``, ``simulate`` or ``both``.
+    unless an axis sets it; its engine changes no result. ``simulate``: whether points are simulated, too.
     ``given``: parameters that are the same at all points, SI units.
     """
 
     experiment: Experiment
     source: MachineFile
     design: Design
-    reading: str = FORECAST
+    simulate: bool = False
     given: Mapping[str, float] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, object]:
@@ -150,12 +148,12 @@ class Sweep:
     @property
     def _settings_meta(self) -> dict[str, object]:
         """The settings that all points share, besides workload and machine."""
-        simulated, experiment = self.reading != FORECAST, self.experiment
+        simulated, experiment = self.simulate, self.experiment
         preset, phases = experiment.scenario.preset, experiment.scenario.phases
         return {
             "format": FORMAT,
             "version": __version__,
-            "reading": self.reading,
+            "simulate": self.simulate,
             "preset": preset,
             "phases": None if phases is None else list(phases),
             "effects": list(experiment.effects) if simulated else None,
@@ -201,22 +199,20 @@ class _Items(Sequence[bytes]):
 def sweep_of(
     workload: WorkloadSource,
     machine: MachineSource,
-    over: Sequence[str],
+    vary: Sequence[str],
     *,
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
     ties: Sequence[str] = (),
-    reading: str = FORECAST,
+    simulate: bool = False,
     **options: Unpack[SimulationKeywords],
 ) -> Sweep:
-    """The sweep over axes as ``--over`` writes them; ``settings``: texts by name, as ``--set`` takes them.
+    """Return the sweep over axes as ``--vary`` takes them; ``settings``: texts by name, as ``--set`` takes them.
 
     ``sample``: number and method (``sobol``, ``lhs``) of points sampled in ranges LOW:HIGH, in place of the full grid.
-    ``ties``: what follows the axes, as ``--tie`` writes it.
+    ``ties``: what follows the axes, as ``--tie`` writes it. ``simulate``: whether points are simulated, too.
     InputError for anything that cannot be used.
     """
-    if reading not in READINGS:
-        raise InputError("no such reading", Place("--reading"), value=reading, allowed=", ".join(READINGS))
     loaded = workload_of(workload)
     given, changes = _settings(settings or {}, loaded)
     source = source_of(machine, changes)
@@ -226,31 +222,31 @@ def sweep_of(
         select_phases(loaded, experiment.scenario.phases)
     lookup = lookup_in(loaded, source)
     design = (
-        grid([parse_axis(text, lookup) for text in over])
+        grid([parse_axis(text, lookup) for text in vary])
         if sample is None
-        else sampled(over, sample[0], sample[1], experiment.seed, lookup)
+        else sampled(vary, sample[0], sample[1], experiment.seed, lookup)
     )
     numbers = {name: _number(name, text, loaded, source.machine) for name, text in given.items()}
     design = tied(design, ties, lookup, numbers)
     _check_apart(design, given | changes | ({"seed": str(experiment.seed)} if experiment.seed else {}))
-    design = _with_notes(design, source, reading)
+    design = _with_notes(design, source, simulate)
     for axis in design.settings:
         if axis.known.kind == CHANGE:
             check_change(source, axis, design)
-    return Sweep(experiment, source, design, reading, numbers)
+    return Sweep(experiment, source, design, simulate, numbers)
 
 
-def _with_notes(design: Design, source: MachineFile, reading: str) -> Design:
+def _with_notes(design: Design, source: MachineFile, simulate: bool) -> Design:
     """The design, with a note if the shape of the network follows its nodes, if a seed has no effect, and if ranks take
     a part of the machine that another mapping would choose better."""
     values = {axis.known.path: axis.values for axis in design.settings}
     notes = [design.note, *(axis.note for axis in design.axes)]
-    if reading == FORECAST and any(axis.known.kind == SEED for axis in design.axes):
+    if not simulate and any(axis.known.kind == SEED for axis in design.axes):
         notes.append("a forecast draws nothing")
     tree = None if SHAPED & values.keys() else source.tree
     if tree is not None and any(reshaped(tree, {"nodes": value}) for value in values.get("nodes", ())):
         notes.append("where nodes are varied, the network has the most even shape of its dimensions")
-    if reading != FORECAST and source.machine.nodes_by_ranks is None and not {"nodes", "mapping"} & values.keys():
+    if simulate and source.machine.nodes_by_ranks is None and not {"nodes", "mapping"} & values.keys():
         notes.append(_note_of_part(source.machine, [float(value) for value in values.get("P", ())]))
     return replace(design, note="; ".join(part for part in notes if part))
 
@@ -272,7 +268,7 @@ def lookup_in(workload: Workload, source: MachineFile) -> Lookup:
         if name == "seed":
             return Known(name, SEED, whole=True)
         if name.startswith(PREFIX):
-            return _of_parameter(name, source.machine.parameter(name, Place("--over")))
+            return _of_parameter(name, source.machine.parameter(name, Place("--vary")))
         return _in_machine(name, workload, source.machine)
 
     return lookup
@@ -300,7 +296,7 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
             return Known(path, PARAMETER, "bandwidth" if inverse else constants[path][2], inverse=inverse)
         raise InputError(
             f"{machine.name} has no such constant",
-            Place("--over"),
+            Place("--vary"),
             value=name,
             allowed=nearest(name, machine.varying()),
         )
@@ -310,7 +306,7 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
         return Known(name, CHANGE)
     what = f"neither a parameter of {workload.name} nor a key of machine files"
     allowed = nearest(name, {*workload.parameters, "P", "seed", *TOP_KEYS, *machine.varying()})
-    raise InputError(what, Place("--over"), value=name, allowed=allowed)
+    raise InputError(what, Place("--vary"), value=name, allowed=allowed)
 
 
 def _settings(settings: Mapping[str, str], workload: Workload) -> tuple[dict[str, str], dict[str, str]]:
@@ -326,7 +322,7 @@ def _settings(settings: Mapping[str, str], workload: Workload) -> tuple[dict[str
 def _check_apart(design: Design, settings: Mapping[str, str]) -> None:
     for axis in design.settings:
         for name in {axis.name, axis.known.path} & settings.keys():
-            raise InputError("set and varied", Place("--over"), value=name, allowed="--set or --over, not both")
+            raise InputError("set and varied", Place("--vary"), value=name, allowed="--set or --vary, not both")
 
 
 def _number(name: str, text: str, workload: Workload, machine: Machine) -> float:

@@ -21,8 +21,8 @@ from simcodesign.comparison.formulas.values import (
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import Formula
-from simcodesign.studies.sweep.evaluate import PREFIXES, SweepEvaluator, parameter_columns, structures
-from simcodesign.studies.sweep.sweep import SIMULATE, Sweep
+from simcodesign.studies.sweep.evaluate import SIMULATED, SweepEvaluator, parameter_columns, structures
+from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 
 #: So many points are looked at for one at which formulas can be checked before the sweep begins.
@@ -60,13 +60,13 @@ def column_of_formula(name: str) -> str:
 def simulated_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
     """What formulas are compared with at each row: the simulated makespan, or response time of an open stream; None
     where nothing was simulated."""
-    return read_s(table, SIMULATE)
+    return read_s(table, SIMULATED)
 
 
 def read_s(table: pd.DataFrame, reading: str) -> NDArray[np.float64] | None:
     """The makespan by a reading at each row, or the response time of an open stream; None where it was not asked."""
     for name in ("response_s", "makespan_s"):
-        if (column := f"{PREFIXES[reading]}_{name}") in table.columns:
+        if (column := f"{reading}_{name}") in table.columns:
             return table[column].to_numpy(dtype=np.float64)
     return None
 

@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.studies.sweep.evaluate import PREFIXES, SweepEvaluator, parameter_columns, structures
-from simcodesign.studies.sweep.sweep import FORECAST, SIMULATE, Sweep
+from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 from simcodesign.studies.trust.formula_times import FormulaTimes, read_s, signed_errors
 
@@ -50,7 +50,7 @@ def error_column(name: str) -> str:
 def measured_columns(formulas: Iterable[str]) -> list[str]:
     """The columns that ``with_measured_columns`` may add; ``formulas``: how their columns begin."""
     components = [f"measured_{component}_s" for component in COMPONENTS]
-    return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES.values(), *formulas])]
+    return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES, *formulas])]
 
 
 def check_measured(sweep: Sweep, several: Sequence[MeasuredTimes]) -> None:
@@ -123,9 +123,9 @@ def with_measured_columns(
         values = [None if one is None else one.components.get(component) for one in measured.times]
         if any(values):
             columns[f"measured_{component}_s"] = _column(values)
-    for reading in (FORECAST, SIMULATE):
+    for reading in PREFIXES:
         if (times_s := read_s(table, reading)) is not None:
-            columns[error_column(PREFIXES[reading])] = signed_errors(times_s, seconds)
+            columns[error_column(reading)] = signed_errors(times_s, seconds)
     columns |= {error_column(one.column): signed_errors(one.time_s, seconds) for one in formulas}
     return pd.DataFrame({**columns, ERROR: table[ERROR]}, index=table.index)
 

@@ -20,7 +20,7 @@ from simcodesign.describe.scenario import MachineSource, SimulationKeywords, Wor
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.points import PointResult, Value
-from simcodesign.studies.sweep.sweep import FORECAST, Sweep, sweep_of
+from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
 from simcodesign.studies.trust.measured_columns import check_measured, measured_rows, with_measured_columns
@@ -47,7 +47,7 @@ class SweepTable(PlainResult):
 def sweep(
     workload: WorkloadSource,
     machine: MachineSource,
-    over: Sequence[str] | Mapping[str, Sequence[Value]],
+    vary: Sequence[str] | Mapping[str, Sequence[Value]],
     *,
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
@@ -55,14 +55,14 @@ def sweep(
     settings: Mapping[str, str] | None = None,
     sample: tuple[int, str] | None = None,
     tie: Mapping[str, str | Sequence[str | float]] | None = None,
-    reading: str = FORECAST,
+    simulate: bool = False,
     jobs: int = 1,
     **options: Unpack[SimulationKeywords],
 ) -> SweepTable:
     """Read a workload on a machine at every point of a grid or sample, and keep the results in memory.
 
-    ``over``: axes as ``simcodesign sweep --over`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
-    ``reading``: ``forecast`` (one vectorised call), ``simulate`` or ``both``. ``settings`` and ``sample``: as for
+    ``vary``: axes as ``simcodesign sweep --vary`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
+    ``simulate``: whether points are simulated; the forecast is one vectorised call. ``settings`` and ``sample``: as for
     ``--set`` and ``--sample``. ``tie``: what follows the axes, by name, as an expression of them (``{"nodes":
     "P"}``), or a list of such for a shape (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: the most processes.
     ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
@@ -78,18 +78,18 @@ def sweep(
     >>> [int(P) for P in table["P"]]
     [1, 2, 4, 8]
     """
-    axes = over if not isinstance(over, Mapping) else [f"{name}={_texts(values)}" for name, values in over.items()]
+    axes = vary if not isinstance(vary, Mapping) else [f"{name}={_texts(values)}" for name, values in vary.items()]
     ties = [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()]
-    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, ties=ties, reading=reading, **options)
+    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, ties=ties, simulate=simulate, **options)
     given = given_formulas(formulas)
     seen = (*given_measurements(measured, whole.workload), *given.measured)
-    asks_trust = within is not None or (bool(given.formulas) and reading != FORECAST)
-    if within is not None and reading == FORECAST:
-        raise InputError("within needs simulations to compare with", value=within, allowed="reading 'both', 'simulate'")
+    asks_trust = within is not None or (bool(given.formulas) and simulate)
+    if within is not None and not simulate:
+        raise InputError("within needs simulations to compare with", value=within, allowed="simulate=True")
     share = check_share(WITHIN if within is None else within)
     check_formulas(whole, given)
     check_measured(whole, seen)
-    table = forecast_frame(whole) if reading == FORECAST else table_of(_rows(whole, jobs))
+    table = table_of(_rows(whole, jobs)) if simulate else forecast_frame(whole)
     times = formula_times(whole, table, given, own=asks_trust)
     trust = trust_map(whole, table, times, share) if asks_trust else None
     rows = measured_rows(whole, table, seen, whole.workload.measured)

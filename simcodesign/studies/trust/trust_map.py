@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.studies.sweep.design.grid import SEED, SweepAxis
-from simcodesign.studies.sweep.evaluate import PREFIXES
-from simcodesign.studies.sweep.sweep import FORECAST, Sweep
+from simcodesign.studies.sweep.evaluate import FORECAST
+from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR
-from simcodesign.studies.trust.formula_times import FormulaTimes, signed_errors, simulated_s
+from simcodesign.studies.trust.formula_times import FormulaTimes, read_s, signed_errors, simulated_s
 from simcodesign.studies.trust.regions import Condition, Coordinate, condition_of
 
 #: Share of the simulation within which a formula is trusted if nothing else is asked.
@@ -143,16 +143,13 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     """
     of_s = simulated_s(table)
     if of_s is None:
-        raise InputError("nothing was simulated to compare formulas with", Place("--reading"), allowed="both, simulate")
+        raise InputError("nothing was simulated to compare formulas with", Place("--simulate"), allowed="with it")
     rows = np.flatnonzero((table[ERROR] == "").to_numpy() & (of_s > 0))
     compared: list[tuple[str, FormulaTimes | None, NDArray[np.float64]]] = [
         (one.name, one, one.time_s[rows]) for one in times
     ]
-    if (forecast_s := _forecast_s(table)) is not None:
+    if (forecast_s := read_s(table, FORECAST)) is not None:
         compared.append((FORECAST, None, forecast_s[rows]))
-    if not compared:
-        what = f"{sweep.workload.name} has no formulas to trust"
-        raise InputError(what, Place("--within"), allowed="--formula, or --reading both for our forecast")
     errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
     values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
     coordinates = _coordinates(sweep.design.axes, values)
@@ -187,14 +184,6 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
         best,
         nothing,
     )
-
-
-def _forecast_s(table: pd.DataFrame) -> NDArray[np.float64] | None:
-    """Our forecast at each row: of an open stream the response time."""
-    for name in ("response_s", "makespan_s"):
-        if (column := f"{PREFIXES[FORECAST]}_{name}") in table.columns:
-            return table[column].to_numpy(dtype=np.float64)
-    return None
 
 
 def _column(axis: SweepAxis, table: pd.DataFrame, rows: NDArray[np.int64]) -> NDArray[Any]:

@@ -95,8 +95,8 @@ def test_nonnegative(run: Any, runs: Path) -> None:
 @pytest.fixture
 def swept(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
     file = tmp_path / "swept.csv"
-    axes = "--over", "P=2:16:x2", "--over", "size=100,1000,10000,100000"
-    store = "--reading", "both", "--store", tmp_path / "s.sqlite", "-j", "1"
+    axes = "--vary", "P=2:16:x2", "--vary", "size=100,1000,10000,100000"
+    store = "--simulate", "--store", tmp_path / "s.sqlite", "-j", "1"
     ran: Ran = command(capfd, "sweep")("burst", "crossbar-16", *axes, *store, "--output", file)
     assert ran.status == 0, ran.err
     return file
@@ -130,7 +130,7 @@ def test_round_trip(
 def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What compare says of the written formula at a point of the sweep is what the fit said there."""
     table, written = tmp_path / "swept.csv", tmp_path / "fitted.yaml"
-    axes = "--over", "P=4,16,64", "--over", "n=128,256,512", "--reading", "simulate", "--effects", "none"
+    axes = "--vary", "P=4,16,64", "--vary", "n=128,256,512", "--simulate", "--effects", "none"
     ran = command(capfd, "sweep")(
         *("jacobi", "torus-cluster", *axes, "--set", "sweeps=2", "--store", tmp_path / "s.sqlite", "--output", table)
     )

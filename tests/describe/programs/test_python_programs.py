@@ -344,14 +344,14 @@ def test_sweeps_know_a_program_by_its_source_and_run_it_in_worker_processes(tmp_
     metas = []
     for seconds in (2, 3):
         loaded(tmp_path, f"yield sc.rank.compute(seconds={seconds} * size)")
-        swept = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
+        swept = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], simulate=True, effects="none")
         metas.append(swept.meta())
         store = Store.create(tmp_path / f"{seconds}.sqlite", swept.meta())
         with closing(store), closing(LocalExecutor(2)) as executor:
             run(swept, store, executor)
             rows = list(store.rows())
         assert [row.results["simulated_makespan_s"] for row in rows] == [2 * seconds, 4 * seconds]
-        again = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], reading="simulate", effects="none")
+        again = sweep_of(str(tmp_path / "prog.py"), MACHINE, ["P=2,4"], simulate=True, effects="none")
         assert same(swept.meta(), again.meta())
     assert not same(*metas)
 

@@ -33,7 +33,7 @@ def made(
     *over: str, errors: tuple[float, ...] = (0.0, 0.5), failed: int = -1, sample: tuple[int, str] | None = None
 ) -> TrustMap:
     """The map of a formula whose errors repeat, beside a forecast 30 % too low; one point may have failed."""
-    sweep = sweep_of("broadcast", "mesh-256", over, reading="both", sample=sample)
+    sweep = sweep_of("broadcast", "mesh-256", over, simulate=True, sample=sample)
     count = sweep.count
     error = np.resize(errors, count)
     simulated_s = np.where(np.arange(count) == failed, np.nan, 1.0)

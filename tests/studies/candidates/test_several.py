@@ -49,7 +49,7 @@ def test_every_candidate_is_what_it_is_alone() -> None:
 
 def test_over_an_axis_by_hand() -> None:
     """1 ms of computation, then log2(P) messages of 1 us, or 9 us, and 1 us for the bytes."""
-    several = compare_several(BROADCAST, [FAST, SLOW], over={"P": [2, 8]}, effects="none")
+    several = compare_several(BROADCAST, [FAST, SLOW], vary={"P": [2, 8]}, effects="none")
     times = [1e-3 + log2(ranks) * (startup + 1) * 1e-6 for ranks in (2, 8) for startup in (1, 9)]
     assert [one.at for one in several.candidates] == [{"P": ranks} for ranks in (2, 2, 8, 8)]
     assert [one.forecast_s for one in several.candidates] == pytest.approx(times)
@@ -113,7 +113,7 @@ def test_json_has_the_orders() -> None:
 )
 def test_what_is_refused(machines: list[Machine], over: dict[str, list[float]] | None, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        compare_several(BROADCAST, machines, over=over)
+        compare_several(BROADCAST, machines, vary=over)
 
 
 @pytest.mark.parametrize(("spread", "rate"), [(0.3, 1.0), (0.3, 0.7)])

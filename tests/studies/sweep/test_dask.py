@@ -35,14 +35,12 @@ SWEEP = [
     "8",
     "--set",
     "noise=2 %",
-    "--over",
+    "--vary",
     f"seed=1:{COUNT}:+1",
-    "--reading",
-    "simulate",
-    "--store",
-    "store.sqlite",
+    "--simulate",
     "--json-lines",
 ]
+STORE, RESUME = ("--store", "store.sqlite"), ("--resume", "store.sqlite")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 def seeds() -> Sweep:
     settings = {"P": "8", "noise": "2 %"}
-    return sweep_of("cg-iteration", "torus-cluster", [f"seed=1:{COUNT}:+1"], settings=settings, reading="simulate")
+    return sweep_of("cg-iteration", "torus-cluster", [f"seed=1:{COUNT}:+1"], settings=settings, simulate=True)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +83,7 @@ def killed_at_3(task: PointTask) -> list[PointResult]:
 
 @pytest.mark.thorough
 def test_as_in_one_process_and_nothing_is_heard_of_dask(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
-    with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:
+    with started(tmp_path, *SWEEP, *STORE, "--scheduler", str(cluster.file)) as one:
         start = one.event("start")
         status, out, err = one.ended()
     assert re.fullmatch(r"2 workers of .*scheduler\.json", start["workers"])
@@ -124,14 +122,14 @@ def test_a_point_that_kills_fails_with_the_reason(cluster: LocalCluster, tmp_pat
 
 @pytest.mark.thorough
 def test_an_interrupt_ends_it(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
-    with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:
+    with started(tmp_path, *SWEEP, *STORE, "--scheduler", str(cluster.file)) as one:
         counted = one.event("progress")["stored"]
         os.killpg(one.process.pid, signal.SIGINT)
         status, _, err = one.ended()
         assert one.processes() == []
     assert (status, err.count("\n")) == (130, 1)
-    assert f"--scheduler {cluster.file} --resume\n" in err
-    with started(tmp_path, *SWEEP, "--resume", "-j", "1") as one:
+    assert f"--scheduler {cluster.file} --resume store.sqlite\n" in err
+    with started(tmp_path, *SWEEP, *RESUME, "-j", "1") as one:
         assert one.event("start")["stored"] >= counted
         assert one.ended()[0] == 0
     assert table(tmp_path) == whole
@@ -161,16 +159,16 @@ def test_versions_of_workers() -> None:
 @pytest.mark.thorough
 def test_a_scheduler_that_is_lost(cluster: LocalCluster, tmp_path: Path, whole: str) -> None:
     """The last test: there is no cluster after it."""
-    with started(tmp_path, *SWEEP, "--scheduler", str(cluster.file)) as one:
+    with started(tmp_path, *SWEEP, *STORE, "--scheduler", str(cluster.file)) as one:
         counted = one.event("progress")["stored"]
         os.killpg(cluster.scheduler.pid, signal.SIGKILL)
         status, out, err = one.ended()
     assert status == 2
     first, second = err.splitlines()
-    assert "; go on with: simcodesign sweep " in first
+    assert "; continue with: simcodesign sweep " in first
     assert second == f"error: the scheduler {cluster.file} does not answer any more"
     assert json.loads(out.splitlines()[-1])["event"] == "error"
-    with started(tmp_path, *SWEEP, "--resume", "-j", "1") as one:
+    with started(tmp_path, *SWEEP, *RESUME, "-j", "1") as one:
         assert one.event("start")["stored"] >= counted
         assert one.ended()[0] == 0
     assert table(tmp_path) == whole

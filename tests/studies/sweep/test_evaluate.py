@@ -28,7 +28,7 @@ def rows(sweep: Sweep) -> list[PointResult]:
 
 
 def test_a_row_of_both_readings_says_what_they_say() -> None:
-    sweep = sweep_of("jacobi", "mesh-256", ["P=4,16", "network.bandwidth=1,100MB/s"], reading="both", seed=5)
+    sweep = sweep_of("jacobi", "mesh-256", ["P=4,16", "network.bandwidth=1,100MB/s"], simulate=True, seed=5)
     outcome = rows(sweep)
     assert [row.number for row in outcome] == [0, 1, 2, 3]
     for row in outcome:
@@ -42,22 +42,23 @@ def test_a_row_of_both_readings_says_what_they_say() -> None:
         assert (row.key, row.failed) == (sweep.point(row.number).key, False)
 
 
-def test_one_reading_has_only_its_columns() -> None:
-    for reading, prefix in (("forecast", "forecast_"), ("simulate", "simulated_")):
-        (row,) = rows(sweep_of("burst", "crossbar-16", ["P=4"], reading=reading))
-        assert row.results
-        assert all(name.startswith(prefix) for name in row.results)
+@pytest.mark.parametrize("simulates", [False, True])
+def test_results_have_the_columns_of_what_was_evaluated(simulates: bool) -> None:
+    (row,) = rows(sweep_of("burst", "crossbar-16", ["P=4"], simulate=simulates))
+    assert {name.partition("_")[0] for name in row.results} == (
+        {"forecast", "simulated", "ratio"} if simulates else {"forecast"}
+    )
 
 
 def test_energy_is_told_where_the_machine_says_power() -> None:
-    sweep = sweep_of("jacobi", "mesh-256", ["processor.dynamic_power=10,20W"], reading="both", settings={"P": "4"})
+    sweep = sweep_of("jacobi", "mesh-256", ["processor.dynamic_power=10,20W"], simulate=True, settings={"P": "4"})
     first, second = rows(sweep)
     assert second.results["forecast_energy_j"] == pytest.approx(2 * first.results["forecast_energy_j"])
     assert first.results["simulated_energy_j"] > 0
 
 
 def test_points_that_cannot_be_have_a_reason() -> None:
-    result = rows(sweep_of("jacobi", "mesh-256", ["P=16,257,0"], reading="both"))
+    result = rows(sweep_of("jacobi", "mesh-256", ["P=16,257,0"], simulate=True))
     assert [row.failed for row in result] == [False, True, True]
     with pytest.raises(InputError) as caught:
         forecast("jacobi", "mesh-256", {"P": 257})
@@ -73,7 +74,7 @@ def test_points_of_any_number_of_ranks_have_a_reason_where_ranks_differ() -> Non
 
 
 def test_a_machine_that_cannot_be_is_the_reason_of_its_points() -> None:
-    result = rows(sweep_of("jacobi", "mesh-256", ["nodes=16,0,64"], reading="forecast", settings={"P": "16"}))
+    result = rows(sweep_of("jacobi", "mesh-256", ["nodes=16,0,64"], settings={"P": "16"}))
     assert [row.failed for row in result] == [False, True, False]
     assert "nodes: whole number out of range, got '0.0' (allowed: 1 to 1000000000)" in result[1].reason
 
@@ -91,7 +92,7 @@ network: {startup: 1 us, bandwidth: 1 GB/s, distance: mean, topology: {kind: hyp
     file.write_text(machine)
     settings = {"P": "16", "mapping": "one_per_node"}
     for described, nodes in ((str(file), "nodes=16,48,24"), ("dragonfly-1056", "nodes=32,1056,48")):
-        result = rows(sweep_of("burst", described, [nodes], reading="forecast", settings=settings))
+        result = rows(sweep_of("burst", described, [nodes], settings=settings))
         assert [row.failed for row in result] == [False, False, True]
         assert "does not fill" in result[2].reason
 
@@ -108,7 +109,7 @@ def test_what_is_wrong_in_the_program_does_not_end_a_sweep(monkeypatch: pytest.M
 @pytest.mark.thorough
 def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
     sweep = sweep_of(
-        "jacobi", "mesh-256", ["network.topology.kind=mesh,torus", "seed=1,2"], reading="simulate", settings={"P": "16"}
+        "jacobi", "mesh-256", ["network.topology.kind=mesh,torus", "seed=1,2"], simulate=True, settings={"P": "16"}
     )
     for row in rows(sweep):
         machine = load_machine("mesh-256", {"network.topology.kind": row.axes["network.topology.kind"]})
@@ -118,7 +119,7 @@ def test_seeds_and_changes_of_the_file_reach_the_simulation() -> None:
 
 @pytest.mark.thorough
 def test_a_task_gives_the_same_rows_however_it_is_cut_and_wherever() -> None:
-    sweep = sweep_of("jacobi", "mesh-256", ["P=1:16:x2", "n=500,1000"], reading="both")
+    sweep = sweep_of("jacobi", "mesh-256", ["P=1:16:x2", "n=500,1000"], simulate=True)
     packed, points = pack(sweep), tuple(sweep.points())
     whole = evaluate(PointTask(packed, points))
     assert [row for point in reversed(points) for row in evaluate(PointTask(packed, (point,)))] == whole[::-1]

@@ -144,7 +144,7 @@ def test_what_is_spaced_by_factors(text: str, log: bool) -> None:
     ],
 )
 def test_errors_name_the_text_and_what_is_allowed(text: str, named: str) -> None:
-    with pytest.raises(InputError, match=r"^--over: ") as caught:
+    with pytest.raises(InputError, match=r"^--vary: ") as caught:
         parse_axis(text)
     assert named in str(caught.value)
     assert "allowed: " in str(caught.value)

@@ -30,10 +30,9 @@ SWEEP = [
     "8",
     "--set",
     "noise=2 %",
-    "--over",
+    "--vary",
     f"seed=1:{COUNT}:+1",
-    "--reading",
-    "simulate",
+    "--simulate",
     "-j",
     "2",
     "--store",
@@ -59,7 +58,7 @@ def table(folder: Path) -> str:
 def whole() -> str:
     """The table of one point after another in this process."""
     settings = {"P": "8", "noise": "2 %"}
-    sweep = sweep_of("cg-iteration", "torus-cluster", [f"seed=1:{COUNT}:+1"], settings=settings, reading="simulate")
+    sweep = sweep_of("cg-iteration", "torus-cluster", [f"seed=1:{COUNT}:+1"], settings=settings, simulate=True)
     rows = evaluate(PointTask(pack(sweep), tuple(sweep.points())))
     assert len({row.results["simulated_makespan_s"] for row in rows}) == COUNT
     return table_of(rows).to_csv(index=False)
@@ -67,7 +66,7 @@ def whole() -> str:
 
 def goes_on(folder: Path, whole: str, least: int, command: list[str] | None = None) -> None:
     """Nothing that was counted is lost, nothing is done again, and the table is the same."""
-    arguments = command or [*SWEEP, "--resume"]
+    arguments = command or [*SWEEP[:-2], "--resume", STORE]
     events = run(folder, *(item for item in arguments if item != "--json-lines"))
     stored = events[0]["stored"]
     assert least <= stored < COUNT
@@ -97,7 +96,7 @@ def test_asked_to_end(tmp_path: Path, whole: str, number: signal.Signals) -> Non
     assert status == 128 + number
     assert json.loads(out.splitlines()[-1])["event"] == "stopped"
     (line,) = err.splitlines()
-    summary, _, command = line.partition("; go on with: ")
+    summary, _, command = line.partition("; continue with: ")
     assert summary.startswith("stopped, ")
     assert f" of {COUNT} points stored in {STORE}" in summary
     words = shlex.split(command)
@@ -135,7 +134,7 @@ def full(one: Started) -> int:
     events = [json.loads(line) for line in out.splitlines()]
     lines = err.splitlines()
     assert (status, len(lines)) == (2, 2)
-    assert "; go on with: simcodesign sweep " in lines[0]
+    assert "; continue with: simcodesign sweep " in lines[0]
     assert lines[1].startswith(f"error: {STORE}: ")
     assert "full" in lines[1]
     assert events[-1]["event"] == "error"

@@ -56,7 +56,7 @@ def machine_file(folder: Path, text: str) -> Path:
 
 
 def first_key(*arguments: object, over: list[str] | None = None, **options: object) -> str:
-    made = sweep_of(*arguments, over=over or ["P=2,4"], **{"reading": "both"} | options)  # type: ignore[arg-type]
+    made = sweep_of(*arguments, vary=over or ["P=2,4"], **{"simulate": True} | options)  # type: ignore[arg-type]
     return made.point(0).key
 
 
@@ -153,7 +153,7 @@ def test_a_changed_constant_gives_another_key(path: str) -> None:
     [
         {"seed": 1},
         {"effects": "none"},
-        {"reading": "simulate"},
+        {"simulate": False},
         {"phases": ["sweep"]},
         {"iterations": "steady"},
         {"settings": {"n": "5"}},
@@ -175,8 +175,8 @@ def test_another_preset_gives_another_key() -> None:
 
 def test_an_engine_and_what_a_forecast_does_not_know_give_the_same_key() -> None:
     assert first_key("jacobi", "mesh-256") == first_key("jacobi", "mesh-256", engine="simpy")
-    forecast = first_key("jacobi", "mesh-256", reading="forecast")
-    assert forecast == first_key("jacobi", "mesh-256", reading="forecast", effects="none")
+    forecast = first_key("jacobi", "mesh-256", simulate=False)
+    assert forecast == first_key("jacobi", "mesh-256", simulate=False, effects="none")
 
 
 def test_a_parameter_has_the_same_key_whether_it_is_set_or_varied() -> None:
@@ -257,7 +257,6 @@ def test_what_cannot_be_varied_is_named_at_once(over: str, named: str) -> None:
     ("options", "named"),
     [
         ({"settings": {"P": "4"}}, "set and varied, got 'P'"),
-        ({"reading": "guess"}, "--reading"),
         ({"seed": -1}, "seed"),
         ({"effects": "magic"}, "no such effect"),
         ({"engine": "steam"}, "engine"),
@@ -307,18 +306,18 @@ def test_a_mesh_whose_nodes_are_varied_keeps_its_dimensions(nodes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "reading", "noted"),
+    ("over", "simulate", "noted"),
     [
-        (["P=64,256"], "both", True),
-        (["P=64,256"], "forecast", False),
-        (["P=64", "mapping=linear,grid"], "both", False),
-        (["P=64,256", "nodes=256"], "both", False),
-        (["P=256"], "both", False),
-        (["size=1,2"], "both", False),
+        (["P=64,256"], True, True),
+        (["P=64,256"], False, False),
+        (["P=64", "mapping=linear,grid"], True, False),
+        (["P=64,256", "nodes=256"], True, False),
+        (["P=256"], True, False),
+        (["size=1,2"], True, False),
     ],
 )
-def test_ranks_on_the_first_rows_are_noted(over: list[str], reading: str, noted: bool) -> None:
-    design = sweep_of("burst", "mesh-256", over, reading=reading).design
+def test_ranks_on_the_first_rows_are_noted(over: list[str], simulate: bool, noted: bool) -> None:
+    design = sweep_of("burst", "mesh-256", over, simulate=simulate).design
     assert ("takes a part of 8x8" in design.note) == noted
 
 

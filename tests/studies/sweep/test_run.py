@@ -36,8 +36,8 @@ from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 
 
-def sweep_over(*over: str, reading: str = "forecast") -> Sweep:
-    return sweep_of("seismic", "power-challenge", over, reading=reading, preset="test")
+def sweep_over(*axes: str) -> Sweep:
+    return sweep_of("seismic", "power-challenge", axes, preset="test")
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def broken(task: PointTask) -> list[PointResult]:
 @pytest.mark.thorough
 def test_as_one_after_another(store: Callable[[Sweep], Store]) -> None:
     """Whoever evaluates them; what cannot be has its reason."""
-    sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1", reading="forecast")
+    sweep = sweep_over("P=1:32:x2", "processor.clock=1:2GHz:+0.1")
     calls: list[PointResult] = []
     kept = store(sweep)
     with sweep_executor(2) as workers:

@@ -159,7 +159,7 @@ def test_a_reader_cannot_write(path: Path) -> None:
 
 
 def small(**changes: object) -> Sweep:
-    options = {"over": ["P=1,2,4"], "reading": "both", "seed": 1} | changes
+    options = {"vary": ["P=1,2,4"], "simulate": True, "seed": 1} | changes
     return sweep_of("jacobi", "mesh-256", **options)  # type: ignore[arg-type]
 
 
@@ -174,8 +174,8 @@ def test_the_store_of_the_sweep_is_taken(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"over": ["P=1,2,8"]}, r"axes: P \(3 from 1\.0 to 4\.0.*P \(3 from 1\.0 to 8\.0"),
-        ({"reading": "simulate"}, "reading: 'both' in the store, 'simulate' now"),
+        ({"vary": ["P=1,2,8"]}, r"axes: P \(3 from 1\.0 to 4\.0.*P \(3 from 1\.0 to 8\.0"),
+        ({"simulate": False}, "simulate: True in the store, False now"),
         ({"seed": 2}, "seed: 1 in the store, 2 now"),
         ({"effects": "none"}, "effects"),
         ({"settings": {"n": "500"}}, r"parameters: \{\} in the store, \{'n': 500\.0\} now"),

@@ -30,7 +30,7 @@ def on_its_own(ranks: float, size: float) -> tuple[object, dict[str, float]]:
 
 
 def test_both_readings_are_those_of_each_point() -> None:
-    sweep = sweep_of("burst", "mesh-256", OVER, ties=TIES, reading="both")
+    sweep = sweep_of("burst", "mesh-256", OVER, ties=TIES, simulate=True)
     for row in evaluate(PointTask(pack(sweep), tuple(sweep.points()))):
         machine, parameters = on_its_own(float(row.axes["P"]), float(row.axes["size"]))
         assert row.axes["nodes"] == row.axes["P"]
@@ -48,8 +48,8 @@ def test_all_forecasts_at_once_are_those_of_each_point() -> None:
 
 def test_nodes_of_the_machine_file_follow_ranks_as_a_tie_does() -> None:
     settings = {"nodes": "P", "network.topology.dims": "2"}
-    followed = sweep_of("burst", "mesh-256", ["P=4,12,16"], settings=settings, reading="both")
-    tie = sweep_of("burst", "mesh-256", ["P=4,12,16"], ties=["nodes=P"], reading="both")
+    followed = sweep_of("burst", "mesh-256", ["P=4,12,16"], settings=settings, simulate=True)
+    tie = sweep_of("burst", "mesh-256", ["P=4,12,16"], ties=["nodes=P"], simulate=True)
     rows = [[row.results for row in evaluate(PointTask(pack(one), tuple(one.points())))] for one in (followed, tie)]
     assert rows[0] == rows[1]
     times = forecast_frame(followed)["forecast_makespan_s"]

@@ -32,15 +32,13 @@ STARTUP_S, PER_BYTE_S = 20e-6, 1e-8
 def table_with(sweep: Sweep, formulas: FormulaSources, *, own: bool = False) -> pd.DataFrame:
     """The table of a sweep with the columns of formulas."""
     table = (
-        forecast_frame(sweep)
-        if sweep.reading == "forecast"
-        else table_of(evaluate(PointTask(pack(sweep), tuple(sweep.points()))))
+        table_of(evaluate(PointTask(pack(sweep), tuple(sweep.points())))) if sweep.simulate else forecast_frame(sweep)
     )
     return with_formula_columns(table, formula_times(sweep, table, given_formulas(formulas), own=own))
 
 
 def test_times_and_errors_of_every_point() -> None:
-    sweep = sweep_of("burst", "mesh-256", ["P=2,4,16", "size=0,100,1e5", "network.bandwidth=1,100MB/s"], reading="both")
+    sweep = sweep_of("burst", "mesh-256", ["P=2,4,16", "size=0,100,1e5", "network.bandwidth=1,100MB/s"], simulate=True)
     table = table_with(sweep, ["mine = " + GRAMA, "half = 1e-5 * P"])
     names = [name for name in table.columns if name.startswith("formula")]
     assert names == ["formula_mine_s", "formula_mine_error", "formula_half_s", "formula_half_error"]
@@ -54,7 +52,7 @@ def test_times_and_errors_of_every_point() -> None:
 
 
 def test_points_out_of_range_and_failed_ones_have_no_values() -> None:
-    sweep = sweep_of("burst", "mesh-256", ["P=2,4,300"], reading="both")
+    sweep = sweep_of("burst", "mesh-256", ["P=2,4,300"], simulate=True)
     source = {"narrow": lambda P, t_s: np.where(P >= 4, P * t_s, np.nan)}
     table = table_with(sweep, source)
     assert np.isnan(table["formula_narrow_s"][[0, 2]]).all()
@@ -73,7 +71,7 @@ def test_a_note_says_at_how_many_points_there_is_no_value_and_why(tmp_path: Path
 
 def test_each_structure_of_the_machine_has_its_own_counts() -> None:
     """``nodes`` is a count of the machine file, so that a formula sees each of its values."""
-    sweep = sweep_of("burst", "mesh-256", ["nodes=16,64", "P=4,8", "seed=1,2"], reading="simulate")
+    sweep = sweep_of("burst", "mesh-256", ["nodes=16,64", "P=4,8", "seed=1,2"], simulate=True)
     table = table_with(sweep, "nodes*1 us + P*1 ms")
     expected = table["nodes"] * 1e-6 + table["P"] * 1e-3
     assert table["formula_s"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
@@ -120,19 +118,19 @@ def test_formulas_of_the_workload_come_where_they_are_wanted() -> None:
     ],
 )
 def test_bad_formulas_are_refused_before_anything_runs(formulas: FormulaSources, word: str) -> None:
-    sweep = sweep_of("burst", "mesh-256", ["P=300,2"], reading="both")
+    sweep = sweep_of("burst", "mesh-256", ["P=300,2"], simulate=True)
     with pytest.raises(InputError, match=word):
         check_formulas(sweep, given_formulas(formulas))
 
 
 def test_a_formula_without_a_total_is_refused() -> None:
-    sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], reading="both")
+    sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], simulate=True)
     with pytest.raises(InputError, match="cannot be compared at each point"):
         check_formulas(sweep, given_formulas({"part": lambda t_s: {"phases": {"broadcast": t_s}}}))
 
 
 def test_a_total_that_is_given_is_of_the_phases_that_run() -> None:
-    sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], reading="both", phases=["broadcast"])
+    sweep = sweep_of("collectives", "mesh-256", ["P=2,4"], simulate=True, phases=["broadcast"])
     check_formulas(sweep, given_formulas("t_s*P"))
 
 

@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_points_of_the_grid_that_have_one(file: Path) -> None:
-    swept = sc.sweep("broadcast", "mesh-256", OVER, reading="both", measured=file, formulas="mine = P*t_s")
+    swept = sc.sweep("broadcast", "mesh-256", OVER, simulate=True, measured=file, formulas="mine = P*t_s")
     table = swept.table
     assert table["measured_s"].to_numpy() == pytest.approx([30e-6, np.nan, np.nan, 60e-6], nan_ok=True)
     assert table["measured_low_s"].to_numpy() == pytest.approx([25e-6, np.nan, np.nan, np.nan], nan_ok=True)

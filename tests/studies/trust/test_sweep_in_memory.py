@@ -15,7 +15,7 @@ VALUES = {"P": [2, 4], "m": [64, 1024.0]}
 
 
 def test_the_table_and_the_map() -> None:
-    swept = sc.sweep("broadcast", "mesh-256", TEXTS, formulas={"mine": lambda P, t_s: P * t_s}, reading="both")
+    swept = sc.sweep("broadcast", "mesh-256", TEXTS, formulas={"mine": lambda P, t_s: P * t_s}, simulate=True)
     table = swept.table
     assert table["formula_mine_s"].to_numpy() == pytest.approx([40e-6, 40e-6, 80e-6, 80e-6])
     for at, (P, m) in enumerate((P, m) for P in VALUES["P"] for m in VALUES["m"]):
@@ -35,8 +35,8 @@ def test_values_in_place_of_texts() -> None:
     ("options", "word"),
     [
         ({"within": 0.1}, "within needs simulations"),
-        ({"within": 0.0, "reading": "both"}, "above 0"),
-        ({"formulas": "t_q", "reading": "both"}, "unknown name"),
+        ({"within": 0.0, "simulate": True}, "above 0"),
+        ({"formulas": "t_q", "simulate": True}, "unknown name"),
         ({"formulas": 3.0}, "not a formula"),
     ],
 )

@@ -129,7 +129,7 @@ forecast loads.yaml cached.yaml -P 2 --bounds --json
 forecast groups.yaml together.yaml -P 4 --json
 simulate groups.yaml together.yaml -P 4 --effects all --json
 simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
-simulate small.yaml little.yaml -P 4 --replications 3 --confidence 90% -j 1 --json
+simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1 --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate arrivals.yaml little.yaml --json
@@ -138,7 +138,7 @@ simulate offloaded.yaml attached.yaml -P 6 --effects all --json
 simulate small.yaml little.yaml -P 2 --effects none --why --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --measured measured.csv --tolerance 500% --tolerance-of forecast --json
 compare arrivals.yaml little.yaml --json
-compare small.yaml little.yaml together.yaml --over P=1,2 --effects hops,noise --replications 2 --json
+compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json
 compare small.yaml little.yaml -P 4 --effects hops,noise --replications 2 -j 1 --json
 aspen app.aspen box.aspen --json
 aspen app.aspen two.aspen --json
@@ -170,8 +170,8 @@ explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth 
 explore tune app.aspen box.aspen --vary n=16:64 --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 2 --effects noise --ladder 10% --json
-sweep small.yaml little.yaml --over P=1,2,4 --over n=10,100 --reading both --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
-sweep small.yaml little.yaml --over P=2,4 --measured measured.csv --json-lines
+sweep small.yaml little.yaml --vary P=1,2,4 --vary n=10,100 --simulate --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
+sweep small.yaml little.yaml --vary P=2,4 --measured measured.csv --json-lines
 lesson list --json
 list --json
 show small.yaml --json
@@ -202,8 +202,8 @@ compare small.yaml little.yaml links.yaml -P 4 --measured measured.csv --formula
 compare small.yaml little.yaml -P 4 --formula own.yaml --effects none --json
 explore tune small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --minimise time --maximise n --pareto --confirm 2 --json
 explore tune jacobi torus-cluster --set n=4096 --vary P=251,256 --confirm 1 --effects hops,disks --json
-sweep small.yaml little.yaml --over P=2,64 --store failing.sqlite --json-lines -j 1
-sweep small.yaml little.yaml --over P=2,4 --reading both --measured measured.csv --store both.sqlite --json-lines -j 1
+sweep small.yaml little.yaml --vary P=2,64 --store failing.sqlite --json-lines -j 1
+sweep small.yaml little.yaml --vary P=2,4 --simulate --measured measured.csv --store both.sqlite --json-lines -j 1
 show jobs.yaml --json
 show ring.py:ring -P 4 --json
 forecast ring.py:ring crossbar-16 -P 4 --json
@@ -215,7 +215,7 @@ show all.yaml --json
 compare all.yaml four.yaml crossbar-16 -P 4 --effects none --json
 validate --cases own_cases -j 1 --json
 explore tune small.yaml together.yaml --vary P=1,2,4 --minimise time --maximise P --pareto --subject-to 'time <= 1 ns' --json
-sweep sums.yaml line.yaml --over network.topology.kind=mesh,torus --over P=4,8 --reading both --effects links -j 1 --formula "mine = 10 ms" --within 10% --json-lines --store kinds.sqlite
+sweep sums.yaml line.yaml --vary network.topology.kind=mesh,torus --vary P=4,8 --simulate --effects links -j 1 --formula "mine = 10 ms" --within 10% --json-lines --store kinds.sqlite
 forecast sums.yaml crossbar-16 -P 8 --json
 simulate groups.yaml little.yaml -P 4 --iterations steady --effects none --json
 forecast collective-costs crossbar-16 -P 8 --json

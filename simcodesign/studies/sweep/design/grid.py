@@ -105,13 +105,13 @@ class Design:
 
     def __post_init__(self) -> None:
         if not self.axes:
-            raise InputError("nothing is varied", Place("--over"), allowed=FORMS)
+            raise InputError("nothing is varied", Place("--vary"), allowed=FORMS)
         paths = [axis.known.path or axis.name for axis in self.settings]
         for axis, path in zip(self.settings, paths, strict=True):
             if paths.count(path) > 1:
-                raise InputError("varied twice", Place("--over"), value=axis.name, allowed="each name once")
+                raise InputError("varied twice", Place("--vary"), value=axis.name, allowed="each name once")
         if self.count > MOST_POINTS:
-            raise InputError("too many points", Place("--over"), value=self.count, allowed=f"up to {MOST_POINTS}")
+            raise InputError("too many points", Place("--vary"), value=self.count, allowed=f"up to {MOST_POINTS}")
 
     @cached_property
     def settings(self) -> tuple[SweepAxis, ...]:
@@ -219,7 +219,7 @@ def _stops_before(name: str, values: Sequence[float], high: float, dimension: st
 
 
 def name_and_rest(text: str) -> tuple[str, str]:
-    """Name and values of an ``--over``. InputError without one of them."""
+    """Name and values of an ``--vary``. InputError without one of them."""
     name, sign, rest = (part.strip() for part in text.partition("="))
     if not name or not sign or not rest:
         raise wrong(text, "not something to vary", FORMS)

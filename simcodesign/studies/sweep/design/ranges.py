@@ -1,4 +1,4 @@
-"""Ranges of numbers in an ``--over``: by factors, by steps, or so many of them."""
+"""Ranges of numbers in an ``--vary``: by factors, by steps, or so many of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \
 
 
 def wrong(text: str, what: str, allowed: str) -> InputError:
-    """An InputError about an ``--over``."""
-    return InputError(what, Place("--over"), value=text, allowed=allowed)
+    """An InputError about an ``--vary``."""
+    return InputError(what, Place("--vary"), value=text, allowed=allowed)
 
 
 def geometric(low: float, high: float, factor: str, text: str) -> list[float]:

@@ -41,7 +41,7 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VALUES:
         raise InputError("points of a sample", Place("--sample"), value=count, allowed=f"1 to {MOST_VALUES}")
     if not 1 <= len(over) <= MOST_AXES:
-        raise InputError("nothing is varied", Place("--over"), value=len(over), allowed=f"1 to {MOST_AXES} axes")
+        raise InputError("nothing is varied", Place("--vary"), value=len(over), allowed=f"1 to {MOST_AXES} axes")
     shares = _shares(count, len(over), method, seed)
     axes = [_sampled_axis(text, shares[:, at], lookup) for at, text in enumerate(over)]
     distinct = _first_of_equals(axes)
