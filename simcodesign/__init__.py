@@ -19,15 +19,15 @@ each of them explains::
     scenario = sc.Scenario.of("jacobi", "torus-cluster", {"P": 64})      # what every verb takes, as one object
     print(sc.compare(scenario), sc.compare(scenario.on("crossbar-16").at({"P": 16})))
 
-    print(sc.compare_several("jacobi", ["torus-cluster", "fat-tree-cluster"], {"P": 64}))   # side by side
+    print(sc.compare("jacobi", ["torus-cluster", "fat-tree-cluster"], {"P": 64}))   # side by side
 
-    many = sc.replicate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
+    many = sc.simulate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
     trust = sc.sweep("broadcast", "mesh-256", ["P=2:64:x2", "m=64B:64KiB:x4"], simulate=True, within=0.1).trust
     print(trust.formulas[0].within.text)                      # where the textbook's formula is within 10 %
 
-    models = sc.fit(sc.read_measurements("runs.csv"))         # requirement models from measurements
+    models = sc.fit("runs.csv")                               # requirement models from measurements
     print(models[0].model.text, models[0].predict({"p": 65536}))
 
 Each public name is imported from its own module when it is used, so that ``import simcodesign`` is quick.
@@ -49,31 +49,18 @@ __all__ = [
     "SimcodesignError",
     "Workload",
     "__version__",
-    "build_topology",
     "bundled",
     "calibrate",
-    "calibrate_machine",
     "compare",
-    "compare_several",
     "confine",
-    "elasticities",
     "fit",
     "fit_formula",
     "forecast",
-    "isoefficiency",
-    "profiled",
     "program",
     "rank",
-    "read_benchmark",
-    "read_measurements",
-    "replicate",
-    "replicate_against",
-    "replicate_comparison",
-    "requirements",
-    "schedule_of",
+    "read_table",
     "simulate",
     "sweep",
-    "timings_of",
 ]
 
 __version__: str
@@ -89,30 +76,17 @@ _HOMES = {
     "Scenario": "describe.scenario",
     "SimcodesignError": "core.errors",
     "Workload": "describe.workload",
-    "build_topology": "describe.topology.build",
     "bundled": "lessons.folders",
-    "calibrate": "calibration.calibrate",
-    "calibrate_machine": "calibration.benchmarks.machine_constants",
-    "compare": "comparison.compare",
-    "compare_several": "studies.candidates.several",
+    "calibrate": "studies.verbs.calibrate",
+    "compare": "studies.verbs.compare",
     "confine": "core.files.input_files",
-    "elasticities": "studies.elasticities.elasticities",
     "fit": "fitting.fit",
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
-    "isoefficiency": "studies.scaling.isoefficiency",
-    "profiled": "studies.extrapolation.virtual_profiler",
     "program": "describe.python_programs.workload",
-    "read_benchmark": "fitting.readers.benchmarks.table",
-    "read_measurements": "fitting.readers.formats",
-    "replicate": "studies.replication.replicate",
-    "replicate_against": "studies.replication.replicate",
-    "replicate_comparison": "studies.replication.comparison",
-    "requirements": "analytic.requirements_per_process",
-    "schedule_of": "engine.simulate",
-    "simulate": "engine.simulate",
+    "read_table": "fitting.readers.benchmarks.table",
+    "simulate": "studies.verbs.simulate",
     "sweep": "studies.trust.sweep_in_memory",
-    "timings_of": "calibration.calibrate",
 }
 
 #: The module of the words of programs, which is itself public: ``sc.rank``.

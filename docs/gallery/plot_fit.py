@@ -20,7 +20,7 @@ rows = [
     for _ in range(3)
 ]
 Path("runs.csv").write_text("p,value\n" + "\n".join(rows))
-(fitted,) = sc.fit(sc.read_measurements("runs.csv"))
+(fitted,) = sc.fit("runs.csv")
 print(fitted.model.text)
 
 ranks = 2 ** np.arange(2, 11)

@@ -12,7 +12,7 @@ import simcodesign as sc
 
 COUNTS = [5, 10, 20, 40]
 intervals = [
-    sc.replicate("jacobi", "torus-cluster", {"P": 64}, replications=count).interval("makespan_s") for count in COUNTS
+    sc.simulate("jacobi", "torus-cluster", {"P": 64}, replications=count).interval("makespan_s") for count in COUNTS
 ]
 figure, axes = plt.subplots()
 means_ms = [each.mean * 1e3 for each in intervals]

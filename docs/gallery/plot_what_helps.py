@@ -8,9 +8,9 @@ By how much the time of a checkpointing stencil falls if one thing is 10 % bette
 import matplotlib.pyplot as plt
 import numpy as np
 
-import simcodesign as sc
+from simcodesign.studies.elasticities.elasticities import elasticities
 
-answer = sc.elasticities("jacobi", "torus-cluster", {"P": 64})
+answer = elasticities("jacobi", "torus-cluster", {"P": 64})
 best = [each for each in answer.improvements if each.simulated < 0][:6]
 places = np.arange(len(best))
 figure, axes = plt.subplots(figsize=(7, 3.5))

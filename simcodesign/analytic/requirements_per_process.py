@@ -80,9 +80,9 @@ def requirements(
     Raises InputError for what cannot be used: a missing P, unknown names, schedules, and ranks that differ while P is
     an array. CapacityError for kernels too long to be looked at.
 
-    >>> import simcodesign as sc
+    >>> from simcodesign.analytic.requirements_per_process import requirements
     >>> work = sc.Workload.load({"name": "work", "program": [{"compute": {"flops": "8*P"}}]})
-    >>> float(sc.requirements(work, {"P": 4}).flops)
+    >>> float(requirements(work, {"P": 4}).flops)
     32.0
     """
     workload = workload_of(workload)

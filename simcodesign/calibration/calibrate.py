@@ -92,28 +92,8 @@ def calibrate(
     value: str | None = None,
     robust: bool = False,
 ) -> Calibration:
-    """Determine constants by least squares, none below 0.
-
-    ``timings``: a table (see ``calibration.timings``), several, or ``Timing`` objects; ``parameters`` and ``preset``
-    apply unless the table has its own. ``value``: the column of times, by default ``value``, ``seconds`` or ``time``.
-    ``unknown``: paths of constants
-    (``network.startup``) and ``computation``, a factor of the computation time; by default the startup and per-byte
-    times of network and disk that have a part in the times. All others keep the values of workload and machine.
-    ``per_phase``: one value for each phase, by default where every time is of a phase. ``fixed``: known values in SI
-    units, by path or ``phase:path``. ``ratios``: vectors of constants of which only a common factor is determined.
-    ``weighting``, ``error``, ``level`` and ``robust`` as in ``calibration.linear_constants``.
-
-    Raises InputError for names, values and tables that cannot be used, and for constants in which the forecast is not
-    linear.
-
-    >>> import simcodesign as sc
-    >>> from pathlib import Path
-    >>> file = Path("times.csv")
-    >>> _ = file.write_text("m,seconds\\n1000,2e-6\\n9000,1e-5\\n")  # 1 us, and 1 ns for each byte
-    >>> found = sc.calibrate("ping-pong", "crossbar-16", file, {"turns": 1, "P": 2})
-    >>> [round(one.value * 1e9) for one in found.fit.estimates]
-    [1000, 1]
-    """
+    """Determine constants by least squares, none below 0, as ``studies.verbs.calibrate`` describes; ``fixed`` is its
+    ``known``, and ``timings`` its ``files``."""
     workload = workload_of(workload)
     machine = machine_of(machine)
     options = CalibrationOptions(unknown, per_phase, fixed or {}, ratios, weighting, error, level, robust)
@@ -130,9 +110,9 @@ def timings_of(result: Result, values: Mapping[str, float], preset: str | None =
 
     ``values``: those of the parameters, and ``preset``, as they are to stand in the rows.
 
-    >>> import simcodesign as sc
+    >>> from simcodesign.calibration.calibrate import timings_of
     >>> result = sc.simulate("jacobi", "torus-cluster", {"P": 4}, effects="none")
-    >>> rows = sc.timings_of(result, {"P": 4})
+    >>> rows = timings_of(result, {"P": 4})
     >>> bool(abs(rows["seconds"].sum() - result.makespan_s) < 1e-12)
     True
     """

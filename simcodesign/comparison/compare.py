@@ -256,27 +256,7 @@ def compare(
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> Comparison:
-    """Forecast, then simulate with no effect and with the effects switched on one after another.
-
-    Arguments as for ``simulate``; ``timeline`` is kept for the last simulation. Effects are switched on in the order of
-    ``describe.effects``; what one explains depends on those before it.
-
-    ``formulas``: closed forms of the user's, compared beside our forecast: one or several (or by name), each an
-    expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
-    are names of a formula and which returns seconds. Those of the workload are compared too.
-
-    ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
-    columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
-    on to them; ``measured_elsewhere`` says where there are others if it has none.
-
-    Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do, and InputError for formulas
-    with unknown names and with terms that are not seconds.
-
-    >>> import simcodesign as sc
-    >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 64}, effects="hops,links")
-    >>> [rung.effect for rung in comparison.rungs]
-    ['dependencies and waiting', 'hops', 'links']
-    """
+    """Compare once, as ``studies.verbs.compare`` describes."""
     experiment = Experiment.of(workload, machine, parameters, **options)
     given = given_formulas(formulas)
     times = given_measurements(measured, experiment.scenario.workload)

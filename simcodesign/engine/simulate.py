@@ -37,33 +37,7 @@ def simulate(
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> Result:
-    """Simulate the workload on the machine, event by event.
-
-    ``workload`` and ``machine`` are objects, shipped names or paths of files, or a ``Scenario`` stands for both and for
-    parameters, preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants
-    (``network.startup``, SI units) and parameters (``machine.NAME``). ``effects``: ``"all"``, ``"none"`` or some of
-    ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every operation,
-    and with the engine ``"simpy"`` also whom each station served when (``Timeline.services``); ``counters`` those of
-    every rank and phase (``Result.counters``).
-
-    ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
-    done now and then.
-
-    ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled one above
-    ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
-
-    ``iterations``: ``"all"``, or ``"steady"`` to simulate repeated blocks only until their iterations take the same
-    time, and to extrapolate the rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this
-    tolerance.
-
-    Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
-    memory, DeadlockError when ranks wait for each other.
-
-    >>> import simcodesign as sc
-    >>> result = sc.simulate("broadcast", "mesh-256", {"P": 8}, effects="none")
-    >>> result.messages  # of a tree, to everyone but the root
-    7
-    """
+    """Simulate once, as ``studies.verbs.simulate`` describes."""
     experiment = Experiment.of(workload, machine, parameters, **options)
     return simulate_experiment(experiment, timeline=timeline, counters=counters, on_progress=on_progress)
 
@@ -113,8 +87,8 @@ def schedule_of(
     Of the effects only ``imbalance`` and ``noise`` are in it: the times of computations and disk accesses. What
     messages cost is for whoever runs it. Raises as ``simulate`` does.
 
-    >>> import simcodesign as sc
-    >>> schedule = sc.schedule_of("broadcast", "crossbar-16", {"P": 4})
+    >>> from simcodesign.engine.simulate import schedule_of
+    >>> schedule = schedule_of("broadcast", "crossbar-16", {"P": 4})
     >>> schedule.ranks
     4
     """

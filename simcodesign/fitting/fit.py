@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
@@ -16,6 +17,7 @@ from simcodesign.fitting.batch_predictions import default_target
 from simcodesign.fitting.diagnostics import Outlier
 from simcodesign.fitting.fits import Fit, Fits
 from simcodesign.fitting.measurements import Measurements, as_point
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, as_measurements
 from simcodesign.fitting.selection.candidates import Limits, coefficient_limit
 from simcodesign.fitting.selection.exponent_sets import ExponentSet, exponent_set
 from simcodesign.fitting.selection.factor_search import search_factors
@@ -50,7 +52,7 @@ class FitKeywords(TypedDict, total=False):
 
 
 def fit(
-    measurements: Measurements,
+    measurements: Measurements | BenchmarkTable | str | Path,
     *,
     exponents: Exponents = "extrap",
     terms: int = 3,
@@ -65,6 +67,7 @@ def fit(
 ) -> Fits:
     """Fit each series of ``measurements`` with a model of the performance-model normal form.
 
+    ``measurements``: the path of a file, or what ``read_table`` returns.
     ``exponents``: ``extrap``, ``paper`` or own pairs. ``terms``: the most terms beside the constant.
     ``collectives``: operations that may be factors, with the parameter of processes, e.g. ``("Alltoall", "p")``.
     ``negative_exponents``, ``negative_coefficients``: whether these may be below 0. ``refine``: exponents between those
@@ -80,12 +83,13 @@ def fit(
     >>> from pathlib import Path
     >>> file = Path("runs.csv")
     >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
-    >>> (one,) = sc.fit(sc.read_measurements(file))
+    >>> (one,) = sc.fit(file)
     >>> round(float(one.predict({"p": 64}).value))
     192
     """
     if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
         raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
+    measurements = as_measurements(measurements)
     chosen = exponent_set(exponents)
     chosen = chosen.with_negative() if negative_exponents else chosen
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)

@@ -15,24 +15,11 @@ from simcodesign.engine.experiment import Experiment
 from simcodesign.fitting.fit import FitKeywords, fit
 from simcodesign.studies.replication.replicate import Replications, StreamReplicationKeywords
 
+REPETITION = "replications precision precision_of level at_most jobs"
+SIMULATION = "preset phases effects seed engine iterations"
 KEYWORDS = [
-    (sc.simulate, "preset phases effects seed engine iterations timeline counters on_progress"),
-    (sc.compare, "preset phases effects seed engine iterations formulas measured timeline on_progress"),
-    (
-        sc.replicate,
-        "preset phases effects seed engine iterations replications precision precision_of confidence most workers "
-        "on_progress warm_up",
-    ),
-    (
-        sc.replicate_against,
-        "against preset phases effects seed engine iterations replications precision precision_of confidence most "
-        "workers on_progress warm_up",
-    ),
-    (
-        sc.replicate_comparison,
-        "preset phases effects seed engine iterations replications precision precision_of confidence most workers "
-        "on_progress",
-    ),
+    (sc.simulate, f"{SIMULATION} {REPETITION} warm_up timeline counters on_progress"),
+    (sc.compare, f"{SIMULATION} {REPETITION} vary formulas measured timeline on_progress"),
 ]
 
 
@@ -42,7 +29,7 @@ def test_every_keyword_is_shown(verb: Callable[..., Any], names: str) -> None:
     assert list(parameters)[:3] == ["workload", "machine", "parameters"]
     assert {*parameters} - {"workload", "machine", "parameters"} == {*names.split()}
     assert {each.kind for each in parameters.values()} == {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
-    for name in {*names.split()} - {"against"}:
+    for name in {*names.split()}:
         assert parameters[name].default is not Parameter.empty
 
 
@@ -71,6 +58,5 @@ def test_a_default_is_that_of_the_function_that_takes_it() -> None:
 
 @pytest.mark.parametrize("verb", [verb for verb, _ in KEYWORDS], ids=lambda verb: verb.__name__)
 def test_an_unknown_keyword_is_an_error(verb: Callable[..., Any]) -> None:
-    more = {"against": "torus-cluster"} if verb is sc.replicate_against else {}
     with pytest.raises(TypeError, match="seeds"):
-        verb("jacobi", "torus-cluster", seeds=3, **more)
+        verb("jacobi", "torus-cluster", seeds=3)

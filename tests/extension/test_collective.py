@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcodesign import Machine, Workload, forecast, requirements, simulate
+from simcodesign import Machine, Workload, forecast, simulate
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.formulas.formula import formula
 from simcodesign.analytic.formulas.model_text import model_texts
+from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, register_algorithm
 from simcodesign.describe.design_point import bind

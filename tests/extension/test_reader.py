@@ -35,7 +35,7 @@ def meas_reader() -> Iterator[None]:
 def test_the_library_reads_it(tmp_path: Path, name: str, format: str | None) -> None:
     path = tmp_path / name
     path.write_text(FILE)
-    measurements = sc.read_measurements(path, format)
+    measurements = sc.read_table(path, format)
     assert measurements.parameters == ("p",)
     assert np.array_equal(measurements.values[0, :, 0], [6.0, 12.0, 24.0, 48.0, 96.0])
 
@@ -55,9 +55,9 @@ def test_messages_list_it(tmp_path: Path) -> None:
     path = tmp_path / "a.unknown"
     path.write_text("hello\n")
     with pytest.raises(InputError, match="meas"):
-        sc.read_measurements(path)
+        sc.read_table(path)
     with pytest.raises(InputError, match="did you mean 'meas'"):
-        sc.read_measurements(path, "maes")
+        sc.read_table(path, "maes")
 
 
 @pytest.mark.usefixtures("meas_reader")
@@ -65,7 +65,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.meas"
     path.write_text(f"{MAGIC}\n2 => six\n")
     with pytest.raises(InputError, match=r"a\.meas:2: not a number, got 'six'"):
-        sc.read_measurements(path)
+        sc.read_table(path)
 
 
 @pytest.mark.usefixtures("meas_reader")
@@ -78,7 +78,7 @@ def test_without_it_the_format_is_unknown(tmp_path: Path) -> None:
     path = tmp_path / "a.meas"
     path.write_text(FILE)
     with pytest.raises(InputError, match="no known format"):
-        sc.read_measurements(path)
+        sc.read_table(path)
 
 
 @pytest.mark.thorough

@@ -11,10 +11,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from simcodesign import Machine, Workload, build_topology, forecast, simulate
+from simcodesign import Machine, Workload, forecast, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
 from simcodesign.describe.topology.base import TOPOLOGIES, register_topology
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.one_hop import BusTopology
 from tests import ROOT
 from tests.extension.installation import install, run

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcodesign import elasticities, simulate
+from simcodesign import simulate
 from simcodesign.core.errors import InputError
 from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.figures.engine_lines import FOLDER, LineRecorder
@@ -23,6 +23,7 @@ from simcodesign.lessons.scenarios import scenario_at
 from simcodesign.lessons.traces import traces_at
 from simcodesign.lessons.yaml.lesson import read_lesson
 from simcodesign.report.events.event_list import event_list
+from simcodesign.studies.elasticities.elasticities import elasticities
 from tests.lessons.small import VIEWS, lesson_with_all_figures, small_lesson
 
 

@@ -73,7 +73,7 @@ def shown() -> dict[str, Any]:
         "simulation": sc.simulate(workload, machine, {"P": 4}),
         "comparison": sc.compare(workload, machine, {"P": 4}),
         "sweep": sc.sweep(workload, machine, ["P=1:4:x2"]),
-        "replications": sc.replicate(workload, machine, {"P": 2}, replications=2),
+        "replications": sc.simulate(workload, machine, {"P": 2}, replications=2),
     }
 
 

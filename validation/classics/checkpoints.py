@@ -33,15 +33,14 @@ def _label(between: str, interval_s: float) -> str:
 @cache
 def _simulated_s(between: str, interval_s: float) -> Interval:
     """The mean makespan of ``RUNS`` simulations, with its interval."""
-    several = sc.replicate(
+    several = sc.simulate(
         WORKLOAD,
         MACHINE,
         {**FAILURES[between], "interval": interval_s},
         effects="failures",
         replications=RUNS,
-        confidence=CONFIDENCE,
+        level=CONFIDENCE,
         engine="simpy",
-        workers=1,
     )
     return several.interval("makespan_s")
 

@@ -104,22 +104,7 @@ def calibrate_machine(
     level: float = 0.9,
     robust: bool = False,
 ) -> MachineCalibration:
-    """Constants of a shipped machine, or of that of a file, from files that benchmarks have written.
-
-    ``known``: constants that are given and not determined, in SI units by path (``network.receive_overhead``,
-    ``network.hop_latency``, ``network.o``). ``segments``: of sizes of messages; None to choose their number by
-    cross-validation. ``level``: of the intervals. ``robust``: without the ping-pongs that the others do not explain.
-
-    Raises InputError for files that cannot be read, and where they tell no constant of the machine.
-
-    >>> import simcodesign as sc
-    >>> from pathlib import Path
-    >>> file = Path("osu_latency.txt")
-    >>> _ = file.write_text("# OSU MPI Latency Test v7.0\\n# Size  Latency (us)\\n1000  2\\n2000  3\\n9000  10\\n")
-    >>> found = sc.calibrate_machine("crossbar-16", [file], segments=1)  # 1 us, and 1 ns for each byte
-    >>> [round(one.value * 1e9) for one in found.all_constants]
-    [1000, 1]
-    """
+    """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
     base = load_machine(machine)
     every = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)
     for path, value in (known or {}).items():

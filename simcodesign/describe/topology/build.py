@@ -19,8 +19,8 @@ def build_topology(
     which both need it. Raises InputError, with ``place``, for an unknown kind, an option that the kind does not have,
     sizes out of range or at odds with each other, and for graphs that ``graph_topology`` refuses.
 
-    >>> import simcodesign as sc
-    >>> torus = sc.build_topology("torus", 16, [4, 4])
+    >>> from simcodesign.describe.topology.build import build_topology
+    >>> torus = build_topology("torus", 16, [4, 4])
     >>> torus.node_count
     16
     """

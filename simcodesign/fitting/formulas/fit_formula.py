@@ -17,6 +17,7 @@ from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
 from simcodesign.fitting.formulas.known_names import KnownNames, names_of_machine
 from simcodesign.fitting.formulas.variable_projection import Problem, solve
 from simcodesign.fitting.measurements import Measurements
+from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, as_measurements
 from simcodesign.fitting.selection.candidate_fits import Block
 from simcodesign.fitting.weights import block_of
 
@@ -27,7 +28,7 @@ GivenFormulas = GivenFormula | Iterable[GivenFormula]
 
 
 def fit_formula(
-    measurements: Measurements,
+    measurements: Measurements | BenchmarkTable | str | Path,
     formulas: GivenFormulas,
     *,
     known: Mapping[str, float] | None = None,
@@ -39,6 +40,7 @@ def fit_formula(
 ) -> FormulaFits:
     """Fit the unknown coefficients of each formula to each series of the measurements.
 
+    ``measurements``: the path of a file, or what ``read_table`` returns.
     ``formulas``: ``"c0 + c1*log2(P)*m + c2*P**x"``, ``"NAME = EXPRESSION"``, the path of a ``.yaml`` file of formulas,
     a ``Formula``, or several of these; totals are fitted. A name that is no parameter of the measurements is a
     coefficient, unless its value is ``known`` (by name, in SI units) or a constant of the ``machine`` (a description,
@@ -57,11 +59,12 @@ def fit_formula(
     >>> from pathlib import Path
     >>> file = Path("runs.csv")
     >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
-    >>> (one,) = sc.fit_formula(sc.read_measurements(file), "slope*p")
+    >>> (one,) = sc.fit_formula(file, "slope*p")
     >>> round(one.values["slope"], 9)
     3.0
     """
     checked_level(level)
+    measurements = as_measurements(measurements)
     given = (
         {} if machine is None else names_of_machine(machine if isinstance(machine, Machine) else load_machine(machine))
     )

@@ -61,13 +61,6 @@ def read_measurements(
     runs may, as call trees differ; elsewhere a point that is missing is an error that names it. ``value``: the column
     of values of a tidy table, by default ``value``, ``seconds`` or ``time``.
     Raises InputError naming file and line (or byte, or path of keys): see the modules of the formats.
-
-    >>> import simcodesign as sc
-    >>> from pathlib import Path
-    >>> file = Path("runs.csv")
-    >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
-    >>> sc.read_measurements(file).parameters
-    ('p',)
     """
     path = Path(path)
     named = None if format is None else READERS.named(format, path)

@@ -247,7 +247,7 @@ def compare_several(
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> SeveralComparisons:
-    """``compare`` for every workload on every machine, in one answer.
+    """Compare every workload on every machine, in one answer.
 
     ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``vary``: one name (``P``, a parameter or a
     constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
@@ -256,11 +256,6 @@ def compare_several(
     for ``compare``.
 
     Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
-
-    >>> import simcodesign as sc
-    >>> several = sc.compare_several("broadcast", ["mesh-256", "crossbar-16"], {"P": 16}, effects="none")
-    >>> len(several.candidates)
-    2
     """
     given = [_several(workloads), _several(machines)]
     name, values = _axis(vary)

@@ -93,8 +93,8 @@ def elasticities(
     Other arguments as for ``simulate``. Raises InputError as ``simulate`` does, and for an ``improvement`` that is not
     above 0.
 
-    >>> import simcodesign as sc
-    >>> found = sc.elasticities("broadcast", "crossbar-16", {"P": 2}, improvement=0.5, effects="none")
+    >>> from simcodesign.studies.elasticities.elasticities import elasticities
+    >>> found = elasticities("broadcast", "crossbar-16", {"P": 2}, improvement=0.5, effects="none")
     >>> len(found.improvements) > 0
     True
     """

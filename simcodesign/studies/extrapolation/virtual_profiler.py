@@ -123,8 +123,8 @@ def profiled(
     the table. The other arguments are those of ``simulate``. Raises InputError for no run, a number of processes or a
     seed that comes twice, and as ``simulate`` and ``counters_of``.
 
-    >>> import simcodesign as sc
-    >>> table = sc.profiled("jacobi", "torus-cluster", [4, 8], effects="none")
+    >>> from simcodesign.studies.extrapolation.virtual_profiler import profiled
+    >>> table = profiled("jacobi", "torus-cluster", [4, 8], effects="none")
     >>> len(table.kernels) >= 2
     True
     """

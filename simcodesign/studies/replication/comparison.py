@@ -95,14 +95,7 @@ def replicate_comparison(
     parameters: Mapping[str, object] | None = None,
     **options: Unpack[ReplicationKeywords],
 ) -> ReplicatedComparison:
-    """``compare``, again and again with independent random numbers. Arguments, and what is raised, as for
-    ``replicate``.
-
-    >>> import simcodesign as sc
-    >>> many = sc.replicate_comparison("jacobi", "torus-cluster", {"P": 4}, replications=2, effects="noise")
-    >>> many.count
-    2
-    """
+    """Compare again and again with independent random numbers. Arguments, and what is raised, as for ``replicate``."""
     wanted = Replications.of(workload, machine, parameters, **options)
     experiment = wanted.experiment
     experiment.point.require_one_point("a simulation")

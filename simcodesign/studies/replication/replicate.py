@@ -207,25 +207,9 @@ def replicate(
     parameters: Mapping[str, object] | None = None,
     **options: Unpack[StreamReplicationKeywords],
 ) -> Replicated:
-    """Simulate with independent random numbers again and again; the mean of every quantity with its interval.
+    """Simulate with independent random numbers again and again, as ``studies.verbs.simulate`` describes.
 
-    ``replications``: how many (by default 10); 1 is allowed of an open stream, whose response time then has an interval
-    from batch means. ``precision``: go on, from ``replications`` on, until the half-width of ``precision_of`` is this
-    share of its mean, at two looks in a row, which are taken after every 10 replications; up to ``most``, in whole
-    rounds of 10. Neither ``replications`` nor ``most`` may be above 1,000,000. ``precision_of``: a name of
-    ``Replicated.keys``, parts joined by dots; by default the makespan, or the response time of an open stream.
-    ``confidence``: of all intervals, 0 to 1. ``warm_up``: how many first requests of an open stream are left out of
-    response times and shares blocked, by default as many as MSER-5 finds in their mean. ``workers``: the most
-    processes; the answer does not depend on them. Other arguments as for ``simulate``.
-
-    Where nothing in the description is random under the effects, there is one run. Raises as ``simulate`` does, and
-    SimcodesignError when a replication ends its process again and again.
-
-    >>> import simcodesign as sc
-    >>> many = sc.replicate("jacobi", "torus-cluster", {"P": 4}, replications=3)
-    >>> interval = many.interval("makespan_s")
-    >>> bool(interval.low <= interval.mean <= interval.high)
-    True
+    ``confidence``, ``most`` and ``workers`` are its ``level``, ``at_most`` and ``jobs``.
     """
     wanted = Replications.of(workload, machine, parameters, **options)
     (replicated,) = _replicated(wanted, (wanted.experiment,))
@@ -241,16 +225,11 @@ def replicate_against(
     against: MachineSource,
     **options: Unpack[StreamReplicationKeywords],
 ) -> PairedReplications:
-    """The same on two machines with the same random numbers, and paired intervals of the difference and the ratio.
+    """Simulate two machines with the same random numbers; return paired intervals of the difference and the ratio.
 
-    ``precision``: of the half-width of the difference as a share of the mean on the first machine, since a difference
-    may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other arguments,
-    and what is raised, as for ``replicate``.
-
-    >>> import simcodesign as sc
-    >>> pair = sc.replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
-    >>> float(pair.verdict.difference.mean)  # of a machine and itself, with the same random numbers
-    0.0
+    ``precision``: of the half-width of the difference as a fraction of the mean on the first machine, since a
+    difference may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other
+    arguments, and what is raised, as for ``replicate``.
     """
     wanted = Replications.of(workload, machine, parameters, **options)
     experiment = wanted.experiment

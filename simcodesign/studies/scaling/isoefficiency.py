@@ -148,8 +148,8 @@ def isoefficiency(
     Raises InputError for what cannot be used at any value of the parameter, and for an efficiency that is not between 0
     and 1.
 
-    >>> import simcodesign as sc
-    >>> found = sc.isoefficiency("cannon", "hypercube-256", [4, 16], efficiency=0.5, readings=["forecast"])
+    >>> from simcodesign.studies.scaling.isoefficiency import isoefficiency
+    >>> found = isoefficiency("cannon", "hypercube-256", [4, 16], efficiency=0.5, readings=["forecast"])
     >>> small, large = (point.size for point in found.curve("forecast").points)
     >>> small < large
     True

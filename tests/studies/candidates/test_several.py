@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simcodesign import compare, compare_several, simulate
+from simcodesign import compare, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.report.candidates.tables import several_tables
@@ -37,7 +37,7 @@ NOISE = "noise: {compute: {distribution: uniform, spread: 0.5}}\n"
 
 
 def test_every_candidate_is_what_it_is_alone() -> None:
-    several = compare_several([BROADCAST, OTHER], [FAST, SLOW], {"P": 4})
+    several = compare([BROADCAST, OTHER], [FAST, SLOW], {"P": 4})
     pairs = [(BROADCAST, FAST), (BROADCAST, SLOW), (OTHER, FAST), (OTHER, SLOW)]
     assert [(one.workload, one.machine) for one in several.candidates] == [(a.name, b.name) for a, b in pairs]
     for one, pair in zip(several.candidates, pairs, strict=True):
@@ -49,7 +49,7 @@ def test_every_candidate_is_what_it_is_alone() -> None:
 
 def test_over_an_axis_by_hand() -> None:
     """1 ms of computation, then log2(P) messages of 1 us, or 9 us, and 1 us for the bytes."""
-    several = compare_several(BROADCAST, [FAST, SLOW], vary={"P": [2, 8]}, effects="none")
+    several = compare(BROADCAST, [FAST, SLOW], vary={"P": [2, 8]}, effects="none")
     times = [1e-3 + log2(ranks) * (startup + 1) * 1e-6 for ranks in (2, 8) for startup in (1, 9)]
     assert [one.at for one in several.candidates] == [{"P": ranks} for ranks in (2, 2, 8, 8)]
     assert [one.forecast_s for one in several.candidates] == pytest.approx(times)
@@ -66,7 +66,7 @@ def test_over_an_axis_by_hand() -> None:
 def test_pairs_have_the_same_random_numbers() -> None:
     """Student's interval of the differences, by SciPy, of simulations that are made one by one."""
     machines = [machine("fast", 1, NOISE), machine("slow", 9, NOISE)]
-    several = compare_several(BROADCAST, machines, {"P": 4}, replications=6, confidence=0.9, seed=3)
+    several = compare(BROADCAST, machines, {"P": 4}, replications=6, level=0.9, seed=3)
     seeds = [replication_seed(3, number) for number in range(6)]
     times = [np.array([simulate(BROADCAST, one, {"P": 4}, seed=seed).makespan_s for seed in seeds]) for one in machines]
     by_scipy = stats.ttest_rel(times[1], times[0]).confidence_interval(0.9)
@@ -77,8 +77,38 @@ def test_pairs_have_the_same_random_numbers() -> None:
     assert [len(one.times_s) for one in several.candidates] == [6, 6]
 
 
+def test_a_precision_of_the_difference() -> None:
+    """By SciPy: the half-width of the interval of the paired differences, as a fraction of the mean on the first."""
+    machines = [machine("fast", 1, NOISE), machine("slow", 9, NOISE)]
+    several = compare(BROADCAST, machines, {"P": 4}, precision=0.04, level=0.9, effects="noise")
+    first, second = (one.times_s for one in several.candidates)
+    assert len(first) == len(second) >= 20
+    low, high = stats.ttest_rel(second, first).confidence_interval(0.9)
+    assert (high - low) / 2 <= 0.04 * first.mean()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 0.9}, "level needs replications"),
+        ({"replications": 2, "timeline": True}, "a timeline is of one simulation"),
+        ({"precision": 0.1, "vary": {"P": [2]}}, "precision with vary"),
+        ({"replications": 2, "formulas": "1e-3"}, "replications of one machine have no formulas"),
+    ],
+)
+def test_options_that_exclude_one_another(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compare(BROADCAST, FAST, {"P": 4}, **options)
+
+
+@pytest.mark.parametrize("options", [{"warm_up": 3}, {"replications": 2, "counters": True}])
+def test_options_of_one_simulation_and_of_several(options: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="replications"):
+        simulate(BROADCAST, FAST, {"P": 4}, **options)
+
+
 def test_a_machine_without_noise_beside_one_with() -> None:
-    several = compare_several(BROADCAST, [FAST, machine("slow", 9, NOISE)], {"P": 4}, replications=4)
+    several = compare(BROADCAST, [FAST, machine("slow", 9, NOISE)], {"P": 4}, replications=4)
     calm, noisy = several.candidates
     assert calm.simulated.same
     assert not noisy.simulated.same
@@ -88,7 +118,7 @@ def test_a_machine_without_noise_beside_one_with() -> None:
 
 
 def test_json_has_the_orders() -> None:
-    shown = compare_several(BROADCAST, [SLOW, FAST], {"P": 4}).to_dict()
+    shown = compare(BROADCAST, [SLOW, FAST], {"P": 4}).to_dict()
     assert shown["orders"] == [
         {
             "workload": "cast",
@@ -113,7 +143,7 @@ def test_json_has_the_orders() -> None:
 )
 def test_what_is_refused(machines: list[Machine], over: dict[str, list[float]] | None, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        compare_several(BROADCAST, machines, vary=over)
+        compare(BROADCAST, machines, vary=over)
 
 
 @pytest.mark.parametrize(("spread", "rate"), [(0.3, 1.0), (0.3, 0.7)])
@@ -123,7 +153,7 @@ def test_machines_between_which_chance_decides_are_in_one_place(spread: float, r
     noise = f"noise: {{compute: {{distribution: uniform, spread: {spread}}}}}\n"
     one, other = machine("one", 1, NOISE), machine("other", 1, noise)
     other = other.with_constants({"processor.rate": rate * 1e9})
-    several = compare_several(OTHER, [one, other], {"P": 1}, effects="noise", seed=1)
+    several = compare(OTHER, [one, other], {"P": 1}, effects="noise", seed=1)
     first, second = several.candidates
     difference = second.times_s - first.times_s
     low, high = stats.t.interval(0.95, len(difference) - 1, difference.mean(), stats.sem(difference))

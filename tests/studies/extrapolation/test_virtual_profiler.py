@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
@@ -550,6 +549,6 @@ def test_two_clocks_tell_the_blocking_factor() -> None:
 
 
 def test_the_public_name() -> None:
-    table = sc.profiled("jacobi", "torus-cluster", [1, 2], {"n": 64})
+    table = profiled("jacobi", "torus-cluster", [1, 2], {"n": 64})
     assert isinstance(table, CounterTable)
     assert set(table.kernels) == {"sweep", "checkpoint", OTHERS, APPLICATION}

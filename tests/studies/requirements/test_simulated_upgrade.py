@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import prime_factors, similar_shape
 from simcodesign.describe.workload import Workload
 from simcodesign.report.requirements.simulated_plot import spread
@@ -108,7 +109,7 @@ def test_what_has_no_smaller_one_is_refused() -> None:
     machine = sc.Machine.load("crossbar-16")
     with pytest.raises(InputError, match="places every rank by itself"):
         smaller_machine(replace(machine, mapping=(0, 1, 2)), 2)
-    graph = machine.with_topology(sc.build_topology("graph", 4, graph=nx.cycle_graph(4)))
+    graph = machine.with_topology(build_topology("graph", 4, graph=nx.cycle_graph(4)))
     with pytest.raises(InputError, match="is a graph"):
         smaller_machine(graph, 2)
 

@@ -14,6 +14,13 @@ from typing import Any
 import pytest
 
 import simcodesign
+from simcodesign.analytic.requirements_per_process import requirements
+from simcodesign.calibration.calibrate import timings_of
+from simcodesign.describe.topology.build import build_topology
+from simcodesign.engine.simulate import schedule_of
+from simcodesign.studies.elasticities.elasticities import elasticities
+from simcodesign.studies.extrapolation.virtual_profiler import profiled
+from simcodesign.studies.scaling.isoefficiency import isoefficiency
 
 NAMES = [
     *(name for name in simcodesign.__all__ if name != "__version__"),
@@ -22,10 +29,7 @@ NAMES = [
 #: Where the arguments of a function that has others "as for" another one are described.
 AS_FOR = re.compile(r"as(?: for|\s+in)?\s+``(\w+)``")
 #: Functions of programs in Python, whose errors are raised where they are yielded; and what raises nothing.
-QUIET = {f"rank.{word}" for word in simcodesign.rank.__all__} - {"rank.compute", "rank.group"} | {
-    "bundled",
-    "timings_of",
-}
+QUIET = {f"rank.{word}" for word in simcodesign.rank.__all__} - {"rank.compute", "rank.group"} | {"bundled"}
 
 
 def public(name: str) -> Any:
@@ -46,10 +50,24 @@ def all_words(name: str, seen: frozenset[str] = frozenset()) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+#: Functions with examples that are imported from their own modules.
+OTHERS = [
+    requirements,
+    timings_of,
+    build_topology,
+    schedule_of,
+    elasticities,
+    profiled,
+    isoefficiency,
+    simcodesign.Machine.load,
+    simcodesign.Workload.load,
+]
+
+
+@pytest.mark.parametrize("described", [*map(public, NAMES), *OTHERS], ids=[*NAMES, *(one.__name__ for one in OTHERS)])
+def test_the_example_runs(described: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (test,) = doctest.DocTestFinder(recurse=False).find(public(name), name) or [None]
+    (test,) = doctest.DocTestFinder(recurse=False).find(described, "described") or [None]
     assert test is not None
     assert test.examples, "has no example"
     said: list[str] = []

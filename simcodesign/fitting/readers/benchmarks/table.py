@@ -21,7 +21,7 @@ from simcodesign.core.files.text_files import number
 from simcodesign.core.units import MOST
 from simcodesign.fitting.measurements import MAX_PARAMETERS, Measurements
 from simcodesign.fitting.readers.benchmarks.text import BEGINS, benchmarks_in, unpacked_start
-from simcodesign.fitting.readers.formats import READERS, MeasurementReader, recognised, start_of
+from simcodesign.fitting.readers.formats import READERS, MeasurementReader, read_measurements, recognised, start_of
 from simcodesign.fitting.readers.rows import Rows, pair
 
 #: Measured quantities and their units; ``time`` is per operation (one direction of a ping-pong). For a non-blocking
@@ -141,13 +141,6 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
 
     ``format`` names a reader, which reads its own part; None to find out, and to read the parts of all benchmarks.
     Raises InputError naming file and line; and for a format that has no rows of this kind.
-
-    >>> import simcodesign as sc
-    >>> from pathlib import Path
-    >>> file = Path("osu_latency.txt")
-    >>> _ = file.write_text("# OSU MPI Latency Test v7.0\\n# Size  Latency (us)\\n1000  2\\n2000  3\\n9000  10\\n")
-    >>> [round(row.value * 1e6, 6) for row in sc.read_benchmark(file).rows]
-    [2.0, 3.0, 10.0]
     """
     path = Path(path)
     reader = recognised(start_of(path), path) if format is None else READERS.named(format, path)
@@ -162,6 +155,45 @@ def read_benchmark(path: str | Path, format: str | None = None) -> BenchmarkTabl
         if not abs(row.value) <= MOST:
             raise InputError("a measurement out of range", Place(str(path), row.line), value=row.value)
     return table
+
+
+def read_table(
+    path: str | Path, format: str | None = None, *, partial: bool | None = None, value: str | None = None
+) -> Measurements | BenchmarkTable:
+    """Read what a file holds, by its content: measurements, or the rows that a benchmark printed.
+
+    ``path``: a file, or a folder of Score-P's runs. ``format`` names a reader; None to find it out. Rows of a benchmark
+    (operation, quantity, value in SI units, line) are for ``calibrate`` and ``fit``, measurements for ``fit``.
+    ``partial``: whether a series of measurements may lack points that others have (NaN in ``values``). By default only
+    a folder of runs may, as call trees differ; elsewhere a missing point is an error that names it. ``value``: the
+    column of values of a tidy table, by default ``value``, ``seconds`` or ``time``.
+
+    Raises InputError naming file and line (or byte, or path of keys).
+
+    >>> import simcodesign as sc
+    >>> from pathlib import Path
+    >>> file = Path("runs.csv")
+    >>> _ = file.write_text("p,value\\n2,6\\n4,12\\n8,24\\n16,48\\n32,96\\n")
+    >>> sc.read_table(file).parameters
+    ('p',)
+    >>> file = Path("osu_latency.txt")
+    >>> _ = file.write_text("# OSU MPI Latency Test v7.0\\n# Size  Latency (us)\\n1000  2\\n2000  3\\n9000  10\\n")
+    >>> [round(row.value * 1e6, 6) for row in sc.read_table(file).rows]
+    [2.0, 3.0, 10.0]
+    """
+    path = Path(path)
+    if partial is None and value is None:
+        reader = recognised(start_of(path), path) if format is None else READERS.named(format, path)
+        if isinstance(reader, BenchmarkReader):
+            return read_benchmark(path, format)
+    return read_measurements(path, format, partial=partial, value=value)
+
+
+def as_measurements(source: Measurements | BenchmarkTable | str | Path) -> Measurements:
+    """Return the measurements of a table or a file. Raises InputError as ``read_table`` does."""
+    if isinstance(source, BenchmarkTable):
+        return measurements_of(source)
+    return source if isinstance(source, Measurements) else read_measurements(source)
 
 
 def numbers(cells: Sequence[str], path: Path, line: int) -> list[float]:

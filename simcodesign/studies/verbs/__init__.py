@@ -1,0 +1,1 @@
+"""The public functions that combine what several parts of the package do."""

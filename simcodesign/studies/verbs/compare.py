@@ -1,0 +1,164 @@
+"""``sc.compare``: forecast and simulation, of one or several workloads and machines, once or in replications."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack, overload
+
+from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.compare import compare as compare_once
+from simcodesign.comparison.formulas.values import FormulaSources
+from simcodesign.comparison.measured.sources import MeasuredSources
+from simcodesign.core.errors import InputError
+from simcodesign.core.shown_keywords import shows_keywords
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.candidates.several import SeveralComparisons, compare_several
+from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
+from simcodesign.studies.replication.replicate import replicate, replicate_against
+from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
+
+Several = list[Any] | tuple[Any, ...]
+
+
+class _OnceOptions(TypedDict, total=False):
+    """The options of one simulation with every effect."""
+
+    timeline: bool
+    on_progress: Callable[..., object] | None
+
+
+class CompareOptions(SimulationKeywords, RepetitionOptions, _OnceOptions, total=False):
+    """The keyword options of ``compare``."""
+
+
+@overload
+def compare(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    **options: Unpack[CompareOptions],
+) -> Comparison: ...
+@overload
+def compare(
+    workload: Several | WorkloadSource | Scenario,
+    machine: Several,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    vary: Mapping[str, Sequence[float]] | None = None,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    replications: int | None = None,
+    precision: float | None = None,
+    **options: Unpack[CompareOptions],
+) -> SeveralComparisons: ...
+@overload
+def compare(
+    workload: Several | WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    vary: Mapping[str, Sequence[float]],
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    replications: int | None = None,
+    **options: Unpack[CompareOptions],
+) -> SeveralComparisons: ...
+@overload
+def compare(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    replications: int | None = None,
+    precision: float | None = None,
+    **options: Unpack[CompareOptions],
+) -> ReplicatedComparison: ...
+@shows_keywords(_OnceOptions, taken_by=compare_once)
+@shows_keywords(RepetitionOptions, taken_by=repetition)
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
+def compare(
+    workload: Several | WorkloadSource | Scenario,
+    machine: Several | MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    vary: Mapping[str, Sequence[float]] | None = None,
+    formulas: FormulaSources = None,
+    measured: MeasuredSources = None,
+    replications: int | None = None,
+    precision: float | None = None,
+    **options: Any,
+) -> Comparison | SeveralComparisons | ReplicatedComparison:
+    """Forecast, then simulate with no effect and with the effects switched on one after another.
+
+    ``workload`` and ``machine`` may each be a list or tuple: every workload is then compared on every machine, in one
+    answer, under common random numbers. ``vary``: one name (``P``, a parameter or a constant) and its values, in SI
+    units; every workload and machine is then compared at each. Effects are switched on in the order of
+    ``describe.effects``; what one explains depends on those before it. ``timeline`` is kept for the last simulation.
+
+    ``formulas``: closed forms of the user's, compared beside our forecast: one or several (or by name), each an
+    expression (``"log2(P)*(t_s + m*t_w)"``), the path of a ``.yaml`` file, a ``Formula``, or a function whose arguments
+    are names of a formula and which returns seconds. Those of the workload are compared too.
+
+    ``measured``: times that were measured, with their spread: the path of a table (``.csv``), a DataFrame with the same
+    columns, ``MeasuredTimes``, or several. Those of this design point stand beside both readings, and the ladder goes
+    on to them; ``measured_elsewhere`` says where there are others if it has none.
+
+    ``replications``: of the whole ladder, with independent random numbers; among several machines, of what has
+    anything random, by default 10. ``precision``: as many as the mean takes, or with several machines the difference
+    between each of them and the first one. Other arguments as for ``simulate``.
+
+    Raises InputError, CapacityError and DeadlockError as ``forecast`` and ``simulate`` do, and InputError for formulas
+    with unknown names and with terms that are not seconds, for names that come twice, and for options that exclude one
+    another.
+
+    >>> import simcodesign as sc
+    >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 64}, effects="hops,links")
+    >>> [rung.effect for rung in comparison.rungs]
+    ['dependencies and waiting', 'hops', 'links']
+    >>> len(sc.compare("broadcast", ["mesh-256", "crossbar-16"], {"P": 16}, effects="none").candidates)
+    2
+    >>> sc.compare("jacobi", "torus-cluster", {"P": 4}, replications=2, effects="noise").count
+    2
+    """
+    repeats = taken_from(options)
+    several = vary is not None or any(isinstance(one, list | tuple) for one in (workload, machine))
+    is_repeated = replications is not None or precision is not None
+    if repeats and not (several or is_repeated):
+        raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
+    if (several or is_repeated) and options.pop("timeline", False):
+        raise InputError("a timeline is of one simulation", allowed="one machine, without replications")
+    given: dict[str, Any] = {"formulas": formulas, "measured": measured}
+    how = repetition(replications, precision, **repeats)
+    work: Any = workload
+    on: Any = machine
+    if several:
+        if precision is not None:
+            how["replications"] = _enough(work, on, parameters, vary, how, options)
+        kept = {name: how[name] for name in ("replications", "confidence", "workers")}
+        return compare_several(work, on, parameters, over=vary, **given, **kept, **options)
+    if not is_repeated:
+        return compare_once(work, on, parameters, **given, **options)
+    if formulas is not None or measured is not None:
+        what = "replications of one machine have no formulas and measurements"
+        raise InputError(what, allowed="machines as a list: compare(workload, [machine], ...)")
+    return replicate_comparison(work, on, parameters, **how, **options)
+
+
+def _enough(
+    workload: Any, machine: Any, parameters: Any, vary: object, how: dict[str, Any], options: dict[str, Any]
+) -> int:
+    """Return how many replications the precision takes, the largest number among all pairs of machines."""
+    if vary is not None:
+        raise InputError("precision with vary", allowed="replications=")
+    workloads, machines = (list(one) if isinstance(one, list | tuple) else [one] for one in (workload, machine))
+    first, *others = machines
+    quiet = {name: value for name, value in options.items() if name != "on_progress"}
+    pairs = [(each, other) for each in workloads for other in others]
+    counts = [replicate_against(each, first, parameters, against=other, **how, **quiet).first for each, other in pairs]
+    return max(
+        one.count for one in counts or [replicate(each, first, parameters, **how, **quiet) for each in workloads]
+    )

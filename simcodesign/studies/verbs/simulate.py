@@ -1,0 +1,109 @@
+"""``sc.simulate``: one simulation, or independent replications of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack, overload
+
+from simcodesign.core.errors import InputError
+from simcodesign.core.result import Result
+from simcodesign.core.shown_keywords import shows_keywords
+from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
+from simcodesign.engine.experiment import Experiment
+from simcodesign.engine.simulate import simulate_experiment
+from simcodesign.studies.replication.replicate import Replicated, Replications, WarmUpKeywords, replicate
+from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
+
+
+class SimulateOptions(SimulationKeywords, RepetitionOptions, WarmUpKeywords, total=False):
+    """The keyword options of ``simulate``."""
+
+
+@overload
+def simulate(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    replications: None = None,
+    precision: None = None,
+    timeline: bool = False,
+    counters: bool = False,
+    on_progress: Callable[..., object] | None = None,
+    **options: Unpack[SimulateOptions],
+) -> Result: ...
+@overload
+def simulate(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    replications: int | None = None,
+    precision: float | None = None,
+    on_progress: Callable[..., object] | None = None,
+    **options: Unpack[SimulateOptions],
+) -> Replicated: ...
+@shows_keywords(WarmUpKeywords, taken_by=Replications.of)
+@shows_keywords(RepetitionOptions, taken_by=repetition)
+@shows_keywords(SimulationKeywords, taken_by=Experiment.of)
+def simulate(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    replications: int | None = None,
+    precision: float | None = None,
+    timeline: bool = False,
+    counters: bool = False,
+    on_progress: Callable[..., object] | None = None,
+    **options: Any,
+) -> Result | Replicated:
+    """Simulate the workload on the machine, event by event: once, or again and again with independent random numbers.
+
+    ``workload`` and ``machine`` are objects, bundled names or paths of files; a ``Scenario`` replaces both, parameters,
+    preset and phases. ``parameters`` sets workload parameters, ``P``, machine constants (``network.startup``, SI
+    units) and parameters (``machine.NAME``). ``preset``: a named set of values. ``phases``: only these. ``effects``:
+    ``"all"``, ``"none"`` or some of ``describe.effects`` (``links`` includes ``hops``). ``timeline`` keeps every
+    operation, and with the engine ``"simpy"`` also whom each station served when (``Timeline.services``); ``counters``
+    those of every rank and phase (``Result.counters``).
+
+    ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
+    done now and then. ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled
+    one above ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
+    ``iterations``: ``"all"``, or ``"steady"`` to simulate repeated blocks only until their iterations take the same
+    time, and to extrapolate the rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this
+    tolerance.
+
+    ``replications``: how many simulations; the answer is then the mean of every quantity with its interval. 1 is
+    allowed of an open stream, whose response time then has an interval from batch means. ``precision``: replicate,
+    from ``replications`` on, until the half-width of ``precision_of`` is this fraction of its mean, at two looks in a
+    row, which are taken after every 10 replications; up to ``at_most``, in whole rounds of 10. Neither
+    ``replications`` nor ``at_most`` may be above 1,000,000. ``precision_of``: a name of ``Replicated.keys``, parts
+    joined by dots; by default the makespan, or the response time of an open stream. ``level``: of all intervals, 0 to
+    1. ``warm_up``: how many first requests of an open stream are left out of response times and shares blocked, by
+    default as many as MSER-5 finds in their mean. ``jobs``: maximum number of processes for replications; the answer
+    does not depend on it. Where nothing in the description is random under the effects, there is one run.
+
+    Raises InputError for anything that cannot be used, CapacityError (one of them) when the run would not fit in
+    memory, DeadlockError when ranks wait for each other, and SimcodesignError when a replication ends its process
+    again and again.
+
+    >>> import simcodesign as sc
+    >>> result = sc.simulate("broadcast", "mesh-256", {"P": 8}, effects="none")
+    >>> result.messages  # of a tree, to everyone but the root
+    7
+    >>> interval = sc.simulate("jacobi", "torus-cluster", {"P": 4}, replications=3).interval("makespan_s")
+    >>> bool(interval.low <= interval.mean <= interval.high)
+    True
+    """
+    repeats = taken_from(options, "warm_up")
+    if replications is None and precision is None:
+        if repeats:
+            raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
+        kept: dict[str, Any] = {"timeline": timeline, "counters": counters, "on_progress": on_progress}
+        return simulate_experiment(Experiment.of(workload, machine, parameters, **options), **kept)
+    if timeline or counters:
+        raise InputError("timeline and counters are of one simulation", allowed="without replications and precision")
+    warm_up = {"warm_up": repeats.pop("warm_up")} if "warm_up" in repeats else {}
+    repeated = repetition(replications, precision, **repeats)
+    return replicate(workload, machine, parameters, on_progress=on_progress, **repeated, **warm_up, **options)
