@@ -63,7 +63,7 @@ class ModelOptions:
         bool,
         Option(help="Treat the values as free of noise, like counts. Equal repetitions have the same effect."),
     ] = False
-    level: Level = "90%"
+    level: Level = None
     write: Write = field(default_factory=list)
     as_json: AsJson = False
 

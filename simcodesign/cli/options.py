@@ -68,7 +68,6 @@ Robust = Annotated[
     bool,
     Option(help="Leave out outliers: measurements that the others do not explain. Otherwise they are used and named."),
 ]
-Level = Annotated[str, Option(metavar="FRACTION", help="Probability of the intervals, for example 95%.")]
 Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short for --set P=N.")]
 Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
 Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
@@ -76,8 +75,11 @@ _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
 Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
 Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+#: Probabilities of intervals where ``--level`` sets none.
+SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
-    str | None, Option("--level", metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits: 90%).")
+    str | None,
+    Option(metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits and calibrations 90%)."),
 ]
 Why = Annotated[
     bool,

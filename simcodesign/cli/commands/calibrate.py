@@ -9,7 +9,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Format, Level, Preset, Robust, Settings, Value, WorkloadOnMachine
+from simcodesign.cli.options import FIT_LEVEL, AsJson, Format, Level, Preset, Robust, Settings, Value, WorkloadOnMachine
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
@@ -71,7 +71,7 @@ class CalibrateOptions:
         str | None,
         Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
     ] = None
-    level: Level = "90%"
+    level: Level = None
     segments: Annotated[
         int | None,
         Option(
@@ -142,7 +142,7 @@ def run(options: CalibrateOptions) -> None:
 def _from_times(options: CalibrateOptions) -> None:
     """Constants by the forecast of a workload."""
     from simcodesign.calibration.calibrate import calibrate
-    from simcodesign.cli.run.scenario import load_scenario
+    from simcodesign.cli.run.scenario import load_scenario, parsed_level
     from simcodesign.core.units import parse_quantity
     from simcodesign.report.calibration.tables import calibration_dict, calibration_tables, yaml_text
     from simcodesign.report.common.terminal import print_all, write, write_json
@@ -164,7 +164,7 @@ def _from_times(options: CalibrateOptions) -> None:
         ratios=[_constants("--ratio", item.split(",")) for item in options.ratio],
         weighting=options.weights,
         error=None if options.error is None else parse_quantity(options.error, kind, Place("--error")),
-        level=parse_quantity(options.level, "count", Place("--level")),
+        level=parsed_level(options.level, FIT_LEVEL),
         value=options.value,
         robust=options.robust,
     )

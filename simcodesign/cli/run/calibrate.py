@@ -11,7 +11,8 @@ from simcodesign.calibration.benchmarks.machine_constants import (
     NoConstantError,
     calibrate_machine,
 )
-from simcodesign.cli.options import check_folder
+from simcodesign.cli.options import FIT_LEVEL, check_folder
+from simcodesign.cli.run.scenario import parsed_level
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.units import parse_quantity
@@ -27,7 +28,7 @@ class BenchmarkOptions(Protocol):
     @property
     def names(self) -> list[str]: ...
     @property
-    def level(self) -> str: ...
+    def level(self) -> str | None: ...
     @property
     def segments(self) -> int | None: ...
     @property
@@ -58,7 +59,7 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             tables,
             known=known,
             segments=options.segments,
-            level=parse_quantity(options.level, "count", Place("--level")),
+            level=parsed_level(options.level, FIT_LEVEL),
             robust=options.robust,
         )
     except NoConstantError:

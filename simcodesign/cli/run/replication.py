@@ -9,8 +9,8 @@ from click.exceptions import Exit
 
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.forecast_simulate import SimulateOptions
-from simcodesign.cli.options import OutputOptions, ReplicationOptions, needs, usable_cpus
-from simcodesign.cli.run.scenario import load_scenario, parsed_share, run_keywords
+from simcodesign.cli.options import SIMULATION_LEVEL, OutputOptions, ReplicationOptions, needs, usable_cpus
+from simcodesign.cli.run.scenario import load_scenario, parsed_level, parsed_share, run_keywords
 from simcodesign.core.errors import InputError
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
@@ -101,7 +101,7 @@ def _repetition(options: ReplicationOptions, precision_of: str | None = None) ->
     if options.precision is not None:
         keywords["precision"] = parsed_share(options.precision, "--precision")
     if options.level is not None:
-        keywords["confidence"] = parsed_share(options.level, "--level")
+        keywords["confidence"] = parsed_level(options.level, SIMULATION_LEVEL)
     return keywords
 
 

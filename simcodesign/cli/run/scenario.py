@@ -181,6 +181,16 @@ def parsed_share(text: str, option: str) -> float:
     return value
 
 
+def parsed_level(text: str | None, default: float) -> float:
+    """Return the probability of ``--level``, or the default. Raises InputError for what is not between 0 and 1."""
+    if text is None:
+        return default
+    level = parse_quantity(text, "count", Place("--level"))
+    if not 0 < level < 1:
+        raise InputError("the level of an interval", Place("--level"), value=text, allowed="between 0 and 1")
+    return level
+
+
 def _number(name: str, value: str, parameter: Parameter | None) -> float:
     """The number, or that of a choice or with a unit that the parameter has."""
     if parameter is not None and parameter.is_named:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import inf
 
 from simcodesign.cli.commands.compare import CompareOptions
-from simcodesign.cli.options import ReplicationOptions, usable_cpus
-from simcodesign.cli.run.scenario import kind_of, parsed_settings, parsed_share, run_keywords, scenario_of
+from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, usable_cpus
+from simcodesign.cli.run.scenario import kind_of, parsed_level, parsed_settings, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors, measured_tables
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
@@ -43,7 +43,7 @@ def run_several(options: CompareOptions) -> dict[str, float]:
             formulas=options.formula,
             measured=measured_tables(options.verdict),
             replications=replication.replications,
-            confidence=0.95 if replication.level is None else parsed_share(replication.level, "--level"),
+            confidence=parsed_level(replication.level, SIMULATION_LEVEL),
             workers=replication.jobs or usable_cpus(),
             on_progress=on_progress,
         )

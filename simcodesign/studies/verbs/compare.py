@@ -139,7 +139,7 @@ def compare(
         if precision is not None:
             how["replications"] = _enough(work, on, parameters, vary, how, options)
         kept = {name: how[name] for name in ("replications", "confidence", "workers")}
-        return compare_several(work, on, parameters, over=vary, **given, **kept, **options)
+        return compare_several(work, on, parameters, vary=vary, **given, **kept, **options)
     if not is_repeated:
         return compare_once(work, on, parameters, **given, **options)
     if formulas is not None or measured is not None:

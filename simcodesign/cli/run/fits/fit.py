@@ -12,10 +12,10 @@ from pathlib import Path
 
 from simcodesign.cli.commands.fits.fit import FitOptions
 from simcodesign.cli.fit_options import ModelOptions
-from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.options import FIT_LEVEL, usable_cpus
+from simcodesign.cli.run.scenario import parsed_level
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing_text
-from simcodesign.core.units import parse_quantity
 from simcodesign.counters.readers.formats import recognised
 from simcodesign.fitting.as_workload.pmnf import write_workload
 from simcodesign.fitting.batch_predictions import default_target
@@ -86,10 +86,7 @@ def check(options: ModelOptions) -> None:
 
 def level_of(options: ModelOptions) -> float:
     """The probability of the intervals."""
-    level = parse_quantity(options.level, "count", Place("--level"))
-    if not 0 < level < 1:
-        raise InputError("the level of an interval", Place("--level"), value=options.level, allowed="between 0 and 1")
-    return level
+    return parsed_level(options.level, FIT_LEVEL)
 
 
 def measurements_of(options: ModelOptions, files: Sequence[Path]) -> Measurements:
