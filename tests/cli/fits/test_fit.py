@@ -448,9 +448,9 @@ def test_a_workload_that_both_readings_run(
     [
         (
             ["--as", "sent=flops"],
-            "--as: there is no workload to write, got 'sent=flops' (allowed: with --write workload:FILE.yaml)",
+            "--as needs --write workload:FILE.yaml",
         ),
-        (["--ranks-parameter", "p"], "--ranks-parameter: there is no workload to write"),
+        (["--ranks-parameter", "p"], "--ranks-parameter needs --write workload:FILE.yaml"),
         (["--write", "workload:out.txt"], "--write: suffix of a file"),
         (["--write", "out.yaml", "--as", "sent"], "--as: not a metric and its demand, got 'sent'"),
         (["--write", "out.yaml", "--as", "sent=sense"], "error: "),

@@ -263,8 +263,8 @@ def test_guards() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--vary", "P=2,4,8"), "--vary: has no meaning for recorded runs (allowed: with --profile)"),
-        (("--effects", "none"), "--effects: has no meaning for recorded runs"),
+        (("--vary", "P=2,4,8"), "--vary needs --profile"),
+        (("--effects", "none"), "--effects needs --profile"),
         (("--profile", "jacobi", "mesh-256"), "both recorded and simulated runs"),
         (("--volume", "2", "--dimensions", "2"), "exclude each other"),
         (("--volume", "-1"), "--volume"),
@@ -280,6 +280,12 @@ def test_options_that_are_refused(run: Any, runs: Path, arguments: tuple[str, ..
     assert ran.status == 2
     assert words in ran.err
     assert ran.out == ""
+
+
+def test_neither_recorded_nor_simulated_runs(run: Any) -> None:
+    ran = run("--target", "P=8")
+    assert ran.status == 2
+    assert "no runs (allowed: either FILE... or --profile WORKLOAD MACHINE)" in ran.err
 
 
 def test_too_few_runs(run: Any, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_no_ladder_is_said(run: Any) -> None:
         (("--vary", "P=2,x,8", "--target", "P=32"), "--vary: 'x' is no value of P"),
         (("--vary", "n=2,4,8"), "--vary: not numbers of processes"),
         (("--target", "P=32"), "--vary: numbers of processes"),
-        ((*SMALL, "--evidence", "a.csv"), "--evidence: has no meaning for simulated runs (allowed: with FILE...)"),
+        ((*SMALL, "--evidence", "a.csv"), "--evidence needs FILE..."),
         ((*SMALL, "--write", "made.yaml"), "--write: models of simulated runs"),
         ((*SMALL, "--further", "16"), "--further: not something to vary"),
         (("--vary", "P=2,4,8", "--target", "P=8"), "a target that is profiled"),

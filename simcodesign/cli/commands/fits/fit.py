@@ -9,10 +9,9 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import ModelOptions, use_one_thread
-from simcodesign.cli.options import Jobs
+from simcodesign.cli.options import Jobs, needs
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
-from simcodesign.core.errors import InputError, Place
 
 FILES = Outputs(
     Output("workload", (".yaml", ".yml"), "the models as a workload that can be simulated"),
@@ -60,15 +59,10 @@ class FitOptions(ModelOptions):
     def requested(self) -> RequestedFiles:
         """The files to write. InputError if one cannot be written, or for options of a workload that is not."""
         files = FILES.requested(self.write)
-        options = {
-            "--as": " ".join(self.demands),
-            "--neighbours": self.neighbours,
-            "--ranks-parameter": self.ranks_parameter,
-        }
-        for option, value in options.items():
+        given = {"--as": self.demands, "--neighbours": self.neighbours, "--ranks-parameter": self.ranks_parameter}
+        for option, value in given.items():
             if value and "workload" not in files:
-                allowed = "with --write workload:FILE.yaml"
-                raise InputError("there is no workload to write", Place(option), value=value, allowed=allowed)
+                raise needs(option, "--write workload:FILE.yaml")
         return files
 
 

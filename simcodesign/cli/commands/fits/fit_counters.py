@@ -11,10 +11,10 @@ from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import KnownMachine, use_one_thread
-from simcodesign.cli.options import AsJson, Effects, Engine, Format, Preset, Settings, Target, Vary, Write
+from simcodesign.cli.options import AsJson, Effects, Engine, Format, Preset, Settings, Target, Vary, Write, needs
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError
 
 FILES = Outputs(
     Output("workload", (".yaml", ".yml"), "the models of recorded runs as a workload that can be simulated"),
@@ -158,8 +158,7 @@ class FitCountersOptions:
         for parameter in self.context.command.params:
             source = self.context.get_parameter_source(parameter.name or "")
             if parameter.name in names and source and source.name == "COMMANDLINE":
-                what, allowed = ("simulated", "FILE...") if self.profile else ("recorded", "--profile")
-                raise InputError(f"has no meaning for {what} runs", Place(parameter.opts[0]), allowed=f"with {allowed}")
+                raise needs(parameter.opts[0], "FILE..." if self.profile else "--profile")
 
 
 @command(app, "fit-counters", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)
