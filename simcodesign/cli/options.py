@@ -6,9 +6,13 @@ A command takes a group as a field of its own options (see ``options_as_signatur
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
+
+import click
+from click.core import ParameterSource
 
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
@@ -16,16 +20,23 @@ from simcodesign.cli.written_files import PLOT_SUFFIXES
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.effects import SHIPPED
 
+#: The suffix of Aspen models, and how a command is given two of them.
+ASPEN, ASPEN_FILES = ".aspen", ("APP.aspen", "MACHINE.aspen")
 TIMELINE_SUFFIXES = (".json", ".gz")
 
 MachineName = Annotated[
-    str, Argument(metavar="MACHINE", help="A shipped machine or the path of a file.", complete=names_of("machines"))
+    str,
+    Argument(
+        metavar="MACHINE",
+        help="A bundled machine or the path of a file.",
+        complete=names_of("machines"),
+    ),
 ]
 WorkloadName = Annotated[
     str,
     Argument(
         metavar="WORKLOAD",
-        help="A shipped workload, a .yaml, .goal or .bin file, or FILE.py:NAME in Python (the file is executed).",
+        help="A bundled workload, a .yaml, .goal or .bin file, or FILE.py:NAME in Python (the file is executed).",
         complete=names_of("workloads"),
     ),
 ]
@@ -74,7 +85,9 @@ Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this 
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
 Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
-Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+_SEED = Option(metavar="N", help="Seed of all random numbers.")
+Seed = Annotated[int, _SEED]
+SeedOfSamples = Annotated[int | None, _SEED]
 #: Probabilities of intervals where ``--level`` sets none.
 SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
@@ -145,6 +158,44 @@ class ScenarioOptions(WorkloadOnRanks):
     @property
     def phases(self) -> list[str]:
         return self.phase
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspenOptions:
+    """Options of Aspen models (``.aspen``), in commands that also take them in place of a workload and a machine."""
+
+    socket: Annotated[
+        str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket (default: all of them).")
+    ] = None
+    kernel: Annotated[str, Option(metavar="NAME", help="Aspen models: run this kernel.")] = "main"
+    aspen_compatible: Annotated[
+        bool, Option("--aspen-compatible", help="Aspen models: add map and par up, as the original does.")
+    ] = False
+
+    def apply_to(self, *names: str, other_options: Sequence[str] = ()) -> bool:
+        """Return whether the named files are Aspen models, which their suffix tells.
+
+        Raises InputError if only some are, for an option of Aspen models with other files, and for an option that Aspen
+        models do not have: neither one of these nor among the names of fields in ``other_options``.
+        """
+        models = [name for name in names if name.lower().endswith(ASPEN)]
+        if models and (len(models) < len(names) or len(names) > len(ASPEN_FILES)):
+            raise InputError(
+                "Aspen models are one application and one machine", value=" ".join(names), allowed=" ".join(ASPEN_FILES)
+            )
+        context, own = click.get_current_context(), [one.name for one in fields(self)]
+        for option in context.command.params:
+            if isinstance(option, click.Option) and _is_given(context, option):
+                if models and option.name not in (*own, *other_options):
+                    raise InputError(f"{option.opts[-1]} does not apply to Aspen models", value=" ".join(names))
+                if not models and option.name in own:
+                    raise needs(option.opts[-1], f"Aspen models: {' '.join(ASPEN_FILES)}")
+        return bool(models)
+
+
+def _is_given(context: click.Context, option: click.Option) -> bool:
+    """Return whether the command line has this option."""
+    return context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The commands ``aspen`` and ``show`` on Aspen models: numbers by hand, tables, JSON, bad input."""
+"""The commands ``forecast``, ``compare`` and ``show`` on Aspen models: numbers by hand, tables, JSON, bad input."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_run_time_energy_and_memory(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    text = out(capsys, "aspen", *pair, "--socket", "Cpu")
+    text = out(capsys, "forecast", *pair, "--socket", "Cpu")
     assert "waves on Pair (Cpu), kernel main" in text
     assert "run time 13 s" in text
     assert "original's answer 16 s, 23.1 % more: it adds map and par up" in text
@@ -129,13 +129,13 @@ def test_run_time_energy_and_memory(capsys: pytest.CaptureFixture[str], pair: li
 
 
 def test_the_original(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--aspen-compatible")
+    text = out(capsys, "forecast", *pair, "--socket", "Cpu", "--aspen-compatible")
     assert "run time 16 s, map and par added up" in text
     assert "map and par overlapping 13 s; the original's answer is 23.1 % more" in text
 
 
 def test_json_has_all_numbers(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    result = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--set", "n=16", "--set", "clock=4")
+    result = answer(capsys, "forecast", *pair, "--socket", "Cpu", "--set", "n=16", "--set", "clock=4")
     # 16 items on two memories are 8 rounds of 1 s, twice; packing takes 1.5 s beside the 5 s of sending.
     assert (result["seconds"], result["original_seconds"]) == (16 + 5, 16 + 1.5 + 5)
     assert result["parameters"] == {"n": 16, "clock": 4}
@@ -149,20 +149,20 @@ def test_json_has_all_numbers(capsys: pytest.CaptureFixture[str], pair: list[str
 
 
 def test_all_sockets(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    text = out(capsys, "aspen", *pair)
+    text = out(capsys, "forecast", *pair)
     assert "Cpu 13 s 16 s" in text
     assert "Card: " in text
     assert "has no resource 'loads'" in text
-    result = answer(capsys, "aspen", *pair)
+    result = answer(capsys, "forecast", *pair)
     assert [one["socket"] for one in result["sockets"]] == ["Cpu"]
     assert list(result["absent"]) == ["Card"]
 
 
 def test_a_simulation(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    text = out(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--engine", "simpy")
+    text = out(capsys, "compare", *pair, "--socket", "Cpu", "--engine", "simpy")
     assert "Simulated: waves on Pair (Cpu), kernel main" in text
     assert "The simulation (simpy) takes as long as the closed form says." in text
-    result = answer(capsys, "aspen", *pair, "--socket", "Cpu", "--simulate", "--effects", "none")
+    result = answer(capsys, "compare", *pair, "--socket", "Cpu", "--effects", "none")
     assert result["simulation"]["simulated_s"] == result["seconds"] == 13
     assert [rung["effect"] for rung in result["simulation"]["ladder"]] == ["shared instances"]
 
@@ -204,20 +204,69 @@ def test_show_a_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         (["--set", "n=3", "--set", "n=4"], "set twice"),
         (["--set", "way=up"], "far, near"),
         (["--kernel", "mian"], "unknown kernel 'mian' (allowed: did you mean 'main'?"),
-        (["--effects", "maps"], "with --simulate"),
-        (["--simulate"], "a simulation is of one kind of socket"),
-        (["--socket", "Cpu", "--simulate", "--effects", "links"], "unknown effect of an Aspen model, got 'links'"),
-        (["--socket", "Cpu", "--simulate", "--engine", "fast"], "engine"),
+        (["-P", "4"], "--ranks does not apply to Aspen models"),
+        (["--preset", "small"], "--preset does not apply to Aspen models"),
+        (["--bounds"], "--bounds does not apply to Aspen models"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], pair: list[str], arguments: list[str], message: str) -> None:
-    assert message in refusal(capsys, "aspen", *pair, *arguments)
+    assert message in refusal(capsys, "forecast", *pair, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--socket: a simulation needs one kind of socket (allowed: Cpu, Card)"),
+        (["--socket", "Cpu", "--effects", "links"], "unknown effect of an Aspen model, got 'links'"),
+        (["--socket", "Cpu", "--engine", "fast"], "engine"),
+        (["--why"], "--why does not apply to Aspen models"),
+        (["--replications", "3"], "--replications does not apply to Aspen models"),
+    ],
+)
+def test_bad_comparisons(
+    capsys: pytest.CaptureFixture[str], pair: list[str], arguments: list[str], message: str
+) -> None:
+    assert message in refusal(capsys, "compare", *pair, *arguments)
+
+
+def test_options_of_aspen_models_alone(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    others = ("jacobi", "torus-cluster")
+    for command in ("forecast", "compare"):
+        for option in (["--socket", "Cpu"], ["--kernel", "main"], ["--aspen-compatible"]):
+            needed = f"error: {option[0]} needs Aspen models: APP.aspen MACHINE.aspen\n"
+            assert refusal(capsys, command, *others, *option) == needed
+        for files in ((pair[0], "torus-cluster"), ("jacobi", pair[1])):
+            assert "Aspen models are one application and one machine" in refusal(capsys, command, *files)
+    assert "Aspen models are one application and one machine" in refusal(capsys, "compare", *pair, pair[1])
+    assert "--seed needs Aspen models" in refusal(capsys, "forecast", *others, "--seed", "1")
+    assert "allowed: forecast, compare, explore and show" in refusal(capsys, "simulate", *pair)
+
+
+def test_a_seed_draws_samples(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "chance.aspen"
+    path.write_text("model a { kernel main { sample x from uniform(0, 32) execute { flops [x] } } }")
+    means = answer(capsys, "forecast", str(path), pair[1], "--socket", "Cpu")["seconds"]
+    drawn = {
+        answer(capsys, "forecast", str(path), pair[1], "--socket", "Cpu", "--seed", seed)["seconds"] for seed in "12"
+    }
+    assert means == 16 / 2
+    assert len(drawn | {means}) == 3
+
+
+def test_a_tolerance_judges_the_closed_form(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
+    arguments = ["compare", *pair, "--socket", "Cpu"]
+    assert main([*arguments, "--tolerance", "1%"]) == 0  # both take 13 s
+    path = Path(pair[0])
+    path.write_text(path.read_text().replace("par {", "map [4] {"))  # whose iterations overlap
+    capsys.readouterr()
+    assert main([*arguments, "--tolerance", "0%"]) == 1
+    assert "out of tolerance: error of the forecast" in capsys.readouterr().err
 
 
 def test_files_in_the_wrong_places(capsys: pytest.CaptureFixture[str], pair: list[str], tmp_path: Path) -> None:
-    assert "application models, but a machine" in refusal(capsys, "aspen", pair[1], pair[0])
-    assert "but an application" in refusal(capsys, "aspen", pair[0], pair[0])
-    assert "nowhere.aspen" in refusal(capsys, "aspen", str(tmp_path / "nowhere.aspen"), pair[1])
+    assert "application models, but a machine" in refusal(capsys, "forecast", pair[1], pair[0])
+    assert "but an application" in refusal(capsys, "forecast", pair[0], pair[0])
+    assert "nowhere.aspen" in refusal(capsys, "forecast", str(tmp_path / "nowhere.aspen"), pair[1])
     assert "nowhere.aspen" in refusal(capsys, "show", str(tmp_path / "nowhere.aspen"))
     assert "--latex" in refusal(capsys, "show", pair[0], "--latex")
     (tmp_path / "bad.aspen").write_text("model m {\n  kernel main { execute { flops [3 } }\n}")
@@ -225,7 +274,7 @@ def test_files_in_the_wrong_places(capsys: pytest.CaptureFixture[str], pair: lis
 
 
 def test_a_value_out_of_range_is_told(capsys: pytest.CaptureFixture[str], pair: list[str]) -> None:
-    arguments = ("aspen", *pair, "--socket", "Cpu", "--set", "n=100")
+    arguments = ("forecast", *pair, "--socket", "Cpu", "--set", "n=100")
     assert "n = 100 is outside its range 4 .. 64" in refusal(capsys, *arguments)
     text = out(capsys, *arguments, "--aspen-compatible")
     assert "n = 100 is outside its range 4 .. 64" in text
@@ -240,7 +289,7 @@ def test_a_run_time_that_cannot_be_is_an_error(
     for declared, compatible in (("param n = 4", ()), ("param n = 4 in 1 .. 8", ("--aspen-compatible",))):
         path = tmp_path / "a.aspen"
         path.write_text(f"{declared}\nmodel a {{ kernel main {{ execute {{ flops [{formula}] }} }} }}")
-        arguments = ("aspen", str(path), pair[1], "--socket", "Cpu", *compatible)
+        arguments = ("forecast", str(path), pair[1], "--socket", "Cpu", *compatible)
         out(capsys, *arguments)
         assert "the model gives no run time" in refusal(capsys, *arguments, "--set", f"n={value}")
 
@@ -249,5 +298,5 @@ def test_sizes_of_data_that_cannot_be(capsys: pytest.CaptureFixture[str], pair: 
     path = tmp_path / "a.aspen"
     path.write_text("param n = 4\nmodel a { data d as Array(n, 8) kernel main { execute { flops [1] } } }")
     assert "the model gives no bytes of d" in refusal(
-        capsys, "aspen", str(path), pair[1], "--socket", "Cpu", "--set", "n=-5"
+        capsys, "forecast", str(path), pair[1], "--socket", "Cpu", "--set", "n=-5"
     )

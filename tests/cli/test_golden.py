@@ -29,7 +29,6 @@ JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
 
 #: A command line for each command; the last word before its arguments ends the name of its file.
 LINES = [
-    "aspen sensor.aspen gpu-cluster.aspen",
     "calibrate seismic power-challenge times.csv --unknown network.startup,network.per_byte --shared",
     "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1",
     "codesign fit-memory icofoam strawman-hybrid",
@@ -81,8 +80,6 @@ def name_of(line: str) -> str:
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the lines name."""
     folder = tmp_path_factory.mktemp("golden")
-    for model in ("sensor", "gpu-cluster", "gpu-parts"):
-        shutil.copy(ROOT / "validation" / "aspen" / f"{model}.aspen", folder)
     shutil.copytree(ROOT / "tests" / "extension" / "my_cases", folder / "my_cases")
     results = [(ranks, forecast("seismic", "power-challenge", {"P": ranks}, preset="test")) for ranks in (2, 4, 8)]
     times = pd.concat([timings_of(result, {"P": ranks}, "test") for ranks, result in results])

@@ -183,7 +183,7 @@ def _no_number(one: Case, out: str) -> str:
     with contextlib.suppress(ValueError):
         json.loads(out, parse_constant=constants.append)
         return f"{constants[0]} in JSON" if constants else ""
-    if one.words[0] == "aspen":
+    if any(word.endswith(".aspen") for word in one.words):
         return ""
     given = " ".join(one.words) + "".join(one.files[name].decode(errors="replace") for name in one.changed)
     result = None if _NAMES_NO_NUMBER.search(given) else _NO_NUMBER.search(out)

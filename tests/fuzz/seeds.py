@@ -68,9 +68,9 @@ show dragonfly.yaml
 show shipped-machine.yaml --machine
 show ring.goal
 validate --list -k queueing
-aspen app.aspen box.aspen --json
-aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1
-aspen app.aspen box.aspen --aspen-compatible --json
+forecast app.aspen box.aspen --json
+compare app.aspen box.aspen --set n=16 --kernel main --seed 1
+forecast app.aspen box.aspen --aspen-compatible --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
 calibrate little.yaml osu.txt --given P=2 --json

@@ -43,7 +43,7 @@ def test_no_answer_has_hundreds_of_digits(command: str, tmp_path) -> None:  # ty
 
 def test_an_aspen_answer_that_is_not_finite_has_no_percentage(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.aspen").write_text("model a { param n = 1e200 kernel main { execute [n] { flops [n*n] } } }")
-    result = CliRunner().invoke(app, ["aspen", str(tmp_path / "a.aspen"), "validation/aspen/gpu-cluster.aspen"])
+    result = CliRunner().invoke(app, ["forecast", str(tmp_path / "a.aspen"), "validation/aspen/gpu-cluster.aspen"])
     assert result.exit_code == 0, result.output
     assert "nan" not in result.output
     assert "inf " not in result.output

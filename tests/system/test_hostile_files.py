@@ -286,12 +286,14 @@ def test_a_hostile_file_that_a_description_names(tmp_path: Path, kind: str) -> N
 def test_commands_refuse_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the commands as well, of which some look at a file before they read it."""
     pipe = tmp_path / "pipe.csv"
+    models = tmp_path / "pipe.aspen"
     os.mkfifo(pipe)
+    os.mkfifo(models)
     for arguments in (
         ["fit", pipe],
         ["fit-counters", pipe],
         ["calibrate", "seismic", "power-challenge", "--data", pipe],
-        ["aspen", pipe, pipe],
+        ["forecast", models, models],
         ["locality", pipe],
         ["show", f"{pipe}/x.yaml"],
         ["sweep", "--check", pipe],

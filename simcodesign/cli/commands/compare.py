@@ -11,6 +11,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
+    AspenOptions,
     OutputOptions,
     ReplicationOptions,
     ScenarioOptions,
@@ -36,6 +37,7 @@ class CompareOptions:
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)
+    aspen: AspenOptions
     vary: Vary = field(default_factory=list)
     simulation: SimulationOptions
     formula: Annotated[
@@ -68,6 +70,7 @@ def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap.
 
     With several machines, or several workloads, all of them in one table and one plot: WORKLOAD MACHINE MACHINE ...
+    APP.aspen MACHINE.aspen: the closed form, the simulation, and what the effects conflicts, maps and chance add.
     """
     from simcodesign.cli.run.verdict import check_tolerance, tolerance_of
     from simcodesign.cli.run.why import check_why
@@ -75,7 +78,13 @@ def run(options: CompareOptions) -> None:
     options.output.check()
     check_timeline(options.timeline)
     limit = tolerance_of(options.verdict, bool(options.formula))
-    if options.more or options.vary:
+    scenario, usable = options.scenario, ("settings", "effects", "engine", "seed", "tolerance", "as_json")
+    if options.aspen.apply_to(scenario.workload, scenario.machine, *options.more, other_options=usable):
+        from simcodesign.cli.run.aspen import compare_models
+
+        error = compare_models(scenario, options.aspen, options.simulation, options.output.as_json)
+        errors = {"the forecast": error}
+    elif options.more or options.vary:
         from simcodesign.cli.run.several import run_several
 
         errors = run_several(options)

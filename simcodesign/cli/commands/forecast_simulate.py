@@ -12,14 +12,17 @@ from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import (
+    AspenOptions,
     OutputOptions,
     ReplicationOptions,
     ScenarioOptions,
+    SeedOfSamples,
     SimulationOptions,
     Why,
     check_folder,
     check_plot,
     check_timeline,
+    needs,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
@@ -34,20 +37,34 @@ class ForecastOptions:
     """What is forecast, and what is printed of it."""
 
     scenario: ScenarioOptions
+    aspen: AspenOptions
     bounds: Annotated[
         bool | None,
         Option(help=f"Bounds of the simulated time; by default up to {RANKS_WITH_BOUNDS} ranks."),
     ] = None
+    seed: SeedOfSamples = None
     output: OutputOptions
 
 
 @command(app, "forecast", section=Section.MODEL)
 def run_forecast(options: ForecastOptions) -> None:
-    """Forecast a workload on a machine: the sum of closed forms, and the pipelined time."""
+    """Forecast a workload on a machine: the sum of closed forms, and the pipelined time.
+
+    APP.aspen MACHINE.aspen: run time, energy, power and memory. --set sets parameters of both models (application.n or
+    machine.n if both have n); --seed draws samples in place of their means.
+    """
     from simcodesign.analytic.forecast import forecast
     from simcodesign.cli.run.scenario import load_scenario
     from simcodesign.report.results.tables import forecast_tables
 
+    usable = ("settings", "seed", "as_json")
+    if options.aspen.apply_to(options.scenario.workload, options.scenario.machine, other_options=usable):
+        from simcodesign.cli.run.aspen import forecast_models
+
+        forecast_models(options.scenario, options.aspen, options.seed, options.output.as_json)
+        return
+    if options.seed is not None:
+        raise needs("--seed", "Aspen models, because other forecasts have no random numbers")
     options.output.check()
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds

@@ -1,4 +1,4 @@
-"""An Aspen application on an Aspen machine: on one kind of socket, or on all of them."""
+"""An Aspen application on an Aspen machine: forecast on one kind of socket or on all of them, and compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simcodesign.aspen.machine import AspenMachine, load_machine
 from simcodesign.aspen.run.comparison import compare_aspen
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
-from simcodesign.cli.commands.aspen import AspenOptions
+from simcodesign.cli.options import AspenOptions, ScenarioOptions, SimulationOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.aspen.tables import Answer, answer_dict, answer_tables, comparison_tables, socket_tables
 from simcodesign.report.common.terminal import print_all, write_json
@@ -17,57 +17,74 @@ from simcodesign.report.common.terminal import print_all, write_json
 SETTINGS = "NAME=VALUE of a parameter of the application or the machine, e.g. --set n=4096"
 
 
-def run_aspen(options: AspenOptions) -> None:
-    """Evaluate, simulate where that is wanted, and print. InputError for a simulation of several kinds of sockets."""
-    given = parsed_parameters(options.settings)
-    application, machine = load_application(options.application), load_machine(options.machine)
-    if options.socket is not None or len(machine.sockets) <= 1:
-        _run_on_socket(application, machine, given, options)
-    elif options.simulate:
-        allowed = ", ".join(machine.sockets)
-        raise InputError("a simulation is of one kind of socket", Place("--socket"), allowed=allowed)
+def forecast_models(scenario: ScenarioOptions, aspen: AspenOptions, seed: int | None, as_json: bool) -> None:
+    """Evaluate and print the closed form on one kind of socket, or on all of them if none is chosen."""
+    given, application, machine = _loaded(scenario)
+    if aspen.socket is not None or len(machine.sockets) <= 1:
+        answer = _checked(Answer(_timing(application, machine, aspen.socket, given, aspen, seed)))
+        if as_json:
+            write_json(answer_dict(answer))
+        else:
+            print_all(answer_tables(answer))
     else:
-        _run_on_all_sockets(application, machine, given, options)
+        _forecast_all_sockets(application, machine, given, aspen, seed, as_json)
 
 
-def _run_on_socket(
-    application: Application, machine: AspenMachine, given: dict[str, Given], options: AspenOptions
-) -> None:
-    """In detail, with the simulation where that is wanted."""
-    timing = _timing(application, machine, options.socket, given, options)
-    answer, comparison = _checked(Answer(timing)), None
-    if options.simulate:
-        comparison = compare_aspen(
-            application,
-            machine,
-            timing.socket,
-            given,
-            kernel=options.kernel,
-            seed=options.seed or 0,
-            engine=options.engine,
-            effects="all" if options.effects is None else options.effects,
-        )
-    if options.as_json:
+def compare_models(
+    scenario: ScenarioOptions, aspen: AspenOptions, simulation: SimulationOptions, as_json: bool
+) -> float:
+    """Simulate too, print why the simulation differs, and return the error of the closed form.
+
+    Raises InputError if one of several kinds of sockets is not chosen.
+    """
+    given, application, machine = _loaded(scenario)
+    if aspen.socket is None and len(machine.sockets) > 1:
+        raise InputError("a simulation needs one kind of socket", Place("--socket"), allowed=", ".join(machine.sockets))
+    timing = _timing(application, machine, aspen.socket, given, aspen)
+    answer = _checked(Answer(timing))
+    comparison = compare_aspen(
+        application,
+        machine,
+        timing.socket,
+        given,
+        kernel=aspen.kernel,
+        seed=simulation.seed,
+        engine=simulation.engine,
+        effects=simulation.effects,
+    )
+    if as_json:
         write_json(answer_dict(answer, comparison))
     else:
-        print_all([*answer_tables(answer), *(comparison_tables(comparison) if comparison else [])])
+        print_all([*answer_tables(answer), *comparison_tables(comparison)])
+    return comparison.error
 
 
-def _run_on_all_sockets(
-    application: Application, machine: AspenMachine, given: dict[str, Given], options: AspenOptions
+def _loaded(scenario: ScenarioOptions) -> tuple[dict[str, Given], Application, AspenMachine]:
+    """Return the values that are set, the application and the machine."""
+    given = parsed_parameters(scenario.settings)
+    return given, load_application(scenario.workload), load_machine(scenario.machine)
+
+
+def _forecast_all_sockets(
+    application: Application,
+    machine: AspenMachine,
+    given: dict[str, Given],
+    aspen: AspenOptions,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
-    """A row for each kind of socket, and why there is none for those that lack a resource."""
+    """Print a row for each kind of socket, and why there is none for those that lack a resource."""
     answers: dict[str, Answer] = {}
     errors: dict[str, InputError] = {}
     for socket in machine.sockets:
         try:
-            answers[socket] = _checked(Answer(_timing(application, machine, socket, given, options)))
+            answers[socket] = _checked(Answer(_timing(application, machine, socket, given, aspen, seed)))
         except InputError as error:
             errors[socket] = error
     if not answers:
         raise next(iter(errors.values()))
     absent = {socket: str(error) for socket, error in errors.items()}
-    if options.as_json:
+    if as_json:
         write_json({"sockets": [answer_dict(answer) for answer in answers.values()], "absent": absent})
     else:
         print_all(socket_tables(answers, absent))
@@ -92,12 +109,12 @@ def _timing(
     machine: AspenMachine,
     socket: str | None,
     given: dict[str, Given],
-    options: AspenOptions,
+    aspen: AspenOptions,
+    seed: int | None = None,
 ) -> Timing:
-    """The closed form; a seed is for the simulation where there is one."""
-    seed = None if options.simulate else options.seed
+    """Return the closed form; with a ``seed`` samples are drawn in place of their means."""
     return run_time(
-        application, machine, socket, given, kernel=options.kernel, compatible=options.compatible, seed=seed
+        application, machine, socket, given, kernel=aspen.kernel, compatible=aspen.aspen_compatible, seed=seed
     )
 
 

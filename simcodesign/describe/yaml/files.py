@@ -225,6 +225,9 @@ def _folder(folder: str) -> Path:
 
 def _find(name: str | Path, folder: str) -> Path:
     text = str(name)
+    if text.lower().endswith(".aspen"):
+        what = "an Aspen model is no workload or machine of this command"
+        raise InputError(what, value=text, allowed="forecast, compare, explore and show, which take Aspen models")
     if names_a_path(name):
         return Path(name)
     if text not in available(folder):

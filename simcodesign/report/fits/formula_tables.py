@@ -14,6 +14,7 @@ from simcodesign.core.to_json import attributes_of
 from simcodesign.fitting.fit import Fit, Fits
 from simcodesign.fitting.formulas.formula_fit import FormulaFit, FormulaFits
 from simcodesign.fitting.prediction_intervals import Prediction
+from simcodesign.report.common.numbers import Digits
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.tables import (
     MOST_REMARKS,
@@ -64,12 +65,13 @@ def _forms(title: str, own: tuple[FormulaFit, ...], normal: Fit, heading: Headin
     for column in table.columns[2:6]:
         column.no_wrap, column.min_width = True, len(str(column.header))
     texts = [(fit.name, fit.text, fit) for fit in own] + [(NORMAL_FORM, normal.model.text, normal)]
-    for name, text, fit in texts:
-        prediction = fit.predict(heading.target, heading.level)
+    predictions = [fit.predict(heading.target, heading.level) for _, _, fit in texts]
+    show = Digits(number for one in predictions for number in (one.value, one.low, one.high))
+    for (name, text, fit), prediction in zip(texts, predictions, strict=True):
         errors = percent(fit.smape), percent(fit.cross_validated_smape), r2_text(fit.r2)
         below = fit.point_errors
         points = f"{100 * below.below_5_percent:.0f}, {100 * below.below_20_percent:.0f} %"
-        table.add_row(name, text, *errors, points, short(prediction.value), ends_text(prediction))
+        table.add_row(name, text, *errors, points, show(prediction.value), ends_text(prediction, show))
     return table
 
 

@@ -140,10 +140,10 @@ compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --measured measured.csv -
 compare arrivals.yaml little.yaml --json
 compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json
 compare small.yaml little.yaml -P 4 --effects hops,noise --replications 2 -j 1 --json
-aspen app.aspen box.aspen --json
-aspen app.aspen two.aspen --json
+forecast app.aspen box.aspen --json
+forecast app.aspen two.aspen --json
 simulate disk-queue power-challenge --replications 1 --json
-aspen app.aspen box.aspen --set n=16 --kernel main --simulate --seed 1 --json
+compare app.aspen box.aspen --set n=16 --kernel main --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
 calibrate little.yaml osu.txt --given P=2 --json
