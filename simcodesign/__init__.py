@@ -10,6 +10,7 @@ each of them explains::
     print(sc.bundled())                                       # names of workloads, machines and lessons
     comparison = sc.compare("seismic", "power-challenge", {"P": 16}, preset="test")
     print(comparison)                                         # forecast, simulation, and why they differ
+    comparison.plot()                                         # the ladder, in Matplotlib axes
 
     workload = sc.Workload.load("seismic")                    # a bundled name, a path, or a dictionary
     machine = sc.Machine.load("power-challenge")
@@ -56,6 +57,7 @@ __all__ = [
     "fit",
     "fit_formula",
     "forecast",
+    "plot",
     "program",
     "rank",
     "read_table",
@@ -83,6 +85,7 @@ _HOMES = {
     "fit": "fitting.fit",
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
+    "plot": "report.pictures.plot",
     "program": "describe.python_programs.workload",
     "read_table": "fitting.readers.benchmarks.table",
     "simulate": "studies.verbs.simulate",

@@ -32,7 +32,7 @@ times_s = [sc.simulate(amdahl, "mesh-256", {"P": ranks}, effects="links").makesp
 
 figure, axes = plt.subplots()
 axes.plot(RANKS, 1 / (0.1 + 0.9 / RANKS), color="gray", label="Amdahl's law")
-axes.plot(RANKS, times_s[0] / np.array(times_s), "o--", label="simulation on a mesh")
+axes.plot(RANKS, times_s[0] / np.array(times_s), "o--", color="#0072B2", label="simulation on a mesh")
 axes.set(xscale="log", xlabel="ranks", ylabel="speedup", xticks=RANKS, xticklabels=RANKS)
 axes.minorticks_off()
 axes.legend()

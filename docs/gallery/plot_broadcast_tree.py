@@ -15,7 +15,7 @@ import simcodesign as sc
 RANKS = np.array([4, 16, 64, 256])
 figure, axes = plt.subplots()
 textbook = sc.forecast("broadcast", "mesh-256", {"P": RANKS, "m": 2**20}).makespan_s
-axes.plot(RANKS, textbook * 1e3, color="gray", label="forecast")
+axes.plot(RANKS, textbook * 1e3, color="#E69F00", label="forecast")
 for order in ("far", "near"):
     swept = sc.sweep(
         "broadcast",

@@ -8,7 +8,6 @@ prediction.
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import simcodesign as sc
@@ -22,13 +21,4 @@ rows = [
 Path("runs.csv").write_text("p,value\n" + "\n".join(rows))
 (fitted,) = sc.fit("runs.csv")
 print(fitted.model.text)
-
-ranks = 2 ** np.arange(2, 11)
-predictions = [fitted.predict({"p": each}, level=0.95) for each in ranks]
-figure, axes = plt.subplots()
-axes.plot(ranks, [each.value for each in predictions], label=fitted.model.text)
-axes.fill_between(ranks, [each.low for each in predictions], [each.high for each in predictions], alpha=0.25)
-axes.plot(*np.array([row.split(",") for row in rows], dtype=float).T, "o", color="black", label="measured")
-axes.set(xscale="log", yscale="log", xlabel="ranks", ylabel="time (s)", xticks=ranks, xticklabels=ranks)
-axes.minorticks_off()
-axes.legend()
+fitted.plot(target={"p": 1024}, level=0.95)

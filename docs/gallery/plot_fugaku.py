@@ -10,16 +10,19 @@ what is left is not explained. Startup and bandwidth of a message are from runs 
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 import simcodesign as sc
 
 MEASURED_MS = {2: 31.76, 4: 95.43, 8: 223.2}  # HLC-Lab/pico, commit 413bc5d0: medians by the length of a side
-COLOURS = {"measured": "#222222", "forecast": "#E69F00", "simulation": "#0072B2"}
+COLOURS = {"measured": "#000000", "forecast": "#E69F00", "simulation": "#0072B2"}
 
 comparisons = {}
 for side in MEASURED_MS:
     machine = sc.Machine.load("fugaku", changes={"nodes": side**3, "network.topology.shape": [side] * 3})
-    comparisons[side] = sc.compare("broadcast", machine, {"P": side**3, "m": 2**26, "order": "near"})
+    point = {"P": side**3, "m": 2**26, "order": "near"}
+    times = pd.DataFrame([{**point, "value": MEASURED_MS[side] / 1e3}])
+    comparisons[side] = sc.compare("broadcast", machine, point, measured=times)
 
 figure, (bars, ladder) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 groups = {
@@ -34,23 +37,5 @@ bars.set(title="Broadcast of 64 MiB on Fugaku", ylabel="time (ms)", xticks=np.ar
 bars.set_xticklabels([f"{side}x{side}x{side} nodes" for side in MEASURED_MS])
 bars.legend(frameon=False)
 
-largest = comparisons[8]
-rungs = largest.ladder()
-rungs = rungs[rungs["change_s"].abs() > 1e-3 * rungs["simulated_s"]]
-steps = [("forecast", 0.0, groups["forecast"][-1], COLOURS["forecast"])]
-for effect, change_s in zip(rungs["effect"], rungs["change_s"], strict=True):
-    start = steps[-1][1] + steps[-1][2]
-    steps.append((f"+ {effect}", start, 1e3 * change_s, "#D55E00"))
-steps.append(("simulation", 0.0, groups["simulation"][-1], COLOURS["simulation"]))
-steps.append(("not explained", groups["simulation"][-1], MEASURED_MS[8] - groups["simulation"][-1], "#999999"))
-steps.append(("measured", 0.0, MEASURED_MS[8], COLOURS["measured"]))
-for row, (_, start, length, colour) in enumerate(steps):
-    ladder.barh(row, length, left=start, color=colour)
-    ladder.text(
-        max(start, start + length) + 3, row, f"{length:+.0f}" if start else f"{length:.0f}", va="center", fontsize=8
-    )
-ladder.set(title="What explains the gap on 8x8x8 nodes", xlabel="time (ms)", xlim=(0, 270))
-ladder.set_yticks(range(len(steps)), [name for name, *_ in steps])
-ladder.invert_yaxis()
-for axes in (bars, ladder):
-    axes.spines[["top", "right"]].set_visible(False)
+comparisons[8].plot(ladder)
+bars.spines[["top", "right"]].set_visible(False)

@@ -16,6 +16,7 @@ from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_f
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Comparison(PlainResult):
+class Comparison(PlainResult, Drawn):
     """A forecast compared with simulations with the effects switched on one after another.
 
     Where the forecast is a formula of queueing theory (``forecast.formulas``), the first rung takes away the waits that

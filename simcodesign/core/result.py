@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import (
     Bounds,
@@ -49,7 +50,7 @@ _ALWAYS_SHOWN = (
 
 
 @dataclass(frozen=True)
-class Result(PlainResult):
+class Result(PlainResult, Drawn):
     """The answer of one reading. A forecast over many design points holds arrays of one shape where a number stands
     here. What is None, the description does not state, or this reading does not have.
 

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.notebook_view import ShownInNotebooks
 from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
@@ -35,7 +36,7 @@ _SEARCHED_TOGETHER = 128
 
 
 @dataclass(frozen=True)
-class Fit(ShownInNotebooks):
+class Fit(ShownInNotebooks, Drawn):
     """The model of one region and metric.
 
     ``rivals``: models that the data cannot tell from it, best first. ``smape``: symmetric mean absolute percent error
@@ -56,6 +57,13 @@ class Fit(ShownInNotebooks):
     warning: str
     family: Family = field(repr=False, compare=False)
     warnings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def values(self) -> Array:
+        """What was measured, (points, repetitions): the means where repetitions are not stored; NaN where none was."""
+        there = self.family.root > 0
+        means = np.where(there, self.family.scaled / np.where(there, self.family.root, 1.0), np.nan)
+        return np.asarray(means)[:, None]
 
     @property
     def point_errors(self) -> PointErrors:
@@ -89,6 +97,10 @@ class LazyFit(Fit):
 
     def __reduce__(self) -> tuple[Callable[[Fits], Fit], tuple[Fits]]:
         return _only, (self._fits.alone(self._row),)
+
+    @property
+    def values(self) -> Array:
+        return np.asarray(self._fits.measurements.values[self._row])
 
     @cached_property
     def model(self) -> Model:

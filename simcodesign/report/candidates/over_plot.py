@@ -23,8 +23,6 @@ WIDE = 8.0
 _MOST_VALUES, _IN_A_ROW = 12, 3
 #: Of effects, apart from the colours of both readings and of the first formulas.
 _EFFECTS = ("#D55E00", "#56B4E9", "#F0E442", "#8C6D31", "#7B3FA0", "#009E73", "#CC79A7")
-#: The look of what nothing explains.
-NOT_EXPLAINED = {"facecolor": "white", "edgecolor": plot_style.DARK, "hatch": "////", "linewidth": 0.6}
 
 
 def plot_over_axis(mpl: Any, several: SeveralComparisons, why: bool) -> Any:
@@ -36,22 +34,50 @@ def plot_over_axis(mpl: Any, several: SeveralComparisons, why: bool) -> Any:
     plot_style.set_title(figure, f"{title_of(several)}: {_listed([one.name for one in series])} over {several.axis}")
     upper, lower = figure.subfigures(2, 1, height_ratios=[4.0, 3.2 * rows]) if why else (figure, None)
     times, ratios = upper.subplots(1, 2)
-    colours = plot_style.phase_colours(mpl, len(lines))
+    entries = draw_times(mpl, times, several)
+    _draw_ratios(mpl, ratios, several)
+    plot_style.legend(mpl, upper, entries)
+    if lower is not None:
+        _ladders(mpl, lower, several, rows)
+    return figure
+
+
+def draw_times(mpl: Any, panel: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
+    """Draw the times of all candidates over the axis; return what the lines mean."""
+    lines, series = lines_of(several), [*series_of(several)]
+    colours = plot_style.machine_colours(mpl, len(lines))
     for colour, line in zip(colours, lines.values(), strict=True):
         for one in series:
-            own = one.colour if len(lines) == 1 else colour
-            _draw(times, several.axis, line, one, own, lambda _: 1.0)
-            if one.name != SIMULATED or len(series) > 2:
-                _draw(ratios, several.axis, line, one, own, lambda each: each.simulated.mean)
-    _axes(mpl, several, times, ratios, [one.name for one in series])
+            _draw(panel, several.axis, line, one, one.colour if len(lines) == 1 else colour, lambda _: 1.0)
+    _x_axis(mpl, several, panel)
+    low, high = panel.dataLim.intervaly
+    if low > 0 and high > WIDE * low:
+        panel.set_yscale("log")
+        plot_style.log_ticks(mpl, panel.yaxis, plot_style.seconds_text)
+        panel.set_ylabel("time")
+    else:
+        panel.set_ylim(bottom=0)
+        plot_style.time_axis(mpl, panel.yaxis, high)
+    panel.set_title("time")
     entries = {
         name: {"color": colour, "linewidth": 2.2, "linestyle": "-"} for name, colour in zip(lines, colours, strict=True)
     }
     looks = {one.name: {"color": one.colour if len(lines) == 1 else plot_style.DARK, **one.look} for one in series}
-    plot_style.legend(mpl, upper, ({} if len(lines) == 1 else entries) | looks)
-    if lower is not None:
-        _ladders(mpl, lower, several, rows)
-    return figure
+    return ({} if len(lines) == 1 else entries) | looks
+
+
+def _draw_ratios(mpl: Any, panel: Any, several: SeveralComparisons) -> None:
+    """Draw what each time is of the simulated one."""
+    lines, series = lines_of(several), [*series_of(several)]
+    for colour, line in zip(plot_style.machine_colours(mpl, len(lines)), lines.values(), strict=True):
+        for one in series:
+            if one.name != SIMULATED or len(series) > 2:
+                own = one.colour if len(lines) == 1 else colour
+                _draw(panel, several.axis, line, one, own, lambda each: each.simulated.mean)
+    _x_axis(mpl, several, panel)
+    alone = "forecast / simulated (below 1: the forecast is too low)"
+    panel.set_title(alone if len(series) == 2 else "each / simulated")
+    plot_style.ratio_axis(mpl, panel)
 
 
 def _draw(
@@ -75,28 +101,15 @@ def _draw(
         panel.scatter(x[known], end[known], marker="_", s=80, color=colour)
 
 
-def _axes(mpl: Any, several: SeveralComparisons, times: Any, ratios: Any, names: Sequence[str]) -> None:
-    """Scales, ticks and labels of both panels."""
+def _x_axis(mpl: Any, several: SeveralComparisons, panel: Any) -> None:
+    """Scale, ticks and label of the axis."""
     values = sorted({one.at[several.axis] for one in several.candidates})
-    for panel in (times, ratios):
-        if values[0] > 0 and values[-1] > WIDE * values[0]:
-            panel.set_xscale("log")
-        step = -(-len(values) // 8)
-        panel.set_xticks(values[::step], [f"{value:,.6g}" for value in values[::step]])
-        panel.xaxis.set_minor_locator(mpl.ticker.NullLocator())
-        panel.set_xlabel(axis_name(several.axis))
-    low, high = times.dataLim.intervaly
-    if low > 0 and high > WIDE * low:
-        times.set_yscale("log")
-        plot_style.log_ticks(mpl, times.yaxis, plot_style.seconds_text)
-        times.set_ylabel("time")
-    else:
-        times.set_ylim(bottom=0)
-        plot_style.time_axis(mpl, times.yaxis, high)
-    times.set_title("time")
-    alone = "forecast / simulated (below 1: the forecast is too low)"
-    ratios.set_title(alone if len(names) == 2 else "each / simulated")
-    plot_style.ratio_axis(mpl, ratios)
+    if values[0] > 0 and values[-1] > WIDE * values[0]:
+        panel.set_xscale("log")
+    step = -(-len(values) // 8)
+    panel.set_xticks(values[::step], [f"{value:,.6g}" for value in values[::step]])
+    panel.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    panel.set_xlabel(axis_name(several.axis))
 
 
 def axis_name(axis: str) -> str:
@@ -121,7 +134,7 @@ def _ladders(mpl: Any, figure: Any, several: SeveralComparisons, rows: int) -> N
         name: {"facecolor": colour} for name, colour in zip(effects, _effect_colours(mpl, len(effects)), strict=True)
     }
     known = [one.measured is not None for one in several.candidates]
-    looks = colours | ({UNEXPLAINED: NOT_EXPLAINED} if any(known) else {})
+    looks = colours | ({UNEXPLAINED: plot_style.NOT_EXPLAINED} if any(known) else {})
     for panel, (name, line) in zip(panels.flat, lines.items(), strict=False):
         _ladder(panel, several.axis, _some(line), looks)
         head = "what each effect adds to the forecast" if len(lines) == 1 else name

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.comparison.attribution import UNEXPLAINED, relative_error
 from simcodesign.report.candidates.names import label, title_of
-from simcodesign.report.candidates.over_plot import NOT_EXPLAINED, WIDE, plot_over_axis
+from simcodesign.report.candidates.over_plot import WIDE, draw_times, plot_over_axis
 from simcodesign.report.candidates.series import COLOURS, FORECAST, MEASURED, SIMULATED, Series, measured_s, series_of
 from simcodesign.report.common import plot_style
 from simcodesign.report.results.ladder_rows import effects_shown, not_here
@@ -18,7 +18,6 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
 #: Ladders side by side in one row.
 _IN_A_ROW = 4
-MORE, LESS = "#D55E00", "#56B4E9"
 
 
 def several_plot(several: SeveralComparisons, path: str | Path, why: bool = False) -> None:
@@ -31,6 +30,15 @@ def several_plot(several: SeveralComparisons, path: str | Path, why: bool = Fals
     with plot_style.styled(path) as mpl:
         figure = plot_over_axis(mpl, several, why) if several.axis else _side_by_side(mpl, several)
         plot_style.save(figure, path)
+
+
+def draw_several(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
+    """Draw the times of both readings, formulas and measurements: over the axis, or else as bars; return what the
+    colours mean where the picture does not say it."""
+    if several.axis:
+        return draw_times(mpl, axis, several)
+    _bars(mpl, axis, several, [*series_of(several)])
+    return {}
 
 
 def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
@@ -118,7 +126,7 @@ def _ladder(mpl: Any, axis: Any, one: Candidate, effects: Sequence[str], measure
         change_s = steps[name].change_s if name in steps else 0.0
         sign = "+" if change_s > 0 else "\N{MINUS SIGN}"
         text = f"{sign}{plot_style.seconds_text(abs(change_s))}" if change_s else "0"
-        look = NOT_EXPLAINED if name == UNEXPLAINED else {"facecolor": MORE if change_s > 0 else LESS}
+        look = plot_style.NOT_EXPLAINED if name == UNEXPLAINED else plot_style.step_look(change_s)
         _step(axis, place, at_s, at_s + change_s, text if name in steps else "\N{EN DASH}", **look)
         at_s += change_s
     axis.set_yticks(range(len(names)), names)

@@ -1,6 +1,6 @@
 """What all plots share: the optional import of Matplotlib, the style, colours, headings, and saving.
 
-Nothing here or in the plots touches ``pyplot``: no window, no global figure, and the user's settings stay as they are.
+Nothing that a command draws touches ``pyplot``: no window, no global figure, and the user's settings stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ SUFFIXES = (".png", ".svg", ".pdf")
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 COMPONENT_COLOURS = dict(zip(COMPONENTS, OKABE_ITO, strict=False))
 GREY, DARK = "#999999", "#333333"
+#: The columns of a comparison, in all pictures.
+MEASURED, FORECAST, SIMULATED = "#000000", "#E69F00", "#0072B2"
+#: What is too low, or takes time away; and what is too high, or adds time.
+LOW, HIGH = "#56B4E9", "#D55E00"
 WAITING_HATCH = "////"
+#: The look of waiting, and of what nothing explains.
+WAITING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": WAITING_HATCH, "linewidth": 0}
+NOT_EXPLAINED: dict[str, Any] = {"facecolor": "white", "edgecolor": DARK, "hatch": WAITING_HATCH, "linewidth": 0.6}
 #: No figure is larger: a raster of 2^16 pixels cannot be written.
 MOST_INCHES = 60.0
 #: Significant digits that any two floats differ in.
@@ -74,9 +81,9 @@ def load_matplotlib() -> Any:
 
 
 @contextmanager
-def styled(path: str | Path) -> Iterator[Any]:
-    """Matplotlib in the style of the plots, for a file whose name is checked before anything is plotted."""
-    if Path(path).suffix.lower() not in SUFFIXES:
+def styled(path: str | Path | None) -> Iterator[Any]:
+    """Matplotlib in the style of the plots, for a file (if any) whose name is checked before anything is plotted."""
+    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
         raise InputError("file of a plot", value=str(path), allowed=f"names that end in {', '.join(SUFFIXES)}")
     mpl = load_matplotlib()
     with mpl.rc_context():
@@ -280,11 +287,25 @@ def label_ticks(line: Any, text: Callable[[float, int], str], digits: int) -> No
     line.get_major_formatter().format_ticks = lambda values: distinct_texts([*map(float, values)], text, digits)
 
 
+def step_look(change_s: float) -> dict[str, Any]:
+    """Return the look of a step of a ladder that adds time, or takes it away."""
+    return {"facecolor": HIGH if change_s > 0 else LOW}
+
+
 def phase_colours(mpl: Any, count: int) -> list[Any]:
     """A colour for every phase: from the palette, or along a colour map when they are many."""
     if count <= len(OKABE_ITO):
         return list(OKABE_ITO[:count])
     return [mpl.colormaps["cividis"](place) for place in np.linspace(0.0, 1.0, count)]
+
+
+#: Apart from the colours of forecast and simulation.
+_OTHERS = ("#009E73", "#CC79A7", "#7B3FA0", "#8C6D31", "#56B4E9", "#D55E00", "#F0E442")
+
+
+def machine_colours(mpl: Any, count: int) -> list[Any]:
+    """A colour for every machine or workload, none of which is that of a reading while they are few."""
+    return list(_OTHERS[:count]) if count <= len(_OTHERS) else phase_colours(mpl, count)
 
 
 def paler(mpl: Any, colour: Any, share: float = 0.35) -> Any:
@@ -301,6 +322,14 @@ def _shortened(name: str, most: int = 40) -> str:
 def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> None:
     """A legend below the figure, or a part of it that is as wide: what patches of a given look mean, or lines
     (``linestyle`` in the look); no more than ``most`` entries."""
+    handles = handles_of(mpl, entries, most)
+    points = 45 + 5 * max((len(_shortened(name)) for name in entries), default=0)  # of the widest entry
+    columns = max(1, min(len(handles), int(figure.figure.get_figwidth() * 72 / points)))
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns)
+
+
+def handles_of(mpl: Any, entries: dict[str, dict[str, Any]], most: int = 16) -> list[Any]:
+    """Return the handles of a legend, no more than ``most``."""
     shown = [(_shortened(name), look) for name, look in entries.items()]
     handles = [
         mpl.lines.Line2D([], [], label=plain(name), **look)
@@ -310,6 +339,4 @@ def legend(mpl: Any, figure: Any, entries: dict[str, dict[str, Any]], most: int 
     ]
     if len(shown) > most:
         handles.append(mpl.patches.Patch(label=f"and {len(shown) - most} more", facecolor="none"))
-    points = 45 + 5 * max((len(name) for name, _ in shown), default=0)  # of the widest entry
-    columns = max(1, min(len(handles), int(figure.figure.get_figwidth() * 72 / points)))
-    figure.legend(handles=handles, loc="outside lower left", ncols=columns)
+    return handles

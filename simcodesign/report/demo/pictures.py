@@ -14,7 +14,7 @@ from simcodesign.report.common import plot_style
 from simcodesign.report.demo.runs import ORDERS, SIDES, Run, Runs, acting
 
 #: Colours of what is compared.
-COLOURS = {"measured": plot_style.DARK, "forecast": "#E69F00", "simulated": "#0072B2"}
+COLOURS = {"measured": plot_style.MEASURED, "forecast": plot_style.FORECAST, "simulated": plot_style.SIMULATED}
 #: A bar, of a group one unit wide.
 _BAR = 0.26
 
@@ -93,8 +93,9 @@ def _levels(run: Run, shown: Sequence[str]) -> list[tuple[str, float, float]]:
 
 def _steps(axis: Any, rows: Sequence[tuple[str, float, float]]) -> None:
     for place, (name, begin_s, end_s) in enumerate(rows):
-        colour = COLOURS.get(name, "#D55E00" if end_s > begin_s else "#56B4E9")
-        axis.barh(place, end_s - begin_s, left=begin_s, height=0.7, facecolor=colour)
+        step = plot_style.NOT_EXPLAINED if name == "not explained" else plot_style.step_look(end_s - begin_s)
+        look = {"facecolor": COLOURS[name]} if name in COLOURS else step
+        axis.barh(place, end_s - begin_s, left=begin_s, height=0.7, **look)
         text = plot_style.seconds_text(abs(end_s - begin_s)) if end_s != begin_s else "0"
         sign = "" if name in COLOURS or end_s == begin_s else "+" if end_s > begin_s else "\N{MINUS SIGN}"
         at = (max(begin_s, end_s), place)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import DIMENSIONS, FloatOrArray
 from simcodesign.report.common import plot_style
@@ -103,6 +104,27 @@ def solution_plot(solution: Solution, path: str | Path) -> None:
         plot_style.save(figure, path)
 
 
+def draw_slice(mpl: Any, axis: Any, solution: Solution, over: str = "") -> None:
+    """Draw the first curve through the best point, over a variable (by default the first one), the others fixed.
+    InputError for what is no variable."""
+    names = [*solution.problem.space.names]
+    if over and over not in names:
+        raise InputError("no such variable", value=over, allowed=nearest(over, names))
+    place = names.index(over) if over else 0
+    curve = curves_of(solution.problem)[0]
+    scored = Evaluator(solution.problem, solution.scales)(_along(solution, place), "slice")
+    _slice(mpl, axis, solution, place, scored, curve, labelled=True)
+    axis.set_title(f"{solution.problem.model.name}: {_goal_text(solution.problem)}")
+
+
+def draw_front(mpl: Any, axis: Any, front: Front) -> None:
+    """Draw the front in its first two objectives. InputError where it has no point."""
+    if not front.points:
+        raise InputError("a front without a point", allowed="a problem with feasible points")
+    _pair(mpl, axis, front, (0, 1))
+    axis.set_title(f"{front.problem.model.name}: Pareto front of {_points(len(front.points))}")
+
+
 def front_plot(front: Front, path: str | Path) -> None:
     """The front in every pair of objectives, and its points in parallel coordinates."""
     pairs = list(combinations(range(len(front.problem.objectives)), 2))
@@ -138,7 +160,9 @@ def _slices(mpl: Any, axes: Any, solution: Solution, curves: Sequence[Curve], pl
         _slice(mpl, axis, solution, place, scored, curve)
 
 
-def _slice(mpl: Any, axis: Any, solution: Solution, place: int, scored: Scored, curve: Curve) -> None:
+def _slice(
+    mpl: Any, axis: Any, solution: Solution, place: int, scored: Scored, curve: Curve, labelled: bool = False
+) -> None:
     """One curve along one variable; grey where a constraint is violated, a line at its bound."""
     problem = solution.problem
     variable = problem.space.variables[place]
@@ -160,7 +184,7 @@ def _slice(mpl: Any, axis: Any, solution: Solution, place: int, scored: Scored, 
     axis.set_xlabel(plot_style.plain(f"{variable.name}{_in(along_unit)}"))
     if variable.words:
         axis.set_xticks(np.array(variable.choices) * along_factor, [_word(variable, one) for one in variable.choices])
-    axis.set_ylabel(_broken(f"{curve.label}{_in(unit or curve.unit)}", 26) if place % COLUMNS == 0 else "")
+    axis.set_ylabel(_broken(f"{curve.label}{_in(unit or curve.unit)}", 26) if labelled or place % COLUMNS == 0 else "")
 
 
 def _broken(text: str, most: int) -> str:

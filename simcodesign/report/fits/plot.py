@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.fitting.fit import Fit
 from simcodesign.fitting.measurements import point_text
+from simcodesign.fitting.readers.tidy_table import DEFAULT
 from simcodesign.report.common import plot_style
 from simcodesign.report.fits.tables import Digest, Heading, MetricDigest
 
@@ -22,7 +23,7 @@ _ACROSS = 4
 _POINTS = 40
 #: Largest over smallest from which on an axis is logarithmic.
 _DECADE = 10.0
-_MEASURED, _MODEL, _TARGET = plot_style.DARK, plot_style.OKABE_ITO[0], plot_style.OKABE_ITO[5]
+_MEASURED, _MODEL, _TARGET = plot_style.MEASURED, plot_style.OKABE_ITO[0], plot_style.OKABE_ITO[5]
 
 Numbers = NDArray[np.float64]
 
@@ -45,10 +46,13 @@ def fits_plot(digest: Digest, heading: Heading, path: str | Path) -> int:
             title = plot_style.wrapped(f"{fit.region or metric}\n{fit.model.text}", width / across - 0.5)
             part.suptitle(title, x=0.02, ha="left", fontsize=9)
             for axis, axes in enumerate(part.subplots(1, axes_each, squeeze=False)[0]):
-                _panel(mpl, axes, heading, axis, metric, fit, values)
+                draw_fit(mpl, axes, heading, axis, metric, fit, values)
         title = plot_style.wrapped(_title(heading, len(shown), digest.series), width - 0.4, 11)
         figure.suptitle(title, x=0.01, ha="left")
-        _legend(mpl, figure, heading)
+        handles = fit_handles(mpl, heading)
+        letters = sum(len(handle.get_label()) + 6 for handle in handles)
+        wide = figure.get_figwidth() > 0.075 * letters  # inches of a letter of the legend
+        figure.legend(handles=handles, loc="outside lower left", ncols=5 if wide else 2)
         plot_style.save(figure, path)
     return len(shown)
 
@@ -63,7 +67,8 @@ def _title(heading: Heading, shown: int, series: int) -> str:
     return f"{count}, continued to {heading.at}"
 
 
-def _panel(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit: Fit, values: Numbers) -> None:
+def draw_fit(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit: Fit, values: Numbers) -> None:
+    """Draw what was measured, the model and its band over one parameter, the others at their largest values."""
     points = fit.family.points
     there = np.isfinite(values).any(1)
     others = _corner(points[there], axis)
@@ -90,7 +95,7 @@ def _panel(mpl: Any, axes: Any, heading: Heading, axis: int, metric: str, fit: F
     rest = [k for k in range(len(others)) if k != axis]
     where = point_text([heading.parameters[k] for k in rest], [others[k] for k in rest])
     axes.set_xlabel(plot_style.plain(heading.parameters[axis]) + (f"   ({plot_style.plain(where)})" if where else ""))
-    axes.set_ylabel(plot_style.plain(metric) or "value")
+    axes.set_ylabel("value" if metric in ("", DEFAULT) else plot_style.plain(metric))
 
 
 def _corner(points: Numbers, axis: int) -> Numbers:
@@ -129,16 +134,14 @@ def _scales(mpl: Any, axes: Any, x: Numbers, y: Sequence[float]) -> None:
         plot_style.log_ticks(mpl, axes.yaxis)
 
 
-def _legend(mpl: Any, figure: Any, heading: Heading) -> None:
+def fit_handles(mpl: Any, heading: Heading) -> list[Any]:
+    """Return the handles of the legend."""
     line = mpl.lines.Line2D
     target = "target" if len(heading.parameters) == 1 else "at the target's value of this parameter"
-    handles = [
+    return [
         line([], [], marker=".", color=plot_style.GREY, linestyle="", label="repetitions"),
         line([], [], marker="o", color=_MEASURED, markerfacecolor="none", linestyle="", label="mean"),
         line([], [], color=_MODEL, label="model"),
         mpl.patches.Patch(color=_MODEL, alpha=0.18, label=f"{heading.level * 100:.6g} % prediction interval"),
         line([], [], marker="D", color=_TARGET, linestyle="", label=target),
     ]
-    letters = sum(len(handle.get_label()) + 6 for handle in handles)
-    wide = figure.get_figwidth() > 0.075 * letters  # inches of a letter of the legend
-    figure.legend(handles=handles, loc="outside lower left", ncols=5 if wide else 2)

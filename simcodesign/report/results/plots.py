@@ -23,6 +23,8 @@ from simcodesign.report.results.utilisation import activity_profile
 __all__ = ["activity_profile", "comparison_bars", "result_bars"]
 
 _UNSPLIT = "not split up"
+#: Stations that are drawn, the most used ones.
+MOST_STATIONS = 16
 
 
 def result_bars(result: Result, path: str | Path) -> None:
@@ -30,20 +32,54 @@ def result_bars(result: Result, path: str | Path) -> None:
 
     Raises InputError for a forecast over many design points, a path that cannot be written, and without Matplotlib.
     """
-    names = [*result.phases, "total"]
+    with plot_style.styled(path) as mpl:
+        figure = plot_style.new_figure(mpl, 9.0, 1.8 + 0.36 * (len(result.phases) + 1))
+        whole = plot_style.seconds_text(plot_style.one_number(result.makespan_s, "makespan_s"))
+        title = f"{plot_style.headings([result])[0]}: {whole}"
+        figure.suptitle(plot_style.wrapped(title, 8.5, 11), x=0.01, ha="left")
+        plot_style.legend(mpl, figure, draw_phases(mpl, figure.subplots(), result))
+        plot_style.save(figure, path)
+
+
+def draw_phases(mpl: Any, axis: Any, result: Result) -> dict[str, dict[str, Any]]:
+    """Draw the seconds of each phase, stacked by component; return what the colours mean."""
     seconds = np.array(
         [[plot_style.one_number(times[part], part) for part in COMPONENTS] for times in result.phases.values()]
     ).reshape(-1, len(COMPONENTS))
     seconds = np.vstack([seconds, seconds.sum(axis=0)])
-    with plot_style.styled(path) as mpl:
-        figure = plot_style.new_figure(mpl, 9.0, 1.8 + 0.36 * len(names))
-        whole = plot_style.seconds_text(plot_style.one_number(result.makespan_s, "makespan_s"))
-        title = f"{plot_style.headings([result])[0]}: {whole}"
-        figure.suptitle(plot_style.wrapped(title, 8.5, 11), x=0.01, ha="left")
-        axis = figure.subplots()
-        _bars(mpl, axis, names, seconds)
-        plot_style.legend(mpl, figure, _component_entries(seconds))
-        plot_style.save(figure, path)
+    _bars(mpl, axis, [*result.phases, "total"], seconds)
+    return _component_entries(seconds)
+
+
+def draw_sides(mpl: Any, axis: Any, comparison: Comparison) -> dict[str, dict[str, Any]]:
+    """Draw formulas, forecast, simulation and measurement, stacked by component; return what the colours mean."""
+    sides = _comparison_sides(comparison, None)
+    _sides(mpl, axis, sides)
+    _spread(axis, comparison, sides)
+    return _component_entries(np.array([*sides.values()]))
+
+
+def draw_stations(mpl: Any, axis: Any, result: Result) -> dict[str, dict[str, Any]]:
+    """Draw how long the most used stations of a simulation were busy, and how long requests waited for them."""
+    used = result.stations.most_used(MOST_STATIONS)
+    if not used:
+        allowed = "a simulation whose effects have stations, such as links, interfaces and disks"
+        raise InputError("no stations", value=f"{result.reading} with {list(result.effects)}", allowed=allowed)
+    looks: dict[str, dict[str, Any]] = {
+        "busy": {"facecolor": plot_style.SIMULATED},
+        "requests waiting": plot_style.WAITING,
+    }
+    places = np.arange(len(used))
+    for shift, (look, times_s) in zip(
+        (-0.2, 0.2),
+        ((looks["busy"], [one.busy_s for one in used]), (looks["requests waiting"], [one.wait_s for one in used])),
+        strict=True,
+    ):
+        axis.barh(places + shift, times_s, height=0.38, **look)
+    axis.set_yticks(places, [plot_style.plain(one.name) for one in used])
+    axis.set_ylim(len(used) - 0.5, -0.5)
+    plot_style.time_axis(mpl, axis.xaxis, max(max(one.busy_s, one.wait_s) for one in used))
+    return looks
 
 
 def _bars(mpl: Any, axis: Any, names: Sequence[str], seconds: NDArray[np.float64]) -> None:
@@ -110,7 +146,7 @@ def comparison_bars(
             left, right = part.subplots(1, 2, width_ratios=[1, 1.1])
             _sides(mpl, left, each)
             _spread(left, comparison, each)
-            _waterfall(mpl, right, comparison)
+            draw_ladder(mpl, right, comparison)
         every = np.array([seconds for each in sides for seconds in each.values()])
         plot_style.legend(mpl, figure, _component_entries(every))
         plot_style.save(figure, path)
@@ -174,8 +210,8 @@ def _percent(error: float) -> str:
     return "0.0%" if abs(error) < 0.0005 else f"{error:+.1%}".replace("-", "\N{MINUS SIGN}")
 
 
-def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
-    """From the forecast down to the simulation, one step per effect, and on to what was measured."""
+def draw_ladder(mpl: Any, axis: Any, comparison: Comparison) -> None:
+    """Draw the ladder: from the forecast to the simulation, one step for each effect, and on to what was measured."""
     first = plot_style.one_number(comparison.forecast.headline_s, "headline_s")
     names, levels = ["forecast"], [first]
     whole = [0]
@@ -192,10 +228,13 @@ def _waterfall(mpl: Any, axis: Any, comparison: Comparison) -> None:
         axis.plot([before, before], [place - 1.35, place + 0.35], color=plot_style.GREY, linewidth=0.7)
         if place not in whole:
             change = after - before if abs(after - before) > ROUNDING * first else 0.0
-            axis.barh(place, after - before, left=before, height=0.7, facecolor="#D55E00" if change > 0 else "#56B4E9")
+            unexplained = len(whole) == 3 and place == whole[2] - 1
+            look = plot_style.NOT_EXPLAINED if unexplained else plot_style.step_look(change)
+            axis.barh(place, after - before, left=before, height=0.7, **look)
             _waterfall_text(axis, max(before, after), place, _change_text(change))
-    for place in whole:
-        axis.barh(place, levels[place], height=0.7, facecolor=plot_style.DARK)
+    colours = (plot_style.FORECAST, plot_style.SIMULATED, plot_style.MEASURED)
+    for place, colour in zip(whole, colours, strict=False):
+        axis.barh(place, levels[place], height=0.7, facecolor=colour)
         _waterfall_text(axis, levels[place], place, plot_style.seconds_text(levels[place]))
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)

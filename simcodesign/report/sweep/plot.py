@@ -45,6 +45,8 @@ QUANTITIES = {
 }
 
 
+#: Colours of the times of both readings, by the first word of their columns.
+_READINGS = {"forecast": plot_style.FORECAST, "simulated": plot_style.SIMULATED}
 #: More lines cannot be distinguished: of more, so many are plotted, evenly chosen.
 MOST_LINES = 9
 
@@ -86,12 +88,7 @@ def sweep_plot(
     first value is taken, of seeds the mean; the title says what is not shown. Points without a value stay white.
     InputError for what cannot be plotted, and when Matplotlib is missing.
     """
-    of = [of] if isinstance(of, str) else list(of)
-    check_plot(table.columns, axes, of, form)
-    shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
-    form = form or _usual_form(shown)
-    if form == "lines" and len(shown.axes) == 2 and not shown.axes[0].numeric and not shown.zipped:
-        shown = replace(shown, axes=shown.axes[::-1])  # words have a line each, numbers have a scale
+    shown, form = _checked(table, axes, of, form, zipped)
     with plot_style.styled(path) as mpl:
         groups = _panels(shown)
         across = min(len(groups), 3)
@@ -107,6 +104,36 @@ def sweep_plot(
         for panel in panels.flat[len(groups) :]:
             panel.remove()
         plot_style.save(figure, path)
+
+
+def draw_sweep(
+    mpl: Any,
+    panel: Any,
+    table: pd.DataFrame,
+    axes: Sequence[SweepAxis],
+    of: str | Sequence[str] = (),
+    form: str | None = None,
+) -> None:
+    """Draw into axes the first panel that ``sweep_plot`` would draw. Raises InputError as ``sweep_plot`` does."""
+    shown, form = _checked(table, axes, of, form, None)
+    _panel(mpl, panel.figure, panel, shown, _panels(shown)[0], form)
+
+
+def _checked(
+    table: pd.DataFrame,
+    axes: Sequence[SweepAxis],
+    of: str | Sequence[str],
+    form: str | None,
+    zipped: bool | None,
+) -> tuple[_Shown, str]:
+    """What is plotted, and its form."""
+    of = [of] if isinstance(of, str) else list(of)
+    check_plot(table.columns, axes, of, form)
+    shown = _shown(table, axes, of, _is_zipped(table, axes) if zipped is None else zipped)
+    form = form or _usual_form(shown)
+    if form == "lines" and len(shown.axes) == 2 and not shown.axes[0].numeric and not shown.zipped:
+        shown = replace(shown, axes=shown.axes[::-1])  # words have a line each, numbers have a scale
+    return shown, form
 
 
 def _usual_form(shown: _Shown) -> str:
@@ -236,12 +263,14 @@ def _panel(mpl: Any, figure: Any, panel: Any, shown: _Shown, columns: tuple[str,
 def _single(mpl: Any, panel: Any, shown: _Shown, columns: tuple[str, ...], values: NDArray[np.float64]) -> None:
     """Columns along the only axis, a line each."""
     (axis,) = shown.axes
-    for colour, column in zip(plot_style.phase_colours(mpl, len(columns)), columns, strict=True):
+    others = plot_style.machine_colours(mpl, len(columns))
+    for other, column in zip(others, columns, strict=True):
+        colour = _READINGS.get(column.partition("_")[0], other) if is_time(column) else other
         label = quantity_title(column) if len(columns) > 1 or (is_time(column) and shown.has_measured) else None
         _line(panel, shown, axis, shown.table, column, color=colour, label=label and plot_style.plain(label))
     label_axis(mpl, panel, "x", axis)
     of = next(filter(is_time, columns), columns[0])
-    seen = draw_measured(panel, axis, shown.table, of, color=plot_style.DARK, label="measured")
+    seen = draw_measured(panel, axis, shown.table, of, color=plot_style.MEASURED, label="measured")
     value_axis(mpl, panel, columns[0], np.concatenate([values, seen]))
     if len(columns) > 1 or len(seen):
         panel.legend(fontsize=7, **plot_style.OVER_LINES)

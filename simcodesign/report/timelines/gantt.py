@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,6 @@ MOST_LABELS = 48
 #: Operations that are drawn one by one.
 MOST_BARS = 20_000
 _WAITING = "waiting"
-_WAIT_COLOUR = "#d9d9d9"
 _LINE = {"color": plot_style.DARK, "linewidth": 0.5, "alpha": 0.7, "linestyle": "-", "marker": ">", "markersize": 4}
 #: The look of an arrow, in inches and in multiples of its width; size of the text of its bytes in points.
 _ARROW = {"width": 0.007, "headwidth": 8, "headlength": 10, "headaxislength": 9}
@@ -42,6 +42,41 @@ def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] 
     ``window_s``: from when to when. Raises InputError for a result without a timeline, for more operations than can be
     told apart, for a path that cannot be written, and without Matplotlib.
     """
+    chart = _chart(result, window_s)
+    height = 0.22 if chart.ranks > 16 else 0.32
+    with plot_style.styled(path) as mpl:
+        figure = plot_style.new_figure(mpl, 10.0, 1.6 + height * (chart.last + 1))
+        figure.suptitle(plot_style.wrapped(chart.title, 9.5, 11), x=0.01, ha="left")
+        plot_style.legend(mpl, figure, _draw(mpl, figure.subplots(), chart))
+        plot_style.save(figure, path)
+
+
+def draw_gantt(
+    mpl: Any, axis: Any, result: Result, window_s: tuple[float, float] = (0.0, inf)
+) -> dict[str, dict[str, Any]]:
+    """Draw the chart into axes; return what its colours and arrows mean. Raises InputError as ``gantt_chart`` does."""
+    return _draw(mpl, axis, _chart(result, window_s))
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """What is drawn: ``shown`` operations, in ``rows``, from and to ``window_s``."""
+
+    timeline: Timeline
+    rows: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+    window_s: tuple[float, float]
+    ranks: int
+    title: str
+
+    @property
+    def last(self) -> int:
+        """The last row."""
+        return int(self.rows[self.shown].max(initial=0))
+
+
+def _chart(result: Result, window_s: tuple[float, float]) -> _Chart:
+    """The operations of the first ranks within the window. InputError for more than can be told apart."""
     timeline = recorded(result)
     ranks = int(timeline.rank.max(initial=0)) + 1
     low_s, high_s = window_s[0], min(window_s[1], float(result.makespan_s))
@@ -54,27 +89,24 @@ def gantt_chart(result: Result, path: str | Path, window_s: tuple[float, float] 
     check_written("gantt", len(timeline.rank), bars, BAR, CHART)
     ready, _, finish = nanoseconds_of(timeline)
     rows = _rows(timeline.rank, tracks_of(timeline, ready, finish))
-    height = 0.22 if ranks > 16 else 0.32
-    with plot_style.styled(path) as mpl:
-        figure = plot_style.new_figure(mpl, 10.0, 1.6 + height * (int(rows[shown].max(initial=0)) + 1))
-        few = "" if ranks <= MOST_RANKS else f", ranks 0 to {MOST_RANKS - 1} of {ranks:,}"
-        title = f"{plot_style.headings([result])[0]}{few}: {plot_style.seconds_text(float(result.makespan_s))}"
-        figure.suptitle(plot_style.wrapped(title, 9.5, 11), x=0.01, ha="left")
-        axis = figure.subplots()
-        used = _bars(axis, timeline, rows, shown, (ready_s, start_s, finish_s))
-        last = int(rows[shown].max(initial=0))
-        axis.set_ylim(last + 0.6, -0.6)
-        axis.set_xlim(low_s, high_s if high_s > low_s else low_s + 1.0)
-        message = _messages(axis, timeline, rows, shown)
-        names = {int(rows[at]): int(timeline.rank[at]) for at in np.flatnonzero(timeline.rank < MOST_RANKS)[::-1]}
-        first = {rank: row for row, rank in sorted(names.items(), reverse=True)}
-        step = -(-len(first) // 32)
-        axis.set_yticks(
-            [*first.values()][::-1][::step], [f"rank {rank}" for rank in [*first][::-1][::step]], fontsize=7
-        )
-        plot_style.time_axis(mpl, axis.xaxis, high_s)
-        plot_style.legend(mpl, figure, used | message)
-        plot_style.save(figure, path)
+    few = "" if ranks <= MOST_RANKS else f", ranks 0 to {MOST_RANKS - 1} of {ranks:,}"
+    title = f"{plot_style.headings([result])[0]}{few}: {plot_style.seconds_text(float(result.makespan_s))}"
+    return _Chart(timeline, rows, shown, (low_s, high_s if high_s > low_s else low_s + 1.0), ranks, title)
+
+
+def _draw(mpl: Any, axis: Any, chart: _Chart) -> dict[str, dict[str, Any]]:
+    """Bars, messages and ticks; what colours and arrows mean."""
+    timeline, rows, shown = chart.timeline, chart.rows, chart.shown
+    used = _bars(axis, timeline, rows, shown, (timeline.ready_s, timeline.start_s, timeline.finish_s))
+    axis.set_ylim(chart.last + 0.6, -0.6)
+    axis.set_xlim(*chart.window_s)
+    message = _messages(axis, timeline, rows, shown)
+    names = {int(rows[at]): int(timeline.rank[at]) for at in np.flatnonzero(timeline.rank < MOST_RANKS)[::-1]}
+    first = {rank: row for row, rank in sorted(names.items(), reverse=True)}
+    step = -(-len(first) // 32)
+    axis.set_yticks([*first.values()][::-1][::step], [f"rank {rank}" for rank in [*first][::-1][::step]], fontsize=7)
+    plot_style.time_axis(mpl, axis.xaxis, chart.window_s[1])
+    return used | message
 
 
 def _rows(ranks: NDArray[np.int32], tracks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -104,9 +136,8 @@ def _bars(
             axis.barh(rows[own], finish_s[own] - start_s[own], left=start_s[own], height=0.78, **look)
             used[name] = look
     if waits.any():
-        look = {"facecolor": _WAIT_COLOUR}
-        axis.barh(rows[waits], (start_s - ready_s)[waits], left=ready_s[waits], height=0.4, **look)
-        used[_WAITING] = look
+        axis.barh(rows[waits], (start_s - ready_s)[waits], left=ready_s[waits], height=0.4, **plot_style.WAITING)
+        used[_WAITING] = plot_style.WAITING
     return used
 
 

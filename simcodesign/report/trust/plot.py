@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common import plot_style
 from simcodesign.report.sweep.plot_axes import cell_edges, label_axis, places, value_texts
 from simcodesign.report.trust.tables import label, run_text, share_text, title_of
@@ -23,7 +23,7 @@ MOST_PANELS = 24
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _WITHIN, _NO_VALUE = "#f7f7f7", "#d9d9d9"
 _LOW = ("#9ecae1", "#6baed6", "#3182bd", "#08519c")
-_HIGH = ("#fdd0a2", "#fdae6b", "#e6550d", "#a63603")
+_HIGH = ("#fcbba1", "#fb8a6a", "#de2d26", "#a50f15")
 #: Of formulas, apart from the colours of errors; of more formulas than these, along a colour map.
 _USE = ("#009E73", "#CC79A7", "#7B3FA0", "#B8A500", "#666666")
 _NOTHING = {"facecolor": "white", "edgecolor": plot_style.GREY, "hatch": "xxx", "linewidth": 0}
@@ -85,6 +85,23 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
             axes.remove()
         plot_style.legend(mpl, figure, _entries(mpl, trust, len(drawn) == 1))
         plot_style.save(figure, path)
+
+
+def draw_trust(mpl: Any, axes: Any, trust: TrustMap, formula: str = "") -> dict[str, dict[str, Any]]:
+    """Draw the signed errors of a formula, by its name (by default the first one), or over one axis of all of them;
+    return what the colours mean. InputError for an unknown formula and for three axes."""
+    drawn, facet = _drawn(trust.axes)
+    if facet is not None:
+        raise InputError("one map of three axes", value=facet.name, allowed="two axes")
+    named = {one.name: one for one in trust.formulas}
+    if formula and formula not in named:
+        raise InputError("no such formula", value=formula, allowed=nearest(formula, named))
+    chosen = named[formula] if formula else trust.formulas[0]
+    panel = next(one for one in _panels(trust, None) if one.one is (None if len(drawn) == 1 else chosen))
+    axes.set_title(plot_style.wrapped(panel.title if len(drawn) == 2 else "error of each formula", 4.0))
+    (_lines if len(drawn) == 1 else _map)(mpl, axes, trust, panel, drawn)
+    entries = _entries(mpl, trust, len(drawn) == 1)
+    return {name: look for name, look in entries.items() if not name.startswith(("nearest", "hatched"))}
 
 
 def _drawn(axes: Sequence[SweepAxis]) -> tuple[tuple[SweepAxis, ...], SweepAxis | None]:

@@ -21,10 +21,10 @@ from simcodesign.studies.validation.verdict import CaseValue
 MOST_LABEL, LABEL_LINE = 40, 30
 #: Colour, marker and name of each series.
 LOOKS = {
-    "formula": ("#E69F00", "^", "formula"),
+    "formula": ("#7B3FA0", "^", "formula"),
     "own": ("#CC79A7", "d", "own equations"),
-    "forecast": ("#0072B2", "o", "forecast"),
-    "simulation": ("#D55E00", "x", "simulation"),
+    "forecast": (plot_style.FORECAST, "o", "forecast"),
+    "simulation": (plot_style.SIMULATED, "x", "simulation"),
 }
 #: Inches: narrow enough to be read on a telephone, where it is shrunk to fit.
 WIDTH = 5.0

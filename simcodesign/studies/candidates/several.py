@@ -15,6 +15,7 @@ from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
@@ -127,7 +128,7 @@ class Candidate(PlainResult):
 
 
 @dataclass(frozen=True)
-class SeveralComparisons(PlainResult):
+class SeveralComparisons(PlainResult, Drawn):
     """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name;
     empty without one."""
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, point_of
@@ -32,7 +33,7 @@ POINTS = 20
 
 
 @dataclass(frozen=True)
-class Front:
+class Front(Drawn):
     """Feasible points of which none is better in one objective without being worse in another, in the order of the
     first objective; none where nothing feasible was found. ``solution``: the best point by the first objective."""
 

@@ -12,12 +12,14 @@ import pandas as pd
 
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult
 from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
+from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
 from simcodesign.studies.sweep.points import PointResult, Value
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
@@ -28,14 +30,15 @@ from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, t
 
 
 @dataclass(frozen=True)
-class SweepTable(PlainResult):
+class SweepTable(PlainResult, Drawn):
     """``table``: a row for every point, its axes first, then results, formulas and, where there are none, the reason.
     ``trust``: where formulas are within a share of the simulation; None where that was not asked. ``notes``: what was
-    measured at no point of the sweep."""
+    measured at no point of the sweep. ``axes``: what was varied."""
 
     table: pd.DataFrame
     trust: TrustMap | None
     notes: tuple[str, ...] = ()
+    axes: tuple[SweepAxis, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
         """The columns of the table, the trust map, and notes where there are any."""
@@ -94,7 +97,7 @@ def sweep(
     trust = trust_map(whole, table, times, share) if asks_trust else None
     rows = measured_rows(whole, table, seen, whole.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
-    return SweepTable(complete, trust, tuple(filter(None, [rows.note])))
+    return SweepTable(complete, trust, tuple(filter(None, [rows.note])), tuple(whole.design.axes))
 
 
 def _tie_text(given: str | Sequence[str | float]) -> str:

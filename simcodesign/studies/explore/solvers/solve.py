@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, Refusal
 from simcodesign.studies.explore.problem import Problem
@@ -40,7 +41,7 @@ ALIKE = 1e-5
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Drawn):
     """The best point of a problem; where no feasible point was found, the point of the smallest total violation.
 
     ``exact``: every point of the space was evaluated, or there is a proof. ``scales``: by what several objectives are
