@@ -32,6 +32,7 @@ from simcodesign.studies.validation.verdict import points_of
 #: Words of a command, without the option that names the picture; or a function of the file.
 Recipe = str | Callable[[Path], object]
 
+CG = "cg exascale-cg --set nodes=64"
 FFT = "pencil-fft power-budget-cluster -P 16 --set n=64 --set processors_per_node=4 --vary q=1,4,16"
 VARY = "--vary 'machine.clock=1.6 GHz:2.8 GHz' --vary 'machine.link=5 GB/s:27 GB/s'"
 #: Of each kind a recipe for little, usual and much data. FOLDER stands for where the pictures are.
@@ -102,10 +103,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "compare broadcast mesh-256 hypercube-256 torus-cluster fat-tree-cluster --vary P=4:64:x2 --why",
     ),
     "feasibility": (
-        "codesign feasibility cg exascale-cg --target '1 EFLOP/s' --over ts,tw",
-        "codesign feasibility cg exascale-cg --set nodes=64 --target 6.1e13 --set train=104 --each eta=1 --simulate",
-        "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1 "
-        "--each 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
+        "explore cg exascale-cg --vary ts --vary tw --vary eta=1,0.75,0.5,0.25,0.2,0.1 "
+        "--subject-to 'rate >= 1 EFLOP/s'",
+        f"explore {CG} --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set train=104 --set eta=1 --simulate",
+        f"explore {CG} --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set eta=1 "
+        "--vary 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
     ),
     "upgrades": (
         "codesign upgrade milc",

@@ -31,12 +31,12 @@ JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
 LINES = [
     "aspen sensor.aspen gpu-cluster.aspen",
     "calibrate seismic power-challenge times.csv --unknown network.startup,network.per_byte --shared",
-    "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1",
     "codesign fit-memory icofoam strawman-hybrid",
     "codesign strawman --workload lulesh --workload relearn",
     "codesign upgrade lulesh --upgrade racks",
     f"compare {JACOBI} --effects hops,links",
     "demo --output plots",
+    "explore cg exascale-cg --set nodes=64 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set eta=1",
     "explore torus-cluster --vary nodes=1:1000 --subject-to 'memory_bandwidth <= 1 TB/s'",
     "explore comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz,2 GHz' --subject-to 'time <= 3600 s'",
     "explore lulesh juqueen --subject-to 'time <= 1 s' --subject-to 'n >= 100'",

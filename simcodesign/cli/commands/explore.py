@@ -24,8 +24,9 @@ class ProblemOptions:
             metavar="NAME=VALUES",
             help="Vary NAME over a range, LOW:HIGH with :whole, :log or :linear, or over choices, A,B,C. NAME: a "
             "parameter, P, or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'); SI units are the "
-            "default. NAME alone is the whole range of an Aspen parameter. Without --vary, the size of the problem "
-            "is varied. Repeatable.",
+            "default. NAME alone is the whole range of an Aspen parameter, or all choices. Two costs without values "
+            "span a region: ts (startup), tw (time per value), constants, parameters. Without --vary, the size of the "
+            "problem is varied. Repeatable.",
         ),
     ] = field(default_factory=list)
     subject_to: Annotated[
@@ -84,7 +85,12 @@ class SearchOptions:
     pareto: Annotated[bool, Option(help="Find the front of two or three objectives in place of one optimum.")] = False
     points: Annotated[
         int | None,
-        Option(metavar="N", min=2, help="With --pareto: number of points of the front (default: 20)."),
+        Option(
+            metavar="N",
+            min=2,
+            help="Number of points of the --pareto front (default: 20); maximum number of points of a simulated "
+            "boundary (default: 17), added until straight lines between them are accurate to 1 % of the intercepts.",
+        ),
     ] = None
     socket: Annotated[str | None, Option(metavar="NAME", help="Aspen: use this kind of socket of the machine.")] = None
 
@@ -97,7 +103,7 @@ class ExploreSimulationOptions:
         bool,
         Option(
             help="Find the best point when simulated, constraints included: simulate a few points, chosen by the "
-            "forecast and the previous simulations.",
+            "forecast and the previous simulations. For a region: also its boundary by simulation.",
         ),
     ] = False
     max_simulations: Annotated[
@@ -160,7 +166,6 @@ class ExploreOptions:
             ("--effects", simulation.effects, simulated, "--simulate or --simulate-best"),
             ("--engine", simulation.engine, simulated, "--simulate or --simulate-best"),
             ("--max-simulations", simulation.max_simulations, simulation.simulate, "--simulate"),
-            ("--points", search.points, search.pareto, "--pareto"),
         ):
             if value is not None and not needed:
                 raise InputError("has no meaning here", Place(option), value=value, allowed=f"with {by}")
@@ -179,6 +184,10 @@ def run(options: ExploreOptions) -> None:
     the constraints and fits the memory; if only constants of the machine are varied and the time or the rate is
     bounded, the machine with the lowest rates; of a machine without a workload, the highest peak rate; otherwise the
     shortest time.
+
+    With two costs without values (--vary ts --vary tw) and one bound (--subject-to 'rate >= 61 TFLOP/s' or 'time <=
+    1 s'), find the region of both costs in which the bound holds: its boundary, and the largest cost on each axis. The
+    rate is that of useful_flops. Values of another name (--vary eta=1,0.5) give a region each.
     """
     from simcodesign.cli.run import explore
 

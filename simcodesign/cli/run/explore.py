@@ -11,11 +11,13 @@ from simcodesign.aspen.parse import parse_file
 from simcodesign.cli.commands.explore import ExploreOptions
 from simcodesign.cli.options import check_folder, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
+from simcodesign.cli.run.region import run_region, spans_region
 from simcodesign.cli.run.scenario import kind_of, load_noted_machine, machine_parameters, scenario_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
@@ -61,6 +63,11 @@ def run(options: ExploreOptions) -> None:
     """Search, explain, simulate, print, write."""
     _check(options)
     study = _study(options)
+    if spans_region(study) and not _is_special(study):
+        run_region(study, options)
+        return
+    if options.search.points is not None and not options.search.pareto:
+        raise InputError("has no meaning here", Place("--points"), allowed="with --pareto, or for a simulated region")
     model = _model_with_notes(study)
     if options.problem.metrics:
         _list_metrics(model, options.output.as_json)
@@ -80,6 +87,15 @@ def run(options: ExploreOptions) -> None:
         _run_simulated(problem, search, options)
     else:
         _run_optimum(problem, search, options)
+
+
+def _is_special(study: ExplorationStudy) -> bool:
+    """Whether names without values stand for all values that their files allow."""
+    if study.machine.endswith(ASPEN):
+        return True
+    parameters = load_workload(study.workload).parameters
+    names = [one.name for one in study.vary if not one.text]
+    return any(name.startswith(PREFIX) or (name in parameters and parameters[name].choices) for name in names)
 
 
 def _list_metrics(model: Model, as_json: bool) -> None:
