@@ -31,7 +31,6 @@ JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
 LINES = [
     "aspen sensor.aspen gpu-cluster.aspen",
     "calibrate seismic power-challenge times.csv --unknown network.startup,network.per_byte --shared",
-    "codesign fit-memory icofoam strawman-hybrid",
     "codesign strawman --workload lulesh --workload relearn",
     "codesign upgrade lulesh --upgrade racks",
     f"compare {JACOBI} --effects hops,links",

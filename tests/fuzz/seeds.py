@@ -101,7 +101,6 @@ locality profile.csv --json
 locality profile.json --save out.csv
 locality --kernel matmul --size n=4 --caches 1KiB:2 --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
-codesign fit-memory small.yaml little.yaml
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
 explore small.yaml little.yaml --vary P=1:8 --json

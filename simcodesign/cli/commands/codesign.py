@@ -1,4 +1,4 @@
-"""Commands that answer questions about designs: ``codesign upgrade | strawman | fit-memory``."""
+"""Commands that answer questions about designs: ``codesign upgrade | strawman``."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
-    AsJson,
     EngineOptions,
     OutputOptions,
     Preset,
     Ranks,
     Seed,
     Settings,
-    WorkloadOnRanks,
 )
 from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 
 codesign = click.Group(
     "codesign",
-    help="Judge designs that you name (explore searches for one): which problem fits, what does an upgrade bring?",
+    help="Judge designs that you name (explore searches for one): what does an upgrade bring?",
 )
 app.add_command(codesign)
 put_in(Section.DESIGN, codesign.name or "")
@@ -144,21 +142,3 @@ def run_straw_man(options: StrawManOptions) -> None:
 
     options.output.check()
     requirements.run_straw_man(options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitMemoryOptions:
-    """Whose memory is filled, and by what."""
-
-    scenario: WorkloadOnRanks
-    size: Size = None
-    log: Log = None
-    as_json: AsJson = False
-
-
-@command(codesign, "fit-memory")
-def run_fit_memory(options: FitMemoryOptions) -> None:
-    """The largest problem of a process that fits in its memory, and how much is left."""
-    from simcodesign.cli.run import requirements
-
-    requirements.run_fit_memory(options)

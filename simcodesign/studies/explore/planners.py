@@ -66,13 +66,13 @@ def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Vari
 
 
 def _size(model: Model, name: str) -> Variable:
-    """The size as a variable over the whole range that the workload allows."""
+    """The size as a variable over the whole range that the workload allows: a whole number, as problems are counted."""
     if isinstance(model, Ranged):
         return model.variable(name)
     if not isinstance(model, NativeModel):
         raise InputError(f"{model.name} has no sizes", Place("--size"), value=name, allowed=f"--vary {name}=LOW:HIGH")
     parameter, _ = model.parameter(name)
-    variable = Variable(name, parameter.low, parameter.high, parameter.whole, place=parameter.place)
+    variable = Variable(name, parameter.low, parameter.high, whole=True, place=parameter.place)
     return apply_model_limits(model, variable)
 
 

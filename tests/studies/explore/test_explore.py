@@ -114,7 +114,9 @@ def test_the_tuner_looks_at_every_number_of_ranks() -> None:
 
 def test_the_size_planner_fills_the_memory() -> None:
     """lulesh has 1e5 n log2 n bytes, and a process of juqueen 1 GB."""
-    solution = solve(stated_problem(native("lulesh", "juqueen"), []))
+    solution = solve(stated_problem(native("lulesh", "juqueen"), ["n=1:1e6"]))
+    whole = solve(stated_problem(native("lulesh", "juqueen"), []))
+    assert whole.point.values["n"] == 1002  # 1e5 * 1003 * log2(1003) > 1e9
     n = solution.point.values["n"]
     assert solution.exact
     assert 1e5 * n * np.log2(n) == pytest.approx(1e9, rel=1e-13)

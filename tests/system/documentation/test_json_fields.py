@@ -159,7 +159,6 @@ locality trace.npz --sample 128 --json
 locality --kernel matmul --size n=12 --bursts 30/300 --seed 1 --json
 locality --kernel matmul --size n=4 --caches 1KiB:2 --groups --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
-codesign fit-memory icofoam strawman-hybrid --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
 explore --file study.yaml --json
