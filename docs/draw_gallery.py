@@ -32,6 +32,7 @@ from simcodesign.studies.validation.verdict import points_of
 #: Words of a command, without the option that names the picture; or a function of the file.
 Recipe = str | Callable[[Path], object]
 
+CG = "cg exascale-cg --set nodes=64"
 FFT = "pencil-fft power-budget-cluster -P 16 --set n=64 --set processors_per_node=4 --vary q=1,4,16"
 VARY = "--vary 'machine.clock=1.6 GHz:2.8 GHz' --vary 'machine.link=5 GB/s:27 GB/s'"
 #: Of each kind a recipe for little, usual and much data. FOLDER stands for where the pictures are.
@@ -102,10 +103,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "compare broadcast mesh-256 hypercube-256 torus-cluster fat-tree-cluster --vary P=4:64:x2 --why",
     ),
     "feasibility": (
-        "codesign feasibility cg exascale-cg --target '1 EFLOP/s' --over ts,tw",
-        "codesign feasibility cg exascale-cg --set nodes=64 --target 6.1e13 --set train=104 --each eta=1 --simulate",
-        "codesign feasibility cg exascale-cg --set nodes=64 --target '61 TFLOP/s' --set eta=1 "
-        "--each 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
+        "explore cg exascale-cg --vary ts --vary tw --vary eta=1,0.75,0.5,0.25,0.2,0.1 "
+        "--subject-to 'rate >= 1 EFLOP/s'",
+        f"explore {CG} --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set train=104 --set eta=1 --simulate",
+        f"explore {CG} --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set eta=1 "
+        "--vary 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
     ),
     "upgrades": (
         "codesign upgrade milc",
@@ -150,23 +152,23 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "simulate random-steps torus-cluster -P 16 --set steps=5 --replications 200",
     ),
     "optimum": (
-        "explore tune jacobi torus-cluster --vary P=4,8,16,32,64,128,256 --set n=4096",
-        "explore machine comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
+        "explore jacobi torus-cluster --vary P=4,8,16,32,64,128,256 --set n=4096",
+        "explore comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz:2 GHz' "
         "--vary 'machine.memory_clock=100 MHz:4 GHz' --subject-to 'time <= 1 s'",
-        "explore size fft3d keeneland -P 360 --vary n=1000:10000:whole --subject-to 'time <= 10 s' "
+        "explore fft3d keeneland -P 360 --vary n=1000:10000:whole --subject-to 'time <= 10 s' "
         "--subject-to 'energy <= 5 MJ'",
     ),
     "optimum, simulated": (
-        "explore tune jacobi mesh-256 --vary P=4,16 --set sweeps=1 --with simulation --effects links -j 1",
-        f"explore tune {FFT} --vary 'machine.link=5 GB/s,12 GB/s,27 GB/s' --minimise price "
-        "--subject-to 'time <= 100 us' --with simulation --simulations 8 -j 1",
-        f"explore tune {FFT} {VARY} --minimise time "
-        "--subject-to 'price <= 300000' --subject-to 'energy <= 0.85 J' --with simulation --simulations 20 -j 1",
+        "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links -j 1",
+        f"explore {FFT} --vary 'machine.link=5 GB/s,12 GB/s,27 GB/s' --minimize price "
+        "--subject-to 'time <= 100 us' --simulate --max-simulations 8 -j 1",
+        f"explore {FFT} {VARY} --minimize time "
+        "--subject-to 'price <= 300000' --subject-to 'energy <= 0.85 J' --simulate --max-simulations 20 -j 1",
     ),
     "Pareto front": (
-        f"explore tune {FFT} --vary 'machine.clock=1.6 GHz,2.8 GHz' --minimise time --minimise price --pareto",
-        f"explore tune {FFT} {VARY} --minimise time --minimise price --pareto",
-        f"explore tune {FFT} {VARY} --minimise time --minimise price --minimise peak_power --pareto",
+        f"explore {FFT} --vary 'machine.clock=1.6 GHz,2.8 GHz' --minimize time --minimize price --pareto",
+        f"explore {FFT} {VARY} --minimize time --minimize price --pareto",
+        f"explore {FFT} {VARY} --minimize time --minimize price --minimize peak_power --pareto",
     ),
 }
 #: Options of commands that do not name their picture ``--plot``.

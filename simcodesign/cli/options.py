@@ -102,6 +102,14 @@ Why = Annotated[
         "collective takes another algorithm. A simulation each.",
     ),
 ]
+SizeName = Annotated[
+    str | None,
+    Option(
+        "--size",
+        metavar="NAME",
+        help="The parameter that is the size of the problem (default: what the workload states, n otherwise).",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Write = Annotated[
     list[str],

@@ -90,7 +90,7 @@ def test_what_is_no_cost(tmp_path: Path, text: str) -> None:
 
 
 def explored(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    assert main(["explore", "architect", *options, "--json"]) == 0
+    assert main(["explore", *options, "--json"]) == 0
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer
 
@@ -106,10 +106,10 @@ def test_costs_as_limits_and_as_objectives(path: Path, capsys: pytest.CaptureFix
     ]
     vary = ["--vary", "nodes=1:20:whole", "--vary", "cores=1:16:whole"]
     limits = ["--subject-to", "rack_units <= 24", "--subject-to", "price <= 9000"]
-    best = explored(capsys, str(path), *vary, *limits, "--maximise", "nodes*cores")["point"]
+    best = explored(capsys, str(path), *vary, *limits, "--maximize", "nodes*cores")["point"]
     assert best["values"]["nodes"] * best["values"]["cores"] == max(within)[0]
     smallest = min(costs["die_area"] for (n, c), costs in every.items() if n * c >= 60)
-    best = explored(capsys, str(path), *vary, "--subject-to", "nodes*cores >= 60", "--minimise", "die_area")["point"]
+    best = explored(capsys, str(path), *vary, "--subject-to", "nodes*cores >= 60", "--minimize", "die_area")["point"]
     assert best["metrics"]["die_area"] == pytest.approx(smallest, rel=1e-12)
 
 
@@ -134,7 +134,7 @@ def test_the_architects_example(capsys: pytest.CaptureFixture[str]) -> None:
     """Flop/s grow with both clocks of cores and power does not, so that all whole numbers at the highest clocks decide."""
     every = [(rack(*parts), parts) for parts in itertools.product(range(1, 43), range(1, 5), range(1, 9))]
     flops, parts = max((one[0], where) for one, where in every if one[1] <= 18e3 and one[2] <= 42)
-    best = explored(capsys, "--file", str(STUDY), "--evaluations", "4000")["point"]
+    best = explored(capsys, "--file", str(STUDY), "--max-evaluations", "4000")["point"]
     values, metrics = best["values"], best["metrics"]
     assert tuple(values[name] for name in ("nodes", "sockets", "gpus")) == parts == (11, 1, 6)
     assert metrics["Rack.flops"] == pytest.approx(flops, rel=1e-9)
@@ -159,5 +159,5 @@ def test_the_architects_example_read_the_other_way(capsys: pytest.CaptureFixture
     limits = ("rack_units <= 42", "max_power <= 18 kW", "Rack.flops >= 50e12", "Rack.flops <= 3*Rack.bandwidth")
     options = [part for name in names for part in ("--vary", name)]
     options += [part for limit in limits for part in ("--subject-to", limit)]
-    options += ["--socket", "Gpu", "--maximise", "Rack.flops", "--evaluations", "1000"]
+    options += ["--socket", "Gpu", "--maximize", "Rack.flops", "--max-evaluations", "1000"]
     assert explored(capsys, str(STUDY.with_suffix(".aspen")), *options)["feasible"] is False

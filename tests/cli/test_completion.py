@@ -27,7 +27,7 @@ def test_names_of_workloads_then_of_machines() -> None:
     assert offered("simulate", "jacobi", "torus-c") == ["torus-cluster"]
     assert offered("simulate", "jacobi", "torus-cluster", "--against", "fat-tree-c") == ["fat-tree-cluster"]
     assert {"jacobi", "torus-cluster"} <= set(offered("show", ""))
-    assert offered("explore", "tune", "jacob") == ["jacobi"]
+    assert offered("explore", "jacob") == ["jacobi"]
 
 
 def test_anything_else_is_a_file() -> None:

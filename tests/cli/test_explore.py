@@ -1,4 +1,4 @@
-"""The commands ``explore tune``, ``size``, ``machine`` and ``architect``: tables, JSON, files, plots, bad input."""
+"""The command ``explore``: what is searched for by default, tables, JSON, files, plots, bad input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_tune(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "tune", *JACOBI, "--vary", "P=1:256", "--set", "n=500", "--subject-to", "P <= 100")
+    text = out(capsys, *JACOBI, "--vary", "P=1:256", "--set", "n=500", "--subject-to", "P <= 100")
     every = sc.forecast(*JACOBI, {"n": 500, "P": list(range(1, 101))}).makespan_s.tolist()  # type: ignore[union-attr]
     best = 1 + every.index(min(every))
     assert "Solved exactly: every point of the space was looked at" in text
@@ -54,7 +54,6 @@ def test_tune(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
     result = answer(
         capsys,
-        "machine",
         *JACOBI,
         "--vary",
         "processor.rate=1 MFLOP/s:1 TFLOP/s",
@@ -77,7 +76,7 @@ def test_json_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.thorough
 def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     """kripke has 1e5 n bytes, and a process of juqueen 1 GB: n = 10^4."""
-    arguments = ("size", "kripke", "juqueen", "--subject-to", "n >= 20000")
+    arguments = ("kripke", "juqueen", "--subject-to", "n >= 20000")
     text = out(capsys, *arguments)
     assert "Infeasible: no point meets all constraints (proven" in text
     assert "n >= 20000 50.000% 10000 n = 10000" in text
@@ -88,26 +87,15 @@ def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     assert why["nearest"]["violation"] == pytest.approx(0.5, rel=1e-9)
 
 
-def test_american_spelling(capsys: pytest.CaptureFixture[str]) -> None:
-    base = ("tune", *JACOBI, "--vary", "P=1:32")
-    one, other = (answer(capsys, *base, f"--{word}", "time*P") for word in ("minimise", "minimize"))
-    assert one == other
-    one, other = (answer(capsys, *base, f"--{word}", "rate") for word in ("maximise", "maximize"))
-    assert one == other
-    assert one["objectives"] == [{"text": "rate", "maximise": True, "weight": 1.0}]
-
-
 def test_architect(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(
-        capsys, "architect", "torus-cluster", "--vary", "nodes=1:1000", "--subject-to", "memory_bandwidth <= 1 TB/s"
-    )
+    text = out(capsys, "torus-cluster", "--vary", "nodes=1:1000", "--subject-to", "memory_bandwidth <= 1 TB/s")
     assert "nodes 50 1 1000" in text
     assert "peak_rate (max) 1.6 TFLOP/s" in text
 
 
 @pytest.mark.thorough
 def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    arguments = ("tune", *JACOBI, "--vary", "P=1:64", "--minimise", "time", "--minimise", "P", "--pareto")
+    arguments = (*JACOBI, "--vary", "P=1:64", "--minimize", "time", "--minimize", "P", "--pareto")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
     pytest.importorskip("matplotlib")
     text = out(capsys, *arguments, "--points", "100", "--trace", str(trace), "--plot", str(plot))
@@ -122,7 +110,7 @@ def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(
-        capsys, "tune", *JACOBI, "--vary", "P=251,256", "--set", "n=4096", "--confirm", "1", "--effects", "hops,disks"
+        capsys, *JACOBI, "--vary", "P=251,256", "--set", "n=4096", "--simulate-best", "1", "--effects", "hops,disks"
     )
     assert "because of queueing at shared disks (disks)" in text
     assert "here the order turns" in text
@@ -134,7 +122,6 @@ def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     trace, plot = tmp_path / "t.csv", tmp_path / "p.svg"
     result = answer(
         capsys,
-        "tune",
         *JACOBI,
         "--vary",
         "P=1:32",
@@ -154,22 +141,21 @@ def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
 def test_a_file_and_options_over_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(
-        "simcodesign: 1\nplanner: tune\nworkload: jacobi\nmachine: torus-cluster\nset: {n: 500}\n"
-        "vary: {P: 1:256}\nsubject_to: P <= 100\nminimise: time\n"
+        "simcodesign: 1\nworkload: jacobi\nmachine: torus-cluster\nset: {n: 500}\n"
+        "vary: {P: 1:256}\nsubject_to: P <= 100\nminimize: time\n"
     )
-    result = answer(capsys, "tune", "--file", str(path))
-    same = answer(capsys, "tune", *JACOBI, "--set", "n=500", "--vary", "P=1:256", "--subject-to", "P <= 100")
+    result = answer(capsys, "--file", str(path))
+    same = answer(capsys, *JACOBI, "--set", "n=500", "--vary", "P=1:256", "--subject-to", "P <= 100")
     assert result == same
-    fewer = answer(capsys, "tune", "--file", str(path), "--subject-to", "P <= 7")
+    fewer = answer(capsys, "--file", str(path), "--subject-to", "P <= 7")
     assert fewer["point"]["values"]["P"] <= 7
-    other = answer(capsys, "tune", "--file", str(path), "--vary", "P=2,3", "--maximise", "time")
+    other = answer(capsys, "--file", str(path), "--vary", "P=2,3", "--maximize", "time")
     assert other["evaluations"] == 2
-    assert "explore tune" in refusal(capsys, "size", "--file", str(path))
 
 
 def test_parameters_of_the_machine_are_set_for_the_architect(capsys: pytest.CaptureFixture[str]) -> None:
     """What is set counts as what is varied to that one value."""
-    vary = ["architect", "keeneland", "--vary", "nodes=3,5"]
+    vary = ["keeneland", "--vary", "nodes=3,5"]
     here = answer(capsys, *vary, "--set", "machine.core_clock=1 GHz", "--set", "machine.ecc=off")
     there = answer(capsys, *vary, "--vary", "machine.core_clock=1 GHz", "--vary", "machine.ecc=off")
     assert here["point"]["metrics"] == there["point"]["metrics"]
@@ -180,16 +166,33 @@ def test_parameters_of_the_machine_are_set_for_the_architect(capsys: pytest.Capt
 @pytest.mark.parametrize("text", ["machine.ecc=on,off", "machine.ecc", "machine.ecc=0.75,1"])
 def test_choices_by_name(capsys: pytest.CaptureFixture[str], text: str) -> None:
     """The whole bandwidth is there without error correction."""
-    result = answer(capsys, "tune", *KEENELAND, "--vary", text)
+    result = answer(capsys, *KEENELAND, "--vary", text)
     assert (result["evaluations"], result["point"]["values"]) == (2, {"machine.ecc": 1.0})
-    one = answer(capsys, "tune", *KEENELAND, "--vary", "precision=single_complex")
+    one = answer(capsys, *KEENELAND, "--vary", "precision=single_complex")
     assert one["point"]["values"] == {"precision": 8.0}
 
 
-def test_a_size_that_is_set_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    values = [*JACOBI, "--set", "n=500", "--vary", "P=1:99", "--minimise", "time"]
-    fixed, tuned = answer(capsys, "size", *values), answer(capsys, "tune", *values)
-    assert fixed["point"] == tuned["point"]
+@pytest.mark.parametrize(
+    ("arguments", "text", "is_largest"),
+    [
+        (["lulesh", "juqueen"], "n", True),
+        ([*JACOBI, "--vary", "n=10:20"], "n", True),
+        ([*JACOBI, "--vary", "n=10:20", "--vary", "P=2,4"], "n", True),
+        ([*JACOBI, "--vary", "sweeps=1:5", "--size", "sweeps"], "sweeps", True),
+        ([*JACOBI, "--vary", "n=10:20", "--minimize", "time"], "time", False),
+        ([*JACOBI, "--vary", "P=2,4", "--subject-to", "time <= 1 h"], "time", False),
+        ([*JACOBI, "--vary", "processor.rate=1e9,2e9"], "time", False),
+        ([*JACOBI, "--vary", "processor.rate=1e9,2e9", "--subject-to", "processor.rate <= 2e9"], "time", False),
+        ([*JACOBI, "--vary", "processor.rate=1e9,2e9", "--subject-to", "time <= 1 h"], "processor.rate", False),
+        ([*JACOBI, "--vary", "processor.rate=1e9,2e9", "--vary", "P=2,4", "--subject-to", "rate >= 1"], "time", False),
+        (["torus-cluster", "--vary", "nodes=1:9"], "peak_rate", True),
+    ],
+)
+def test_what_is_best_follows_from_what_is_varied(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], text: str, is_largest: bool
+) -> None:
+    (one,) = answer(capsys, *arguments)["objectives"]
+    assert (one["text"], one["maximize"]) == (text, is_largest)
 
 
 def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -199,58 +202,56 @@ def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], 
         "presets: {small: {n: 100}, other: {k: 2}}\nprogram: [{compute: {flops: n*1e6*k}}]\n"
     )
     both, limit = [str(file), "torus-cluster", "--preset"], ["--subject-to", "time <= 1 s"]
-    assert "--preset: the size has a fixed value" in refusal(capsys, "size", *both, "small", *limit)
-    assert main(["explore", "size", *both, "other", *limit]) == 0
+    assert "--preset: the size has a fixed value" in refusal(capsys, *both, "small", *limit)
+    assert main(["explore", *both, "other", *limit]) == 0
     assert "note: n is varied from 1 to 1e+06" in capsys.readouterr().err
-    assert main(["explore", "size", *both, "small", *limit, "--vary", "n=1:1e6"]) == 0
+    assert main(["explore", *both, "small", *limit, "--vary", "n=1:1e6"]) == 0
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["tune", *JACOBI], "nothing is varied"),
-        (["tune"], "no workload is given"),
-        (["tune", "jacobi"], "no machine is given"),
-        (["architect"], "no machine is given"),
-        (["tune", "jacoby", "torus-cluster", "--vary", "n=4:9"], "did you mean 'jacobi'"),
-        (["tune", *JACOBI, "--vary", "nn=4:9"], "did you mean 'n'"),
-        (["tune", *JACOBI, "--vary", "n=9:4"], "not in order"),
-        (["tune", *JACOBI, "--vary", "n=4:inf"], "not bounded"),
-        (["tune", *JACOBI, "--vary", "n"], "not something to vary"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--vary", "n=5:9"], "varied twice"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n=5"], "set and varied"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "tme <= 3"], "did you mean 'time'"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--subject-to", "time <= 3 GB"], "unit of size, not of time"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--minimise", ""], "no objective"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--solver", "evolve"], "no such solver"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--pareto"], "2 or 3"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--points", "5"], "--points"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--engine", "simpy"], "--engine"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--trace", "trace.txt"], "name of a trace"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
-        (["tune", *JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
-        (["tune", *KEENELAND, "--vary", "machine.ecc=on,of"], "'of' (allowed: on, off)"),
-        (["tune", *KEENELAND, "--vary", "machine.ecc=0.8"], "on (0.75), off (1)"),
-        (["tune", *KEENELAND, "--vary", "machine.ecc=0.75:1"], "has choices, not a range"),
-        (["tune", *KEENELAND, "--vary", "precision=8:16"], "single_complex, double_complex"),
-        (["size", *JACOBI, "--vary", "P=1:9", "--set", "n=500"], "the size has a fixed value"),
-        (["size", *JACOBI, "--set", "n=500"], "the size has a fixed value"),
-        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.core_clok=1e9"], "did you mean"),
-        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=maybe"], "'maybe' (allowed: off, on)"),
-        (["architect", "keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=0.8"], "on (0.75), off (1)"),
-        (["machine", *JACOBI, "--vary", "processor.rate=1e9:2e9"], "bounds the machine from below"),
-        (["size", "burst", "crossbar-16"], "can be varied"),
-        (["architect", "torus-cluster", "--vary", "nodes=0:5"], "within 1 to"),
+        (["jacobi"], "no machine is given"),
+        ([], "no machine is given"),
+        (["jacoby", "torus-cluster", "--vary", "n=4:9"], "did you mean 'jacobi'"),
+        ([*JACOBI, "--vary", "nn=4:9"], "did you mean 'n'"),
+        ([*JACOBI, "--vary", "n=9:4"], "not in order"),
+        ([*JACOBI, "--vary", "n=4:inf"], "not bounded"),
+        ([*JACOBI, "--vary", "n"], "not something to vary"),
+        ([*JACOBI, "--vary", "n=4:9", "--vary", "n=5:9"], "varied twice"),
+        ([*JACOBI, "--vary", "n=4:9", "--set", "n=5"], "set and varied"),
+        ([*JACOBI, "--vary", "n=4:9", "--subject-to", "tme <= 3"], "did you mean 'time'"),
+        ([*JACOBI, "--vary", "n=4:9", "--subject-to", "time <= 3 GB"], "unit of size, not of time"),
+        ([*JACOBI, "--vary", "n=4:9", "--minimize", ""], "no objective"),
+        ([*JACOBI, "--vary", "n=4:9", "--solver", "evolve"], "no such solver"),
+        ([*JACOBI, "--vary", "n=4:9", "--pareto"], "2 or 3"),
+        ([*JACOBI, "--vary", "n=4:9", "--points", "5"], "--points"),
+        ([*JACOBI, "--vary", "n=4:9", "--engine", "simpy"], "--engine"),
+        ([*JACOBI, "--vary", "n=4:9", "--trace", "trace.txt"], "name of a trace"),
+        ([*JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
+        ([*JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
+        ([*JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
+        ([*KEENELAND, "--vary", "machine.ecc=on,of"], "'of' (allowed: on, off)"),
+        ([*KEENELAND, "--vary", "machine.ecc=0.8"], "on (0.75), off (1)"),
+        ([*KEENELAND, "--vary", "machine.ecc=0.75:1"], "has choices, not a range"),
+        ([*KEENELAND, "--vary", "precision=8:16"], "single_complex, double_complex"),
+        (["jacobi", "torus-cluster", "keeneland"], "a second machine, got 'keeneland'"),
+        ([*JACOBI, "--set", "n=500"], "the size has a fixed value"),
+        (["keeneland", "--vary", "nodes=1:9", "--set", "machine.core_clok=1e9"], "did you mean"),
+        (["keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=maybe"], "'maybe' (allowed: off, on)"),
+        (["keeneland", "--vary", "nodes=1:9", "--set", "machine.ecc=0.8"], "on (0.75), off (1)"),
+        (["burst", "crossbar-16"], "nothing is varied"),
+        (["burst", "crossbar-16", "--size", "sise"], "did you mean 'size'"),
+        (["torus-cluster", "--vary", "nodes=0:5"], "within 1 to"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
     assert says in refusal(capsys, *arguments)
 
 
-COMD = ["machine", "comd-eam", "keeneland", "-P", "360", "--vary", "machine.core_clock=100 MHz:2 GHz"]
-FFT = ["tune", "fft3d", "keeneland", "-P", "360"]
+COMD = ["comd-eam", "keeneland", "-P", "360", "--vary", "machine.core_clock=100 MHz:2 GHz"]
+FFT = ["fft3d", "keeneland", "-P", "360"]
 
 
 def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -264,7 +265,7 @@ def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path:
         "machine.ecc",
         "--set",
         "n=2000",
-        "--minimise",
+        "--minimize",
         "energy",
         "--trace",
         str(trace),
@@ -277,20 +278,20 @@ def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 def test_objectives_have_their_units(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy/time")
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimize", "energy/time")
     assert text.split("energy/time (min)")[1].split()[1] == "kW"
-    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "energy*time")
+    text = out(capsys, *FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimize", "energy*time")
     assert text.split("energy*time (min)")[1].split()[1:3] == ["J", "s"]
 
 
 def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
-    assert "300 evaluations, the limit of --evaluations" in out(capsys, *values, "--evaluations", "300")
+    assert "300 evaluations, the limit of --max-evaluations" in out(capsys, *values, "--max-evaluations", "300")
 
 
 @pytest.mark.thorough
 def test_what_is_proven_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--evaluations", "6000"]
+    values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--max-evaluations", "6000"]
     text = out(capsys, *values, "--subject-to", "time <= 0.01 s")
     assert "Infeasible as far as was searched: none of" in text  # a time is no formula
     assert "machine.core_clock = 100 MHz to 2 GHz" in text
@@ -305,17 +306,17 @@ def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
         *FFT,
         "--vary",
         "n=1000:1040:whole",
-        "--minimise",
+        "--minimize",
         "energy",
-        "--maximise",
+        "--maximize",
         "n",
         "--pareto",
         "--points",
         "4",
     ]
-    text = out(capsys, *values, "--confirm", "3", "--seed", "7")
+    text = out(capsys, *values, "--simulate-best", "3", "--seed", "7")
     assert "Confirmed: when simulated, 0 of 3 points are beaten by another one" in text
-    result = answer(capsys, *values, "--confirm", "3")
+    result = answer(capsys, *values, "--simulate-best", "3")
     assert result["confirmed"]["front_stays"]
     assert [one["beaten_by"] for one in result["confirmed"]["points"]] == [None] * 3
 
@@ -323,7 +324,7 @@ def test_a_front_is_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.thorough
 def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[str]) -> None:
     """Only noise is drawn: another seed gives other times, the same seed the same."""
-    values = ["tune", *JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--confirm", "1"]
+    values = [*JACOBI, "--vary", "P=16,32", "--set", "n=1024", "--set", "noise=0.1", "--simulate-best", "1"]
     one, same, other = (
         [point["simulated"]["objectives"] for point in answer(capsys, *values, "--seed", seed)["confirmed"]["points"]]
         for seed in ("3", "3", "4")
@@ -333,7 +334,7 @@ def test_the_seed_is_that_of_the_simulation_too(capsys: pytest.CaptureFixture[st
 
 def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    values = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimise", "energy"]
+    values = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimize", "energy"]
     traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
     for trace in traces:
         out(capsys, *values, "--trace", str(trace))
@@ -366,7 +367,7 @@ def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.Capture
     machine.write_text(
         "simcodesign: 1\nextends: keeneland\nname: own\nproperties: {capacity: 5, time: 3, price: 4}\n", "utf-8"
     )
-    result = answer(capsys, "size", "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
+    result = answer(capsys, "fft3d", str(machine), "-P", "360", "--vary", "n=1000:10000:whole")
     assert result["point"]["values"]["n"] == 5129
     metrics = result["point"]["metrics"]
     assert (metrics["capacity"], metrics["machine.capacity"], metrics["machine.time"], metrics["machine.price"]) == (
@@ -378,7 +379,7 @@ def test_a_property_called_capacity_is_not_that_of_a_rank(capsys: pytest.Capture
 
 
 def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    values = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimise", "time + 1e-6*energy"]
+    values = [*FFT, "--vary", "machine.ecc", "--set", "n=2000", "--minimize", "time + 1e-6*energy"]
     assert main(["explore", *values]) == 0
     assert "note: 'time + 1e-6*energy' adds or compares s and J" in " ".join(capsys.readouterr().err.split())
 
@@ -386,7 +387,7 @@ def test_sums_of_units_with_a_factor_are_told(capsys: pytest.CaptureFixture[str]
 def test_a_constant_that_the_file_leaves_out_is_varied(capsys: pytest.CaptureFixture[str]) -> None:
     """What the search finds for a bandwidth of links is what that bandwidth in the file gives; links store messages."""
     stored = {"network.switching": "store_and_forward"}
-    run = ["tune", "burst", "torus-cluster", "--set", "network.switching=store_and_forward"]
+    run = ["burst", "torus-cluster", "--set", "network.switching=store_and_forward"]
     times = []
     for bandwidth in ("2 GB/s", "4 GB/s"):
         machine = sc.Machine.load("torus-cluster", stored | {"network.link_bandwidth": bandwidth})

@@ -1,4 +1,4 @@
-"""``explore --with simulation`` and ``--metrics``: tables, JSON, trace, plot, and options that exclude each other."""
+"""``explore --simulate`` and ``--metrics``: tables, JSON, trace, plot, and options that exclude each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simcodesign.studies.explore.space import Space
 
 FFT = ["pencil-fft", "power-budget-cluster", "-P", "8", "--set", "n=32", "--set", "processors_per_node=4"]
 VARIED = ["--vary", "q=1,2,8", "--vary", "machine.link=2 GB/s,10 GB/s"]
-LOOP = [*VARIED, "--with", "simulation", "--effects", "links"]
+LOOP = [*VARIED, "--simulate", "--effects", "links"]
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -32,8 +32,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_json_trace_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     trace, plot = tmp_path / "trace.csv", tmp_path / "plot.png"
     files = ["--trace", str(trace), "--plot", str(plot)]
-    result = answer(capsys, "tune", *FFT, *LOOP, "--subject-to", "peak_power <= 9 kW", "--simulations", "5", *files)
-    assert result["with"] == "simulation"
+    result = answer(capsys, *FFT, *LOOP, "--subject-to", "peak_power <= 9 kW", "--max-simulations", "5", *files)
+    assert result["reading"] == "simulation"
     assert result["simulations"] == 5
     assert not result["exact"]
     frame = pd.read_csv(trace)
@@ -45,39 +45,38 @@ def test_json_trace_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path)
 
 def test_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["explore", "tune", *FFT, *LOOP]) == 0
+    assert main(["explore", *FFT, *LOOP]) == 0
     text = capsys.readouterr().out
     assert "every point of the space was simulated (6 simulations)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_metrics_have_units(capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = {one["metric"]: one["unit"] for one in answer(capsys, "tune", *FFT, "--metrics")}
+    metrics = {one["metric"]: one["unit"] for one in answer(capsys, *FFT, "--metrics")}
     assert metrics["time"] == "s"
     assert metrics["peak_power"] == "W"
     assert metrics["energy"] == "J"
     assert metrics["price"] == ""
-    assert {one["metric"] for one in answer(capsys, "architect", "torus-cluster", "--metrics")} >= {"peak_rate"}
+    assert {one["metric"] for one in answer(capsys, "torus-cluster", "--metrics")} >= {"peak_rate"}
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--with", "guess"], "--with"),
-        (["--with", "simulation", "--confirm", "1"], "--confirm"),
-        (["--with", "simulation", "--pareto", "--minimise", "time", "--minimise", "energy"], "--pareto"),
-        (["--simulations", "9"], "--simulations"),
+        (["--simulate", "--simulate-best", "1"], "--simulate-best"),
+        (["--simulate", "--pareto", "--minimize", "time", "--minimize", "energy"], "--pareto"),
+        (["--max-simulations", "9"], "--max-simulations"),
         (["--effects", "links"], "--effects"),
     ],
 )
 def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], options: list[str], named: str) -> None:
-    assert named in refusal(capsys, "tune", *FFT, *VARIED, *options)
+    assert named in refusal(capsys, *FFT, *VARIED, *options)
 
 
 def test_what_was_reached_where_nothing_is_feasible(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The best of a constraint, over all six points and over those that keep the other, by looking at the trace."""
     trace, bounds = tmp_path / "trace.csv", ["--subject-to", "time <= 1 us", "--subject-to", "price <= 100000"]
-    result = answer(capsys, "tune", *FFT, *LOOP, *bounds, "--trace", str(trace))
+    result = answer(capsys, *FFT, *LOOP, *bounds, "--trace", str(trace))
     frame = pd.read_csv(trace)
     first, second = result["reached"]
     assert not result["feasible"]
@@ -98,7 +97,7 @@ def test_a_budget_follows_the_variables(texts: list[str], count: int) -> None:
 
 
 def test_a_refusal_names_what_has_a_part_in_it(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "tune", *FFT, "--vary", "q=2,3", "--vary", "machine.link=2 GB/s,10 GB/s")
+    result = answer(capsys, *FFT, "--vary", "q=2,3", "--vary", "machine.link=2 GB/s,10 GB/s")
     (refused,) = result["refused"]
     assert (refused["count"], refused["values"]) == (2, {"q": 3.0})
     assert "2.66667 x 3" in refused["why"]

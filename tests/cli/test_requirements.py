@@ -1,4 +1,4 @@
-"""The commands ``codesign upgrade``, ``strawman`` and ``fit-memory``: what they print, as tables, JSON and plots."""
+"""The commands ``codesign upgrade`` and ``strawman``: what they print, as tables, JSON and plots; the memory of ``explore``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.cli.app import main
+from simcodesign.studies.requirements.memory_capacity import fit_memory
+from simcodesign.studies.requirements.upgrade import share_of
 
 APPS = ["kripke", "lulesh", "milc", "relearn", "icofoam"]
 
@@ -98,8 +100,8 @@ def test_settings_and_bases(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "1e5 n log(n)" in text
     assert "memory of a process m 2 GB 4 GB 2" in text
-    (study,) = (answer(capsys, "fit-memory", "lulesh", "juqueen", "--log", "natural"),)
-    assert 1e5 * study["size"] * math.log(study["size"]) == pytest.approx(1e9)
+    n = largest(capsys, "lulesh", "juqueen", "--set", f"n_base={math.e!r}")
+    assert 1e5 * n * math.log(n) <= 1e9 < 1e5 * (n + 1) * math.log(n + 1)
 
 
 def test_an_upgrade_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,13 +149,31 @@ def test_added_terms(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(system["wall_time_s"] < 0.1 for system in study["systems"])
 
 
-def test_memory_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "fit-memory", "icofoam", "juqueen", "-P", "1024")
-    assert "icofoam on juqueen: 1024 processes" in text
-    assert "largest whole n 998976 left then 0 B" in text  # 1e9 = 1e3 n + 100 x 1024 x 10
-    assert "does not fit at any n with all of 1e8 processes" in out(capsys, "fit-memory", "icofoam", "strawman-hybrid")
-    (fit,) = (answer(capsys, "fit-memory", "relearn", "strawman-vector"),)
-    assert (fit["answer"], fit["whole"], fit["overall"]) == ("fits", 40000, pytest.approx(2e12))
+def largest(capsys: pytest.CaptureFixture[str], *arguments: str) -> int:
+    """The largest problem that ``explore`` finds, the only thing that varies."""
+    assert main(["explore", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["feasible"], found["exact"]) == (True, True)
+    (value,) = found["point"]["values"].values()
+    return int(value)
+
+
+@pytest.mark.parametrize(
+    ("workload", "machine", "ranks"),
+    [("icofoam", "juqueen", 1024), ("relearn", "strawman-vector", None), ("milc", "juqueen", None)],
+)
+def test_the_largest_problem_is_that_of_the_fit(
+    workload: str, machine: str, ranks: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Against the footprints of all whole sizes around it, and against the fit of memory that upgrades have."""
+    n = largest(capsys, workload, machine, *(["-P", str(ranks)] if ranks else []))
+    given = {"P": ranks} if ranks else {}
+    sizes = np.arange(max(n - 500, 1), n + 500)
+    result = sc.forecast(workload, machine, {**given, "n": sizes})
+    fits = np.asarray(result.footprint_bytes) <= result.capacity_bytes
+    assert sizes[fits].max() == n
+    processes, capacity_bytes = share_of(sc.load_machine(machine), given)
+    assert fit_memory(workload, processes, capacity_bytes).whole == n
 
 
 def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,9 +182,7 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "simcodesign: 1\nname: flat\nparameters: {n: {default: 1, range: [1, 1e6]}}\nfootprint: 8*P\nprogram: [barrier: {}]\n",
         encoding="utf-8",
     )
-    assert "flat: every n fits, up to 1e6, the most that the workload allows" in out(
-        capsys, "fit-memory", str(path), "juqueen"
-    )
+    assert largest(capsys, str(path), "juqueen") == 1e6
     assert "racks: every n fits" in out(capsys, "upgrade", str(path))
 
 
@@ -189,14 +207,10 @@ def test_the_memory_of_conjugate_gradients(capsys: pytest.CaptureFixture[str]) -
     """The published cubes take what their arrays do; the largest number of cubes fits, and one more does not."""
     result = sc.forecast("cg", "exascale-cg")
     assert (float(result.footprint_bytes), result.capacity_bytes) == (node_bytes(16), 16e9)
-    found = answer(capsys, "fit-memory", "cg", "exascale-cg")
     per_vertex, per_cube = 1024 * (24 + 19 * 12 + 4 + 8 + 32), 1024 * 80
     bytes_of = {cubes: per_vertex * (cubes ** (1 / 3) + 1) ** 3 + per_cube * cubes for cubes in (38769, 38770)}
     assert bytes_of[38769] <= 16e9 < bytes_of[38770]
-    assert (found["answer"], found["whole"], found["processes"]) == ("fits", 38769, 2**20)
-    assert found["left_bytes"] == pytest.approx(16e9 - bytes_of[38769], rel=1e-6)
-    text = out(capsys, "fit-memory", "cg", "exascale-cg")
-    assert "largest whole cubes 38769" in text
+    assert largest(capsys, "cg", "exascale-cg") == 38769
 
 
 @pytest.mark.parametrize("machine", ["exascale-cg", "exascale-cg-fat-tree", "exascale-cg-hypercube"])
@@ -336,9 +350,7 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["upgrade", "kripke", "-P", "1000000"], "processes on juqueen: P"),
         (["strawman", "nowhere"], "no such machine"),
         (["strawman", "--set", "P=8"], "P cannot be given"),
-        (["fit-memory", "milc", "juqueen", "--set", "n=8"], "n cannot be given"),
         (["strawman", "--workload", "kripke", "--benchmark", "0"], "overall problem"),
-        (["fit-memory", "milc", "crossbar-16"], "does not say how much memory"),
         (["upgrade", "kripke", "--vary", "blocking=2"], "--vary: only a simulation has --vary"),
         (["upgrade", "kripke", "--effects", "none"], "--effects: only a simulation has --effects"),
         (["strawman", "-P", "200"], "-P: only a simulation has -P"),

@@ -100,19 +100,18 @@ locality trace.lackey.gz --json
 locality profile.csv --json
 locality profile.json --save out.csv
 locality --kernel matmul --size n=4 --caches 1KiB:2 --json
-codesign feasibility cg exascale-cg --set nodes=64 --set eta=1 --target '61 TFLOP/s' --json
-codesign fit-memory small.yaml little.yaml
+explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
-explore tune small.yaml little.yaml --vary P=1:8 --json
-explore tune --file study.yaml --json
-explore tune small.yaml little.yaml --vary P=1:8 --with simulation --simulations 5 -j 1 --json
-explore tune small.yaml little.yaml --metrics --json
-explore size small.yaml little.yaml -P 4 --vary n=10:1000:whole --subject-to 'time <= 10 s'
-explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
-explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
-explore tune app.aspen box.aspen --vary n=16:64 --json
-explore architect box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimise price --maximise clock --json
+explore small.yaml little.yaml --vary P=1:8 --json
+explore --file study.yaml --json
+explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json
+explore small.yaml little.yaml --metrics --json
+explore small.yaml little.yaml -P 4 --vary n=10:1000:whole --subject-to 'time <= 10 s'
+explore small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
+explore little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
+explore app.aspen box.aspen --vary n=16:64 --json
+explore box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimize price --maximize clock --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
 sweep small.yaml little.yaml --vary P=1:4:x2 --vary n=10,100 --json-lines -j 1
 sweep small.yaml little.yaml --vary n=0:100:+50 --set P=2 --output out.csv -j 1

@@ -22,7 +22,7 @@ Path(__file__).with_name("executed").touch()
 def mine(rank, size, *, m=1.0):
     yield sc.rank.compute(flops=m)
 """
-STUDY = "simcodesign: 1\nplanner: tune\nworkload: mine.py\nmachine: crossbar-16\nvary: {m: 1:10}\nminimize: time\n"
+STUDY = "simcodesign: 1\nworkload: mine.py\nmachine: crossbar-16\nvary: {m: 1:10}\nminimize: time\n"
 
 
 def run(*arguments: str | Path) -> Result:
@@ -70,7 +70,7 @@ def test_a_study_executes_a_program_only_if_the_command_allows_it(
     (tmp_path / "study" / "mine.py").write_text(PROGRAM)
     (tmp_path / "study" / "study.yaml").write_text(STUDY)
     monkeypatch.chdir(tmp_path)
-    arguments = ("explore", "tune", "--file", "study/study.yaml")
+    arguments = ("explore", "--file", "study/study.yaml")
     assert "a description names a program" in shown(run(*arguments))
     assert "--confine forbids" in shown(run("--programs", "--confine", "study", *arguments))
     assert not (tmp_path / "study" / "executed").exists()

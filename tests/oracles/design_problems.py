@@ -12,9 +12,9 @@ from simcodesign.studies.explore.space import Space
 def problem(
     vary: Sequence[str],
     formulas: Mapping[str, str],
-    minimise: Sequence[str] = (),
+    minimize: Sequence[str] = (),
     subject_to: Sequence[str] = (),
-    maximise: Sequence[str] = (),
+    maximize: Sequence[str] = (),
     units: Mapping[str, str] | None = None,
 ) -> Problem:
     """A problem whose metrics are formulas."""
@@ -22,8 +22,8 @@ def problem(
     model = formula_model("formulas", formulas, space.names, units)
     known = model.dimensions
     objectives = [
-        *(objective(text, False, known) for text in minimise),
-        *(objective(text, True, known) for text in maximise),
+        *(objective(text, False, known) for text in minimize),
+        *(objective(text, True, known) for text in maximize),
     ]
     return Problem(model, space, tuple(objectives), tuple(constraint(text, known) for text in subject_to))
 

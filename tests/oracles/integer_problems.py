@@ -18,12 +18,12 @@ class IntegerProblem:
 
     vary: Sequence[str]
     formulas: Mapping[str, str]
-    minimise: str
+    minimize: str
     subject_to: Sequence[str] = ()
 
     def stated(self) -> Problem:
         """For a solver."""
-        return problem(self.vary, self.formulas, [self.minimise], self.subject_to)
+        return problem(self.vary, self.formulas, [self.minimize], self.subject_to)
 
     def least(self) -> float:
         """The least value of the objective at a point that meets all constraints, by looking at every point."""

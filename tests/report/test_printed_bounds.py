@@ -39,7 +39,7 @@ def test_what_differs_is_printed_differently(size: float, ulps: int) -> None:
 def test_the_printed_size_fits() -> None:
     """100 p log2 p + 1000 n bytes <= 1 GB on 458,752 processes: n = 137,208.83 by hand, so that 137,209 does not fit."""
     model = NativeModel(sc.Scenario.of("icofoam", "juqueen"))
-    problem = plan("size", model, (), (), (constraint("footprint <= capacity", model.dimensions),))
+    problem = plan(model, (), (), (constraint("footprint <= capacity", model.dimensions),))
     solution = solve(problem)
     printed, texts = in_print(problem, solution.point)
     assert texts["n"] == "137208"
@@ -52,8 +52,8 @@ def test_the_printed_size_fits() -> None:
 def test_the_printed_optimum_of_a_formula_is_feasible(bound: float, relation: str) -> None:
     """The largest x with 3 x <= bound, or the smallest with 3 x >= bound: the printed number meets it too."""
     model = FormulaModel("line", {"y": formula("3*x")}, ("x",))
-    objective = Objective(formula("x"), maximise=relation == "<=")
-    problem = plan("tune", model, [Variable("x", 1e-3, 1e6)], [objective], [constraint(f"y {relation} {bound!r}", {})])
+    objective = Objective(formula("x"), maximize=relation == "<=")
+    problem = plan(model, [Variable("x", 1e-3, 1e6)], [objective], [constraint(f"y {relation} {bound!r}", {})])
     solution = solve(problem)
     _, texts = in_print(problem, solution.point)
     x = float(texts["x"])

@@ -11,12 +11,15 @@ from simcodesign.cli.app import main
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 
-ASK = ["codesign", "feasibility", "cg", "exascale-cg", "--target", "1e18", "--over", "ts,tw"]
+OVER = ["--vary", "ts", "--vary", "tw"]
+BASE = ["explore", "cg", "exascale-cg", *OVER]
+ASK = [*BASE, "--subject-to", "rate >= 1e18"]
+ETAS = ["--vary", "eta=1,0.75,0.5,0.25,0.2,0.1"]
 
 
 @pytest.mark.thorough
 def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(ASK) == 0
+    assert main([*ASK, *ETAS]) == 0
     out = capsys.readouterr().out
     assert "1120 ts + 1599600 tw <= " in out
     assert "eta must be at least 0.09315" in out  # 2.1048e-5 / 2.2596e-4
@@ -24,7 +27,7 @@ def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixt
 
 
 def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASK, "--each", "eta=1,0.05", "--json"]) == 0
+    assert main([*ASK, "--vary", "eta=1,0.05", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert [region["values"] for region in data["regions"]] == [{"eta": 1.0}, {"eta": 0.05}]
     assert [region["feasible"] for region in data["regions"]] == [True, False]
@@ -35,9 +38,9 @@ def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.thorough
 def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    few = ["codesign", "feasibility", "cg", "exascale-cg", "--target", str(1e18 / 2**14), "--set", "nodes=64"]
+    few = [*BASE, "--subject-to", f"rate >= {1e18 / 2**14}", "--set", "nodes=64"]
     plot = tmp_path / "region.png"
-    options = ["--set", "train=104", "--each", "eta=1", "--simulate", "--effects", "hops", "--points", "2"]
+    options = ["--set", "train=104", "--vary", "eta=1", "--simulate", "--effects", "hops", "--points", "2"]
     assert main([*few, *options, "--plot", str(plot)]) == 0
     printed = capsys.readouterr().out
     assert "hops" in printed
@@ -60,7 +63,7 @@ def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-FEW = ["codesign", "feasibility", "cg", "exascale-cg", "--set", "nodes=64", "--set", "train=104"]
+FEW = ["explore", "cg", "exascale-cg", "--set", "nodes=64", "--set", "train=104"]
 
 
 def words(capsys: pytest.CaptureFixture[str]) -> str:
@@ -70,12 +73,14 @@ def words(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.thorough
 @pytest.mark.parametrize("target", ["1 EFLOP/s", "1000 Pflop/s", "1e18"])
 def test_a_target_has_the_units_of_a_machine_file(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASK[:4], "--target", target, "--each", "eta=1"]) == 0
+    assert main([*BASE, "--subject-to", f"rate >= {target}", "--vary", "eta=1"]) == 0
     assert "where 1 Eflop/s are reached" in words(capsys)
 
 
 def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*FEW, "--target", "1e18", "--each", "eta=1,1", "--simulate", "--effects", "hops"]) == 0
+    assert (
+        main([*FEW, *OVER, "--subject-to", "rate >= 1e18", "--vary", "eta=1,1", "--simulate", "--effects", "hops"]) == 0
+    )
     out = words(capsys)
     assert out.count("nothing is feasible") == 2
     assert "the work alone takes 21.05 us of 13.79 ns allowed" in out  # 1.3792e-5 of 2^14 times that
@@ -84,7 +89,15 @@ def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixtu
 
 @pytest.mark.thorough
 def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--each", "network.hop_latency=10 ns,100 ns"]
+    options = [
+        *OVER,
+        "--subject-to",
+        f"rate >= {1e18 / 2**14}",
+        "--set",
+        "eta=1",
+        "--vary",
+        "network.hop_latency=10 ns,100 ns",
+    ]
     assert main([*FEW, *options, "--simulate", "--effects", "hops", "--points", "2", "--json"]) == 0
     regions = json.loads(capsys.readouterr().out)["regions"]
     assert [region["values"]["network.hop_latency"] for region in regions] == ["10 ns", "100 ns"] * 2
@@ -95,7 +108,16 @@ def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[s
 
 
 def test_a_cost_that_the_forecast_leaves_out_is_bounded_by_simulation(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--target", str(1e18 / 2**14), "--set", "eta=1", "--over", "ts,network.hop_latency"]
+    options = [
+        "--subject-to",
+        f"rate >= {1e18 / 2**14}",
+        "--set",
+        "eta=1",
+        "--vary",
+        "ts",
+        "--vary",
+        "network.hop_latency",
+    ]
     assert main([*FEW, *options]) == 2
     assert "the forecast for this machine leaves hops out" in capsys.readouterr().err
     bandwidth = ["--set", "network.bandwidth=1 TB/s"]
@@ -108,7 +130,7 @@ def test_numbers_are_whole_in_eighty_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main([*ASK, "--each", "eta=1,0.05"]) == 0
+    assert main([*ASK, "--vary", "eta=1,0.05"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     (row,) = [line.split() for line in lines if line.startswith(" forecast      1")]
@@ -118,18 +140,48 @@ def test_numbers_are_whole_in_eighty_columns(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--each", "eta=a,b"], "--each: parameter 'eta' must be a number"),
-        (["--each", "eta="], "not a list of values"),
-        (["--each", "nothing=1"], "--each: neither a parameter of cg nor a key of machine files"),
-        (["--over", "ts"], "two costs"),
-        (["--over", "ts,bandwidth"], "allowed: tw, or network.per_byte"),
-        (["--over", "ts,processor.rate"], "no cost"),
-        (["--over", "ts,s_i"], "useful flops change with s_i"),
-        (["--effects", "hops"], "with --simulate"),
-        (["--points", "3"], "with --simulate"),
-        (["--target", "1 GB/s"], "--target: 'GB/s' is a unit of bandwidth"),
+        ([*OVER, "--vary", "eta=a,b"], "--vary: parameter 'eta' must be a number"),
+        ([*OVER, "--vary", "eta=1,"], "not a list of values"),
+        ([*OVER, "--vary", "eta=0.1:1"], "not a list of values"),
+        ([*OVER, "--vary", "nothing=1"], "--vary: neither a parameter of cg nor a key of machine files"),
+        ([*OVER, "--vary", "eta=1", "--vary", "train=2"], "a third thing to vary"),
+        (["--vary", "ts"], "nothing of this name can be varied"),
+        (["--vary", "ts", "--vary", "bandwidth"], "allowed: tw, or network.per_byte"),
+        (["--vary", "ts", "--vary", "processor.rate"], "no cost"),
+        (["--vary", "ts", "--vary", "s_i"], "useful flops change with s_i"),
+        ([*OVER, "--effects", "hops"], "with --simulate"),
+        ([*OVER, "--points", "3"], "with --simulate"),
+        ([*OVER, "--solver", "enumeration"], "--solver: has no meaning for a region"),
+        ([*OVER, "--subject-to", "time <= 1 s"], "--subject-to: a region needs one bound"),
     ],
 )
 def test_bad_options(options: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASK[:4], "--target", "1e18", *options]) == 2
+    assert main(["explore", "cg", "exascale-cg", "--subject-to", "rate >= 1e18", *options]) == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ("rate >= 1 GB/s", "'GB/s' is a unit of bandwidth"),
+        ("rate <= 1e18", "not a bound of a region"),
+        ("time <= rate", "compares s with"),
+        ("time <= 0 s", "time to be kept"),
+        ("rate >= 0", "rate to be reached"),
+    ],
+)
+def test_bad_bounds(bound: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BASE, "--subject-to", bound]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_bound_of_the_time_is_that_of_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    """The phase of all useful flops takes so long at the rate; the bound of the time is over this phase alone."""
+    assert main([*ASK, "--set", "eta=1", "--json"]) == 0
+    (by_rate,) = json.loads(capsys.readouterr().out)["regions"]
+    bound = ["--subject-to", f"time <= {by_rate['limit_s']!r} s", "--phase", "iterate"]
+    assert main([*BASE, *bound, "--set", "eta=1", "--json"]) == 0
+    (by_time,) = json.loads(capsys.readouterr().out)["regions"]
+    assert by_time["intercepts"] == pytest.approx(by_rate["intercepts"], rel=1e-9)
+    assert main([*BASE, *bound, "--set", "eta=1"]) == 0
+    assert "where the time is at most 226 us" in words(capsys)

@@ -1,4 +1,4 @@
-"""Commands that answer questions about designs: ``codesign feasibility | upgrade | strawman | fit-memory``."""
+"""Commands that answer questions about designs: ``codesign upgrade | strawman``."""
 
 from __future__ import annotations
 
@@ -11,23 +11,19 @@ import click
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
-    AsJson,
     EngineOptions,
     OutputOptions,
     Preset,
     Ranks,
-    ScenarioOptions,
     Seed,
     Settings,
-    WorkloadOnRanks,
 )
 from simcodesign.cli.sections import Section, put_in
 from simcodesign.core.errors import InputError, Place
 
 codesign = click.Group(
     "codesign",
-    help="Judge designs that you name (explore searches for one): which problem fits, what does an upgrade bring, "
-    "which costs of messages does a rate allow?",
+    help="Judge designs that you name (explore searches for one): what does an upgrade bring?",
 )
 app.add_command(codesign)
 put_in(Section.DESIGN, codesign.name or "")
@@ -47,65 +43,6 @@ Log = Annotated[
         "--set n_base=... --set p_base=...; collectives keep log2, which is how many messages they have.",
     ),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeasibilityOptions:
-    """Which rate is to be reached, over which costs, by which readings."""
-
-    scenario: ScenarioOptions
-    target: Annotated[
-        str, Option(metavar="RATE", help="The rate to be reached: 1e18 (flop/s), or with a unit: '1 EFLOP/s'.")
-    ]
-    over: Annotated[
-        str,
-        Option(
-            metavar="X,Y",
-            help="Two costs: ts (startup), tw (time per value), or any constant of the machine or parameter.",
-        ),
-    ] = "ts,tw"
-    each: Annotated[
-        str | None,
-        Option(
-            metavar="NAME=A,B,...",
-            help="One region for each value of whatever --set takes: eta=1,0.5, or 'network.hop_latency=10 ns,100 ns'; "
-            "by default of eta, if the workload has it.",
-        ),
-    ] = None
-    simulate: Annotated[bool, Option(help="Also the regions by simulation.")] = False
-    effects: Annotated[
-        str | None,
-        Option(metavar="LIST", help="With --simulate: all (the default), none, or some effects: hops,links."),
-    ] = None
-    engine: Annotated[
-        str | None, Option(metavar="NAME", help="With --simulate: auto (the default), simpy, or compiled.")
-    ] = None
-    points: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            min=2,
-            help="With --simulate: at most so many points of a boundary, by default 17. They are added where it bends, "
-            "until straight lines between them are right to 1 % of the intercepts; 2 are the intercepts alone.",
-        ),
-    ] = None
-    output: OutputOptions
-
-    def check(self) -> None:
-        """InputError for what can be refused before any work is done."""
-        self.output.check()
-        for option, value in (("--effects", self.effects), ("--engine", self.engine), ("--points", self.points)):
-            if value is not None and not self.simulate:
-                raise InputError("a forecast has no use for it", Place(option), value=value, allowed="with --simulate")
-
-
-@command(codesign, "feasibility")
-def run_feasibility(options: FeasibilityOptions) -> None:
-    """For which costs of messages does a workload reach a rate? The boundary, and the largest cost on each axis."""
-    from simcodesign.cli.run import feasibility
-
-    options.check()
-    feasibility.run(options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,21 +142,3 @@ def run_straw_man(options: StrawManOptions) -> None:
 
     options.output.check()
     requirements.run_straw_man(options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitMemoryOptions:
-    """Whose memory is filled, and by what."""
-
-    scenario: WorkloadOnRanks
-    size: Size = None
-    log: Log = None
-    as_json: AsJson = False
-
-
-@command(codesign, "fit-memory")
-def run_fit_memory(options: FitMemoryOptions) -> None:
-    """The largest problem of a process that fits in its memory, and how much is left."""
-    from simcodesign.cli.run import requirements
-
-    requirements.run_fit_memory(options)

@@ -7,14 +7,17 @@ from typing import TypedDict
 
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
-from simcodesign.cli.commands.explore import SIMULATION, ExploreOptions
+from simcodesign.aspen.parse import parse_file
+from simcodesign.cli.commands.explore import ExploreOptions
 from simcodesign.cli.options import check_folder, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
-from simcodesign.cli.run.scenario import load_noted_machine, machine_parameters, scenario_of
+from simcodesign.cli.run.region import run_region, spans_region
+from simcodesign.cli.run.scenario import kind_of, load_noted_machine, machine_parameters, scenario_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.resources import PREFIX
+from simcodesign.describe.yaml.files import load_workload
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.explore.plot import front_plot, solution_plot
@@ -56,10 +59,15 @@ class _Simulation(TypedDict):
     seed: int
 
 
-def run(planner: str, options: ExploreOptions, size: str | None) -> None:
-    """Search, explain, confirm, print, write. ``size``: the parameter that the planner ``size`` makes large."""
+def run(options: ExploreOptions) -> None:
+    """Search, explain, simulate, print, write."""
     _check(options)
-    study = _study(planner, options, size)
+    study = _study(options)
+    if spans_region(study) and not _is_special(study):
+        run_region(study, options)
+        return
+    if options.search.points is not None and not options.search.pareto:
+        raise InputError("has no meaning here", Place("--points"), allowed="with --pareto, or for a simulated region")
     model = _model_with_notes(study)
     if options.problem.metrics:
         _list_metrics(model, options.output.as_json)
@@ -71,14 +79,23 @@ def run(planner: str, options: ExploreOptions, size: str | None) -> None:
     search: _Search = {
         "solver": study.solver or "auto",
         "seed": study.seed or 0,
-        "evaluations": options.search.evaluations,
+        "evaluations": options.search.max_evaluations,
     }
     if options.search.pareto:
-        _run_front(planner, problem, search, options)
-    elif options.confirmation.reading == SIMULATION:
-        _run_simulated(planner, problem, search, options)
+        _run_front(problem, search, options)
+    elif options.simulation.simulate:
+        _run_simulated(problem, search, options)
     else:
-        _run_optimum(planner, problem, search, options)
+        _run_optimum(problem, search, options)
+
+
+def _is_special(study: ExplorationStudy) -> bool:
+    """Whether names without values stand for all values that their files allow."""
+    if study.machine.endswith(ASPEN):
+        return True
+    parameters = load_workload(study.workload).parameters
+    names = [one.name for one in study.vary if not one.text]
+    return any(name.startswith(PREFIX) or (name in parameters and parameters[name].choices) for name in names)
 
 
 def _list_metrics(model: Model, as_json: bool) -> None:
@@ -93,24 +110,24 @@ def _list_metrics(model: Model, as_json: bool) -> None:
         print_all([metrics_table(model)])
 
 
-def _run_simulated(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions) -> None:
     """The optimum when simulated."""
     with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
     with ProgressBar("systems", counted=True) as on_system:
         optimum = optimum_by_simulation(
             solution,
-            simulations=options.confirmation.simulations,
-            jobs=options.confirmation.jobs or usable_cpus(),
+            simulations=options.simulation.max_simulations,
+            jobs=options.simulation.jobs or usable_cpus(),
             **_simulation(options, search["seed"]),
             on_progress=on_system,
         )
     if options.search.trace:
         write_trace(optimum.trace, options.search.trace)
     if options.output.as_json:
-        write_json(simulated_dict(planner, optimum))
+        write_json(simulated_dict(optimum))
     else:
-        print_all(simulated_tables(planner, optimum))
+        print_all(simulated_tables(optimum))
     if options.output.plot and problem.objectives:
         simulated_plot(optimum, options.output.plot)
 
@@ -129,24 +146,24 @@ def _check(options: ExploreOptions) -> None:
         load_nlopt()
 
 
-def _run_optimum(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions) -> None:
     """One optimum, or why there is none."""
     solution, why, sensitivities = _solved(problem, search)
     if options.search.trace:
         write_trace(solution.trace, options.search.trace)
     confirmation = None
-    if options.confirmation.confirm and solution.feasible:
+    if options.simulation.simulate_best and solution.feasible:
         with ProgressBar("systems", counted=True) as on_progress:
             confirmation = confirm(
                 solution,
-                options.confirmation.confirm,
+                options.simulation.simulate_best,
                 **_simulation(options, search["seed"]),
                 on_progress=on_progress,
             )
     if options.output.as_json:
-        write_json(solution_dict(planner, solution, why, sensitivities, confirmation))
+        write_json(solution_dict(solution, why, sensitivities, confirmation))
     else:
-        print_all(solution_tables(planner, solution, why, sensitivities, confirmation))
+        print_all(solution_tables(solution, why, sensitivities, confirmation))
     if options.output.plot:
         solution_plot(solution, options.output.plot)
 
@@ -163,7 +180,7 @@ def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility 
         return solution, explain(solution, **search, on_progress=on_progress), []
 
 
-def _run_front(planner: str, problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_front(problem: Problem, search: _Search, options: ExploreOptions) -> None:
     """The Pareto front in place of one optimum."""
     why, confirmation = None, None
     with _searching() as on_progress:
@@ -172,41 +189,38 @@ def _run_front(planner: str, problem: Problem, search: _Search, options: Explore
             why = explain(front.solution, **search, on_progress=on_progress)
     if options.search.trace:
         write_trace(front.trace, options.search.trace)
-    if options.confirmation.confirm and front.points:
+    if options.simulation.simulate_best and front.points:
         with ProgressBar("systems", counted=True) as on_system:
             confirmation = confirm_front(
                 front,
-                options.confirmation.confirm,
+                options.simulation.simulate_best,
                 **_simulation(options, search["seed"]),
                 on_progress=on_system,
             )
     if options.output.as_json:
-        write_json(front_dict(planner, front, why, confirmation))
+        write_json(front_dict(front, why, confirmation))
     else:
-        print_all(front_tables(planner, front, why, confirmation))
+        print_all(front_tables(front, why, confirmation))
     if options.output.plot and front.points:
         front_plot(front, options.output.plot)
 
 
 def _simulation(options: ExploreOptions, seed: int) -> _Simulation:
     return {
-        "effects": options.confirmation.effects or "all",
-        "engine": options.confirmation.engine or "auto",
+        "effects": options.simulation.effects or "all",
+        "engine": options.simulation.engine or "auto",
         "seed": seed,
     }
 
 
-def _study(planner: str, options: ExploreOptions, size: str | None) -> ExplorationStudy:
+def _study(options: ExploreOptions) -> ExplorationStudy:
     """The options laid over the file."""
     problem = options.problem
     file = load_study(problem.file) if problem.file else ExplorationStudy()
-    if file.planner and file.planner != planner:
-        what = f"{problem.file} is a study for the planner {file.planner}"
-        raise InputError(what, value=planner, allowed=f"explore {file.planner}")
+    given = _names(options.names)
     study = ExplorationStudy(
-        planner=planner,
-        workload=options.workload or "",
-        machine=options.machine or "",
+        workload=given.get("workload", ""),
+        machine=given.get("machine", ""),
         settings=_settings(options),
         preset=options.preset,
         phases=tuple(options.phase),
@@ -215,7 +229,7 @@ def _study(planner: str, options: ExploreOptions, size: str | None) -> Explorati
         objectives=tuple(_objectives(options)),
         solver=options.search.solver or "",
         seed=options.search.seed,
-        size=size or "",
+        size=problem.size or "",
         socket=options.search.socket or "",
         kernel=options.kernel or "",
     )
@@ -226,9 +240,24 @@ def _study(planner: str, options: ExploreOptions, size: str | None) -> Explorati
     return study.merged_over(file)
 
 
+def _names(names: list[str]) -> dict[str, str]:
+    """The workload and the machine among the names, by kind."""
+    found: dict[str, str] = {}
+    for name in names:
+        kind = _aspen_kind(name) if name.endswith(ASPEN) else kind_of(name)
+        if kind in found:
+            raise InputError(f"a second {kind}", value=name, allowed="a workload and a machine, or a machine")
+        found[kind] = name
+    return found
+
+
+def _aspen_kind(path: str) -> str:
+    return "workload" if parse_file(path).models else "machine"
+
+
 def _objectives(options: ExploreOptions) -> Iterator[Statement]:
-    yield from (Statement(text, Place("--minimise")) for text in options.problem.minimise)
-    yield from (Statement(text, Place("--maximise"), maximise=True) for text in options.problem.maximise)
+    yield from (Statement(text, Place("--minimize")) for text in options.problem.minimize)
+    yield from (Statement(text, Place("--maximize"), maximize=True) for text in options.problem.maximize)
 
 
 def _settings(options: ExploreOptions) -> dict[str, str]:
@@ -251,15 +280,14 @@ def _model(study: ExplorationStudy) -> Model:
     """What is explored: formulas, a machine alone, or a workload on a machine."""
     if study.formulas:
         return study.formula_model()
-    for name in ("machine",) if study.planner == "architect" else ("workload", "machine"):
-        if not getattr(study, name):
-            raise InputError(f"no {name} is given", allowed=f"the name of a {name} or its path, or --file FILE")
-    if study.machine.endswith(ASPEN) or (study.workload.endswith(ASPEN) and study.planner != "architect"):
+    if not study.machine:
+        raise InputError("no machine is given", allowed="the name of a machine or its path, or --file FILE")
+    if study.machine.endswith(ASPEN) or study.workload.endswith(ASPEN):
         return _aspen_model(study)
     for option in ("socket", "kernel"):
         if getattr(study, option):
             raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
-    if study.planner == "architect":
+    if not study.workload:
         return MachineModel(_machine(study))
     scenario = scenario_of(study.workload, study.machine, _texts(study), study.preset, study.phases)
     return NativeModel(scenario)
@@ -285,7 +313,7 @@ def _aspen_model(study: ExplorationStudy) -> Model:
         if value:
             raise InputError("has no meaning here", Place(option), value=value, allowed="with native workloads")
     machine, socket = load_aspen_machine(study.machine), study.socket or None
-    if study.planner == "architect":
+    if not study.workload:
         return AspenMachineModel(machine, socket, given)
     if not study.workload.endswith(ASPEN):
         what = "an Aspen machine needs an Aspen application"

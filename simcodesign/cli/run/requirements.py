@@ -1,4 +1,4 @@
-"""Requirements of a process: upgrades of a machine, straw-man systems, problems that fill the memory."""
+"""Requirements of a process: upgrades of a machine, straw-man systems."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from simcodesign.cli.commands.codesign import (
-    FitMemoryOptions,
     RequirementOptions,
     SimulatedRequirementOptions,
     StrawManOptions,
     UpgradeOptions,
 )
-from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine, load_scenario
+from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
@@ -29,16 +27,15 @@ from simcodesign.report.requirements.simulated_tables import (
     simulated_upgrade_tables,
 )
 from simcodesign.report.requirements.tables import (
-    fit_tables,
     straw_man_tables,
     upgrade_tables,
 )
-from simcodesign.studies.requirements.memory_capacity import SIZE, fit_memory
+from simcodesign.studies.requirements.memory_capacity import SIZE
 from simcodesign.studies.requirements.sensitivity import check_varied, sensitivity
 from simcodesign.studies.requirements.simulated_strawman import simulated_straw_men
 from simcodesign.studies.requirements.simulated_upgrade import simulated_upgrades
 from simcodesign.studies.requirements.strawman import straw_man_table
-from simcodesign.studies.requirements.upgrade import share_of, upgrade_table
+from simcodesign.studies.requirements.upgrade import upgrade_table
 from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
 from simcodesign.studies.requirements.upgrade_ranking import rankings
 
@@ -167,20 +164,6 @@ def _simulate_straw_men(
         write_json({"studies": studies})
     else:
         print_all(simulated_straw_man_tables(studies))
-
-
-def run_fit_memory(options: FitMemoryOptions) -> None:
-    """The largest problem of a process that fits in its memory."""
-    bases = _base_settings(options.log, [load_workload(options.scenario.workload)])
-    scenario = load_scenario(options.scenario, more=bases)
-    processes, capacity_bytes = share_of(scenario.machine, scenario.parameters)
-    given = {name: value for name, value in scenario.parameters.items() if name != "P"}
-    size = options.size or scenario.workload.size_parameter
-    fit = fit_memory(scenario.workload, processes, capacity_bytes, given, preset=scenario.preset, size=size)
-    if options.as_json:
-        write_json(attributes_of(scenario, "workload", "machine") | fit.json_fields())
-    else:
-        print_all(fit_tables(scenario.workload.name, scenario.machine.name, fit, size))
 
 
 def _size(workloads: Sequence[Workload], requirements: RequirementOptions) -> str:

@@ -140,7 +140,7 @@ def front_plot(front: Front, path: str | Path) -> None:
 
 
 def _goal_text(problem: Problem) -> str:
-    return " and ".join(f"{'max' if one.maximise else 'min'} {one.text}" for one in problem.objectives)
+    return " and ".join(f"{'max' if one.maximize else 'min'} {one.text}" for one in problem.objectives)
 
 
 def _best(solution: Solution) -> list[EvaluatedPoint]:
@@ -264,7 +264,7 @@ def _pair(mpl: Any, axis: Any, front: Front, pair: tuple[int, int]) -> None:
         axis.legend(fontsize=7, markerscale=2, frameon=False)
     for which, label, (_, unit) in zip(pair, (axis.set_xlabel, axis.set_ylabel), units, strict=True):
         one = problem.objectives[which]
-        label(_broken(f"{'max' if one.maximise else 'min'} {one.text}{_in(unit or one.unit)}", 40))
+        label(_broken(f"{'max' if one.maximize else 'min'} {one.text}{_in(unit or one.unit)}", 40))
     for at, (each, scale) in enumerate(((axis.xaxis, axis.set_xscale), (axis.yaxis, axis.set_yscale))):
         if values[:, at].min() > 0 and values[:, at].max() > 30 * values[:, at].min():
             scale("log")
@@ -286,7 +286,7 @@ def _parallel(mpl: Any, figure: Any, problem: Problem, points: Sequence[Evaluate
     first = rows[:, len(problem.space.names)] if problem.objectives else np.zeros(len(rows))
     places = _height(first, float(first.min()), float(first.max()), False)
     colours = mpl.colormaps["cividis"](0.9 * places)
-    for at in np.argsort(-first if not problem.objectives or not problem.objectives[0].maximise else first):
+    for at in np.argsort(-first if not problem.objectives or not problem.objectives[0].maximize else first):
         axis.plot(range(len(names)), heights[at], color=colours[at], linewidth=1.2, alpha=0.8)
     for at, (low, high) in enumerate(ends):
         axis.plot([at, at], [0.0, 1.0], color=plot_style.DARK, linewidth=0.9, zorder=3)

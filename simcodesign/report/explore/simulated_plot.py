@@ -35,7 +35,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
         axes[-1].xaxis.set_major_locator(mpl.ticker.MaxNLocator(6, integer=True))
         axes[-1].set_xlabel("simulation")
         objective = problem.objectives[0]
-        title = f"{problem.model.name}: {'max' if objective.maximise else 'min'} {objective.text}, by simulation"
+        title = f"{problem.model.name}: {'max' if objective.maximize else 'min'} {objective.text}, by simulation"
         plot_style.set_title(figure, title, 9.5)
         plot_style.save(figure, path)
 
@@ -46,7 +46,7 @@ def _objective(mpl: Any, axis: Any, optimum: SimulatedOptimum) -> None:
     objective = problem.objectives[0]
     values = trace[f"objective: {objective.text}"].to_numpy(dtype=np.float64)
     feasible = trace["feasible"].to_numpy(dtype=bool)
-    better = np.fmax if objective.maximise else np.fmin
+    better = np.fmax if objective.maximize else np.fmin
     best = better.accumulate(np.where(feasible, values, np.nan))
     forecast = optimum.solution.point.objectives[0]
     factor, unit = _unit_of([forecast, *values[np.isfinite(values)]], objective.dimension, objective.unit)

@@ -14,7 +14,7 @@ from simcodesign.core.units import DIMENSIONS
 from simcodesign.report.common.numbers import four_digits
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.explore.confirmation_tables import cause_words, rung_table
-from simcodesign.report.explore.tables import TITLES, goal_words
+from simcodesign.report.explore.tables import goal_words
 from simcodesign.report.explore.to_json import confirmed_dict, overtaking_dict, reached_dicts
 from simcodesign.report.explore.words import point_words, reached, shown, valued
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
@@ -23,10 +23,10 @@ from simcodesign.studies.explore.reached import sides
 from simcodesign.studies.explore.simulated.search import SimulatedOptimum
 
 
-def simulated_tables(planner: str, optimum: SimulatedOptimum) -> Iterator[RenderableType]:
+def simulated_tables(optimum: SimulatedOptimum) -> Iterator[RenderableType]:
     """Both optima by both readings, how they were found, and why they differ."""
     problem = optimum.solution.problem
-    yield paragraph(f"{TITLES[planner]}, by simulation: {goal_words(problem)}")
+    yield paragraph(f"{goal_words(problem)}, by simulation")
     yield paragraph(_outcome(optimum))
     yield _both_table(problem, optimum)
     if optimum.reached:
@@ -99,10 +99,10 @@ def _side(problem: Problem, at: int, point: EvaluatedPoint | None) -> str:
     return value + (" x" if alone.violation(np.array([[point.gaps[at]]]))[0] > 0 else "")
 
 
-def simulated_dict(planner: str, optimum: SimulatedOptimum) -> dict[str, Any]:
+def simulated_dict(optimum: SimulatedOptimum) -> dict[str, Any]:
     """The same as JSON, not rounded."""
     problem = optimum.solution.problem
-    shown_fields = {"planner": planner, "with": "simulation"} | attributes_of(
+    shown_fields = {"reading": "simulation"} | attributes_of(
         optimum,
         "simulations",
         "seed",

@@ -22,12 +22,6 @@ from simcodesign.studies.explore.simulated.confirmation import Confirmation, Fro
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility, Relaxation
 from simcodesign.studies.explore.solvers.solve import Solution
 
-TITLES = {
-    "tune": "Parameter tuner",
-    "size": "Problem-size planner",
-    "machine": "Machine planner",
-    "architect": "Machine architect",
-}
 METHODS = {
     "enumeration": "every point of the space was looked at",
     "bisection": "bisection, since objective and constraints are monotone at all sampled points",
@@ -41,14 +35,13 @@ SEARCHED = 1e-6
 
 
 def solution_tables(
-    planner: str,
     solution: Solution,
     why: Infeasibility | None,
     sensitivities: Sequence[BoundSensitivity],
     confirmed: Confirmation | None,
 ) -> Iterator[RenderableType]:
     """The optimum with its constraints, or why there is none; then what simulation says."""
-    yield paragraph(f"{TITLES[planner]}: {goal_words(solution.problem)}")
+    yield paragraph(f"{goal_words(solution.problem)}")
     yield paragraph(_outcome(solution))
     if solution.feasible:
         printed, texts = in_print(solution.problem, solution.point)
@@ -65,7 +58,7 @@ def solution_tables(
 
 def goal_words(problem: Problem) -> str:
     """Model and objectives in words."""
-    parts = [f"{'maximise' if one.maximise else 'minimise'} {one.text}{_weight(one)}" for one in problem.objectives]
+    parts = [f"{'maximize' if one.maximize else 'minimize'} {one.text}{_weight(one)}" for one in problem.objectives]
     return f"{problem.model.name}, {' and '.join(parts) or 'find a feasible point'}"
 
 
@@ -77,7 +70,7 @@ def _outcome(solution: Solution) -> str:
     words = METHODS[solution.method]
     count = f"{solution.evaluations:,} evaluations"
     if solution.spent:
-        count += ", the limit of --evaluations"
+        count += ", the limit of --max-evaluations"
     if not solution.feasible and solution.exact:
         return f"Infeasible: no point meets all constraints (proven: {solution.proof or words}; {count})"
     if not solution.feasible:
@@ -120,7 +113,7 @@ def metric_table(solution: Solution, point: EvaluatedPoint, texts: Mapping[str, 
     problem, apart = solution.problem, _sides_apart(solution.problem, point)
     for objective, value in zip(problem.objectives, point.objectives, strict=True):
         name, text = objective.text, apart.get(objective.text) or reached(objective, value)
-        table.add_row(f"{name} ({'max' if objective.maximise else 'min'})", texts.get(name, text))
+        table.add_row(f"{name} ({'max' if objective.maximize else 'min'})", texts.get(name, text))
     if len(problem.objectives) > 1:
         table.add_row("weighted sum", f"{solution.objective:.6g}")
     table.add_section()
@@ -238,10 +231,10 @@ def _conflict_words(why: Infeasibility) -> str:
 
 
 def front_tables(
-    planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
+    front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
 ) -> Iterator[RenderableType]:
     """The points of a front: objectives first, then variables; then what simulation says of some."""
-    yield paragraph(f"{TITLES[planner]}, Pareto front: {goal_words(front.problem)}")
+    yield paragraph(f"{goal_words(front.problem)}, Pareto front")
     if why is not None:
         yield paragraph(_outcome(front.solution))
         yield from infeasibility_tables(why)

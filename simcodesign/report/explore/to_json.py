@@ -23,7 +23,6 @@ _SEARCH = ("method", "exact", "seed", "evaluations")
 
 
 def solution_dict(
-    planner: str,
     solution: Solution,
     why: Infeasibility | None,
     sensitivities: Sequence[BoundSensitivity],
@@ -31,7 +30,7 @@ def solution_dict(
 ) -> dict[str, Any]:
     """The best point, how it was reached, its sensitivities and its simulation; without one, why there is none."""
     problem = solution.problem
-    shown = {"planner": planner} | attributes_of(
+    shown = attributes_of(
         solution,
         *_SEARCH,
         "feasible",
@@ -83,13 +82,9 @@ def reached_dicts(problem: Problem, reached: Sequence[Reached]) -> list[dict[str
     ]
 
 
-def front_dict(
-    planner: str, front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None
-) -> dict[str, Any]:
+def front_dict(front: Front, why: Infeasibility | None, confirmed: FrontConfirmation | None = None) -> dict[str, Any]:
     """A front, and the simulations of its points."""
-    shown = {"planner": planner} | attributes_of(
-        front, *_SEARCH, model="problem.model.name", objectives="problem.objectives"
-    )
+    shown = attributes_of(front, *_SEARCH, model="problem.model.name", objectives="problem.objectives")
     shown["front"] = [point_dict(front.problem, point) for point in front.points]
     if why is not None:
         shown["infeasible"] = infeasibility_dict(why)

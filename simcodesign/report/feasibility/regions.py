@@ -73,7 +73,7 @@ def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
     inverse, allowed = second.path in PER_BYTE, len({region.limit_s for region in regions}) > 1
     question = every[0]
     table = new_table(
-        f"{question.workload.name} on {question.machine.label}: where {_rate(question)} are reached",
+        f"{question.workload.name} on {question.machine.label}: where {_goal(question)}",
         "reading",
         *map(_short, names),
         *(["allowed"] if allowed else []),
@@ -124,10 +124,11 @@ def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], name
     for place, region in enumerate(regions):
         if not region.feasible:
             yield _nothing_words(every[place % len(every)], region, names)
-    if question.rate_flop_per_s > question.peak_flop_per_s:
+    rate = question.rate_flop_per_s
+    if rate and rate > question.peak_flop_per_s:
         yield (
-            f"{_rate(question)} are above the peak of the machine, {quantity(question.peak_flop_per_s, 'flop/s')} of "
-            f"{question.machine.processors} processors"
+            f"{quantity(rate, 'flop/s')} are above the peak of the machine, "
+            f"{quantity(question.peak_flop_per_s, 'flop/s')} of {question.machine.processors} processors"
         )
     if HOPS in names and question.machine.network.distance == "none":
         yield "Hops are not in the forecast (network.distance: none)"
@@ -137,8 +138,11 @@ def _words(every: Sequence[FeasibilityQuestion], regions: Sequence[Region], name
         yield f"Simulated with {', '.join(simulated[0].effects) or 'no effects'}: {runs} simulation{'s' * (runs > 1)}"
 
 
-def _rate(question: FeasibilityQuestion) -> str:
-    return quantity(question.rate_flop_per_s, "flop/s")
+def _goal(question: FeasibilityQuestion) -> str:
+    """What is to be reached, as a clause."""
+    if question.rate_flop_per_s is None:
+        return f"the time is at most {quantity(question.limit_s, 's')}"
+    return f"{quantity(question.rate_flop_per_s, 'flop/s')} are reached"
 
 
 def _setting_words(every: Sequence[FeasibilityQuestion], names: Sequence[str]) -> Iterator[str]:
@@ -311,9 +315,7 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
                 **_style(region),
             )
         axes.set_title(
-            plot_style.plain(
-                f"{question.workload.name} on {question.machine.label}: {_rate(question)} are reached below each line"
-            )
+            plot_style.plain(f"{question.workload.name} on {question.machine.label}: {_goal(question)} below each line")
         )
         xlabel, ylabel = (
             plot_style.plain(f"{cost.name} ({unit})".removesuffix(" ()"))

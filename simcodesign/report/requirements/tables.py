@@ -13,10 +13,10 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.analytic.formulas.model_text import short
-from simcodesign.core.units import rounded_toward, told_apart
+from simcodesign.core.units import told_apart
 from simcodesign.report.common.numbers import quantity
 from simcodesign.report.common.tables import new_table, paragraph
-from simcodesign.studies.requirements.memory_capacity import ALWAYS, NEVER, SIZE, MemoryFit
+from simcodesign.studies.requirements.memory_capacity import ALWAYS, SIZE, MemoryFit
 from simcodesign.studies.requirements.strawman import StrawManStudy, System
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy
 
@@ -238,28 +238,3 @@ def _study_words(study: StrawManStudy) -> Iterator[str]:
         if study.benchmark is not None and system.fit.fits and system.wall_time_s is None:
             share = study.benchmark / system.processes
             yield f"{name} on {system.machine.name}: no time, {number(share)} of a process is no size that it allows"
-
-
-# Memory fits.
-
-
-def fit_tables(workload: str, machine: str, fit: MemoryFit, size: str = SIZE) -> Iterator[RenderableType]:
-    """The ``size`` that fills the memory, what a whole one leaves, and what the smallest takes."""
-    title = f"{workload} on {machine}: {number(fit.processes)} processes"
-    table = new_table(title, "", "")
-    table.show_header, table.min_width = False, len(title)
-    table.add_row("memory of a process", quantity(fit.capacity_bytes, "B"))
-    if fit.fits:
-        table.add_row(f"problem size of a process {size}", f"{rounded_toward(fit.size, 10, up=False):.10g}")
-        table.add_row(f"overall problem size N = p {size}", f"{rounded_toward(fit.overall, 10, up=False):.10g}")
-    if fit.whole is not None:
-        table.add_row(f"largest whole {size}", f"{fit.whole:.15g}")
-        table.add_row("left then", quantity(max(fit.left_bytes, 0.0), "B"))
-    table.add_row(f"footprint at {size} = {number(fit.smallest_size)}", quantity(fit.smallest_bytes, "B"))
-    for term in fit.terms if len(fit.terms) > 1 else ():
-        table.add_row(f"  {term.text}", quantity(term.value, "B"))
-    yield table
-    if fit.answer == NEVER:
-        yield paragraph(f"{workload} {no_fit_words(fit, size)}")
-    elif fit.answer == ALWAYS:
-        yield paragraph(f"{workload}: {always_words(fit, size)}")

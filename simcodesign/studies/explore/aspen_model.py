@@ -1,7 +1,7 @@
 """Aspen models for design-space exploration: an application on one kind of socket, or a machine alone.
 
 Variables are the parameters of both files, within the ranges that the files give them; members of enumerations count
-from 0. A name that both files have is ``application.name`` or ``machine.name``. Metrics of the four planners
+from 0. A name that both files have is ``application.name`` or ``machine.name``. Metrics as in the paper
 (Spafford and Vetter, Scientific Programming 2015): time, energy, power, memory, and the amount of each resource.
 """
 
@@ -98,6 +98,10 @@ class AspenModel:
             f"machine.{name}" if name in shared_names else name: (self.machine.definitions, name)
             for name in self.machine.definitions.parameters
         }
+
+    def is_of_machine(self, name: str) -> bool:
+        """Whether this is a parameter of the machine."""
+        return name in self._names and self._names[name][0] is self.machine.definitions
 
     def fixed(self, varied: Collection[str]) -> Mapping[str, float]:
         """Values of the parameters that are neither varied nor computed from varied ones."""

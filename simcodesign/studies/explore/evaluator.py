@@ -54,7 +54,7 @@ class EvaluatedPoint:
 
 @dataclass(frozen=True)
 class Scored:
-    """Points and the key by which solvers order them: the sum of violations first, then the total to be minimised
+    """Points and the key by which solvers order them: the sum of violations first, then the total to be minimized
     (both (n,))."""
 
     evaluated: Evaluated

@@ -3,7 +3,7 @@
 A space of few points is enumerated, which is exact. Otherwise differential evolution for several objectives (after
 Kukkonen and Lampinen, GDE3, CEC 2005) approaches the whole front, starting from the best points of each
 objective alone; evenly spread points of what it finds are then improved one by one by the epsilon-constraint method
-(Haimes et al. 1971): the first objective is minimised, the others may not become worse.
+(Haimes et al. 1971): the first objective is minimized, the others may not become worse.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def pareto_front(
     Raises InputError unless there are two or three objectives.
     """
     if not 2 <= len(problem.objectives) <= 3:
-        allowed = "2 or 3: --minimise and --maximise"
+        allowed = "2 or 3: --minimize and --maximize"
         raise InputError("objectives of a front", value=len(problem.objectives), allowed=allowed)
     evaluator = Evaluator(problem, (1.0,) * len(problem.objectives), evaluations, on_progress)
     each = None if evaluations is None else evaluations // (2 * len(problem.objectives))
@@ -94,7 +94,7 @@ def pareto_front(
 
 
 def nondominated(objectives: FloatArray) -> NDArray[np.bool_]:
-    """Mask (n,) of the rows (n, objectives), all to be minimised, that no other row dominates; of equal rows only the
+    """Mask (n,) of the rows (n, objectives), all to be minimized, that no other row dominates; of equal rows only the
     first."""
     order = np.lexsort(objectives.T[::-1])  # a row can only be dominated by an earlier one
     rows = objectives[order]
@@ -221,7 +221,7 @@ def _improve(evaluator: Evaluator, count: int) -> tuple[EvaluatedPoint, ...]:
 
 
 def _improved(evaluator: Evaluator, start: FloatArray, limits: FloatArray) -> FloatArray:
-    """Minimise one objective after another, subject to the others not becoming worse."""
+    """Minimize one objective after another, subject to the others not becoming worse."""
     problem = evaluator.problem
     first = _signed(evaluator, problem.evaluate(start[None, :]).objectives)[0, 0]
     best, bounds = start, np.array([first, *limits])
@@ -258,7 +258,7 @@ def _targets(points: FloatArray, objectives: FloatArray, count: int) -> Sequence
 def _no_worse(problem: Problem, at: int, limit: float) -> Constraint:
     """The constraint that one objective is no worse than this signed value."""
     objective = problem.objectives[at]
-    return Constraint(objective.expression, ">=" if objective.maximise else "<=", parse(objective.sign * float(limit)))
+    return Constraint(objective.expression, ">=" if objective.maximize else "<=", parse(objective.sign * float(limit)))
 
 
 def _thinned(evaluator: Evaluator, count: int) -> tuple[EvaluatedPoint, ...]:

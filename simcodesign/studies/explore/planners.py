@@ -1,12 +1,14 @@
-"""The four planners (Spafford and Vetter, Scientific Programming 2015, Table 1): which of application and machine is
-fixed, what is varied, and the default objective.
+"""What is searched for where no objective is given.
 
-| planner | application | machine | default objective |
-| --- | --- | --- | --- |
-| ``tune`` | its parameters are varied | fixed | the least time |
-| ``size`` | its size is varied | fixed | the largest size |
-| ``machine`` | fixed | its constants are varied | the cheapest feasible machine |
-| ``architect`` | none | its constants are varied | the largest machine |
+Spafford and Vetter (Scientific Programming 2015, Table 1) have four planners. Which one is meant follows from what is
+varied:
+
+| varied | found | planner of the paper |
+| --- | --- | --- |
+| a machine without a workload | the largest peak rate | machine architect |
+| the size of the problem, or nothing | the largest size | problem-size planner |
+| constants of the machine alone, with a bound on the time or the rate | the least machine | machine planner |
+| anything else | the shortest time | parameter tuner |
 """
 
 from __future__ import annotations
@@ -15,42 +17,45 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
+from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged, apply_model_limits
 from simcodesign.studies.explore.native_model import CAPACITY_METRIC, FOOTPRINT, NativeModel
 from simcodesign.studies.explore.problem import Constraint, FormulaModel, Model, Objective, Problem, formula, plain_name
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.space import Space, Variable
 
-PLANNERS = ("tune", "size", "machine", "architect")
-#: The parameter that is the size of a problem, unless another is named.
+#: The parameter that is the size of a problem, unless the workload or the user names another.
 SIZE = "n"
 
 
 def plan(
-    planner: str,
     model: Model,
     variables: Sequence[Variable],
     objectives: Sequence[Objective] = (),
     constraints: Sequence[Constraint] = (),
-    size: str = SIZE,
-    keep_size: bool = False,
+    size: str = "",
 ) -> Problem:
-    """The problem of a planner; objectives and variables that are not given have the defaults of the table above.
+    """Return the problem; objectives that are not given follow the table above.
 
-    If the workload has a footprint and the machine a capacity, the footprint must fit the capacity, unless another
-    constraint uses the footprint. ``keep_size``: the size planner does not vary the size. Raises InputError where
-    nothing is varied or a search would be unbounded.
+    Without variables, or if it is named, the ``size`` is varied over its whole range. If the workload has a footprint
+    and the machine a capacity, the footprint must fit the capacity, unless another constraint uses the footprint.
+    Raises InputError if nothing can be varied or a search would be unbounded.
     """
     varied = _with_model_limits(model, variables)
-    if planner == "size" and not keep_size and size not in [one.name for one in varied]:
+    if size not in ("", *(one.name for one in varied)):
         varied = [_size(model, size), *varied]
+    elif not varied:
+        varied = [_default_size(model)]
     space = Space(tuple(varied))
-    chosen = tuple(objectives) or (_default(planner, model, space, size),)
-    if planner == "machine" and not objectives and not constraints:
-        allowed = "--subject-to, e.g. 'time <= 10 s'"
-        raise InputError("no constraint bounds the machine from below", allowed=allowed)
+    chosen = tuple(objectives) or (_default(model, space, constraints, size_of(model, size)),)
     return Problem(model, space, chosen, (*constraints, *_capacity_constraints(model, constraints)))
+
+
+def size_of(model: Model, size: str = "") -> str:
+    """Return the parameter that is the size of the problem: as named, or as the workload states."""
+    return size or (model.workload.size_parameter if isinstance(model, NativeModel) else SIZE)
 
 
 def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Variable]:
@@ -61,29 +66,46 @@ def _with_model_limits(model: Model, variables: Sequence[Variable]) -> list[Vari
 
 
 def _size(model: Model, name: str) -> Variable:
-    """The size as a variable over the whole range that the workload allows."""
+    """The size as a variable over the whole range that the workload allows: a whole number, as problems are counted."""
     if isinstance(model, Ranged):
         return model.variable(name)
     if not isinstance(model, NativeModel):
-        raise InputError("the size is not varied", Place("--vary"), value=name, allowed=f"{name}=LOW:HIGH")
+        raise InputError(f"{model.name} has no sizes", Place("--size"), value=name, allowed=f"--vary {name}=LOW:HIGH")
     parameter, _ = model.parameter(name)
-    variable = Variable(name, parameter.low, parameter.high, parameter.whole, place=parameter.place)
+    variable = Variable(name, parameter.low, parameter.high, whole=True, place=parameter.place)
     return apply_model_limits(model, variable)
 
 
-def _default(planner: str, model: Model, space: Space, size: str) -> Objective:
-    """The default objective of a planner."""
-    if planner == "size":
-        return Objective(formula(size), maximise=True)
-    if planner == "machine":
-        return cheapest_machine(model, space)
-    metric, maximise = ("peak_rate", True) if planner == "architect" else ("time", False)
+def _default_size(model: Model) -> Variable:
+    """The size as the workload states it. InputError if it has none."""
+    try:
+        return _size(model, size_of(model))
+    except InputError:
+        allowed = f"--vary NAME=LOW:HIGH, or --size NAME: {model.name} has no size that could be varied by default"
+        raise InputError("nothing is varied", Place("--vary"), allowed=allowed) from None
+
+
+def _default(model: Model, space: Space, constraints: Sequence[Constraint], size: str) -> Objective:
+    """The objective where none is given."""
+    bounded = {name for one in constraints for name in one.left.names | one.right.names} & {"time", "rate"}
+    if size in space.names:
+        return Objective(formula(size), maximize=True)
+    if bounded and all(_is_of_machine(model, name) for name in space.names):
+        return least_machine(model, space)
+    metric, maximize = ("peak_rate", True) if isinstance(model, MachineModel) else ("time", False)
     if metric not in model.dimensions:
-        raise InputError(f"{model.name} has no {metric}", allowed="--minimise or --maximise")
-    return Objective(formula(metric), maximise=maximise, dimension=model.dimensions[metric])
+        raise InputError(f"{model.name} has no {metric}", allowed="--minimize or --maximize")
+    return Objective(formula(metric), maximize=maximize, dimension=model.dimensions[metric])
 
 
-def cheapest_machine(model: Model, space: Space) -> Objective:
+def _is_of_machine(model: Model, name: str) -> bool:
+    """Whether a variable is a constant or a parameter of the machine on which a workload runs."""
+    if isinstance(model, AspenModel):
+        return model.is_of_machine(name)
+    return isinstance(model, NativeModel) and name not in model.workload.parameters and name != "P"
+
+
+def least_machine(model: Model, space: Space) -> Objective:
     """Capability of a machine: the product of the rates that are varied and of the inverse of the times.
 
     A product has no weights: one per cent of one constant counts as much as one per cent of another.
@@ -96,9 +118,7 @@ def cheapest_machine(model: Model, space: Space) -> Objective:
 
 
 def _dimension(model: Model, name: str) -> str:
-    if isinstance(model, FormulaModel):
-        return ""
-    explorable: Explorable = model  # type: ignore[assignment] # every other model knows what may be varied
+    explorable: Explorable = model  # type: ignore[assignment] # a workload on a machine knows what may be varied
     return explorable.parameter(name)[1]
 
 

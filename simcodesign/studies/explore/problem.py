@@ -120,7 +120,7 @@ def formula(text: str, place: Place | None = None) -> Expression:
 
 @dataclass(frozen=True)
 class Objective:
-    """An expression over metrics and variables that is minimised, or maximised with ``maximise``.
+    """An expression over metrics and variables that is minimized, or maximized with ``maximize``.
 
     Where there are several, each is divided by the absolute value of its own best (1 if that is 0), times its weight:
     with equal weights one per cent of one counts as much as one per cent of another. ``unit``: in SI, of one that is
@@ -128,7 +128,7 @@ class Objective:
     """
 
     expression: Expression
-    maximise: bool = False
+    maximize: bool = False
     weight: float = 1.0
     dimension: str = ""
     unit: str = ""
@@ -140,12 +140,12 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """-1 where the largest is wanted: solvers minimise."""
-        return -1.0 if self.maximise else 1.0
+        """-1 where the largest is wanted: solvers minimize."""
+        return -1.0 if self.maximize else 1.0
 
     def json_fields(self) -> dict[str, Any]:
         """In words."""
-        return attributes_of(self, "text", "maximise", "weight")
+        return attributes_of(self, "text", "maximize", "weight")
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class Problem:
         return np.asarray(counted.sum(axis=1))
 
     def total(self, objectives: FloatArray, scales: Sequence[float] | None = None) -> FloatArray:
-        """The one number to be minimised at every point, 0 where there is no objective: (n,)."""
+        """The one number to be minimized at every point, 0 where there is no objective: (n,)."""
         if len(self.objectives) == 1:
             return self.objectives[0].sign * objectives[:, 0]
         weights = [objective.sign * objective.weight for objective in self.objectives]

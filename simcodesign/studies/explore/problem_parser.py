@@ -144,7 +144,7 @@ def _dimension_of(unit: str, measure: Measure) -> str:
     )
 
 
-def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
+def objective(text: str, maximize: bool, dimensions: Mapping[str, str], place: Place | None = None) -> Objective:
     """The objective of an expression; a number by which all of it is multiplied at its end is its weight."""
     source_place = place or Place()
     if not text.strip():
@@ -163,4 +163,4 @@ def objective(text: str, maximise: bool, dimensions: Mapping[str, str], place: P
         raise InputError("weight of an objective", source_place, value=text, allowed="numbers above 0")
     measure, _ = measured(expression, {plain_name(name): one for name, one in dimensions.items()})
     dimension = dimensions.get(expression.text, "") or measure.dimension
-    return Objective(expression, maximise, weight, dimension, "" if dimension else measure.unit)
+    return Objective(expression, maximize, weight, dimension, "" if dimension else measure.unit)

@@ -1,8 +1,7 @@
-"""The input of a planner: a workload, a machine and statements, from the command line or from a file.
+"""The input of an exploration: a workload, a machine and statements, from the command line or from a file.
 
     simcodesign: 1
     name: sweeps-in-time
-    planner: machine
     workload: jacobi
     machine: torus-cluster
     set: {n: 8192}
@@ -11,7 +10,7 @@
       network.interfaces.bandwidth: 1 GB/s, 2 GB/s, 4 GB/s     # choices
     subject_to:
       - time <= 1 s
-    minimise: [processor.rate]
+    minimize: [processor.rate]
 
 ``formulas`` (name: expression, over the variables and each other) replace workload and machine, with
 ``units`` (name: dimension) where bounds have units.
@@ -36,7 +35,7 @@ from simcodesign.studies.explore.aspen_model import AspenModel
 from simcodesign.studies.explore.dimensions import measured
 from simcodesign.studies.explore.model_interfaces import Explorable, Ranged
 from simcodesign.studies.explore.native_model import NativeModel
-from simcodesign.studies.explore.planners import PLANNERS, SIZE, plan
+from simcodesign.studies.explore.planners import plan, size_of
 from simcodesign.studies.explore.problem import FormulaModel, Model, Problem, check_dimension, plain_name
 from simcodesign.studies.explore.problem_parser import VARY_FORMS, constraint, limits, objective
 from simcodesign.studies.explore.solvers.solve import SOLVERS
@@ -47,7 +46,6 @@ _KEYS = (
     "name",
     "about",
     "source",
-    "planner",
     "workload",
     "machine",
     "set",
@@ -55,9 +53,7 @@ _KEYS = (
     "phases",
     "vary",
     "subject_to",
-    "minimise",
     "minimize",
-    "maximise",
     "maximize",
     "solver",
     "seed",
@@ -71,19 +67,18 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement as text, with its place in the input; ``name``: of the variable, ``maximise``: of an objective."""
+    """One statement as text, with its place in the input; ``name``: of the variable, ``maximize``: of an objective."""
 
     text: str
     place: Place
     name: str = ""
-    maximise: bool = False
+    maximize: bool = False
 
 
 @dataclass(frozen=True)
 class ExplorationStudy:
     """A study as the user wrote it. ``settings``: as for ``--set``."""
 
-    planner: str = ""
     workload: str = ""
     machine: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -124,7 +119,6 @@ class ExplorationStudy:
         return replace(
             other,
             **merged,
-            planner=self.planner,
             settings={**other.settings, **self.settings},
             vary=(*other_variables, *self.vary),
             subject_to=(*other.subject_to, *self.subject_to),
@@ -136,25 +130,20 @@ class ExplorationStudy:
         variables = tuple(_variable(statement, model, self.settings) for statement in self.vary)
         dimensions = {**_dimensions_of(variables, model), **model.dimensions}
         constraints = [constraint(item.text, dimensions, item.place) for item in self.subject_to]
-        objectives = [objective(item.text, item.maximise, dimensions, item.place) for item in self.objectives]
-        keep = self._size_is_fixed(model)
-        return plan(self.planner, model, variables, objectives, constraints, self.size or SIZE, keep_size=keep)
+        objectives = [objective(item.text, item.maximize, dimensions, item.place) for item in self.objectives]
+        self._check_size(model)
+        return plan(model, variables, objectives, constraints, self.size)
 
-    def _size_is_fixed(self, model: Model) -> bool:
-        """Whether the size has its value from the settings or the preset, while something else is varied and optimised.
-
-        InputError where nothing else is: then there is nothing to plan.
-        """
-        size = self.size or SIZE
-        if self.planner != "size" or any(statement.name == size for statement in self.vary):
-            return False
-        place = Place("--set") if size in self.settings else Place("--preset")
-        if size not in self.settings and not (self.preset and size in _preset_of(model, self.preset)):
-            return False
-        if self.vary and self.objectives:
-            return True
-        allowed = f"to leave {size} free, --vary {size}=LOW:HIGH, or --vary others with --minimise or --maximise"
-        raise InputError("the size has a fixed value, but this planner varies it", place, value=size, allowed=allowed)
+    def _check_size(self, model: Model) -> None:
+        """InputError if nothing is varied and the size has a fixed value: then there is nothing to plan."""
+        size = size_of(model, self.size)
+        is_set = size in self.settings
+        if not self.vary and (is_set or (self.preset and size in _preset_of(model, self.preset))):
+            what, place = (
+                "the size has a fixed value, and nothing else is varied",
+                Place("--set" if is_set else "--preset"),
+            )
+            raise InputError(what, place, value=size, allowed=f"--vary {size}=LOW:HIGH, or --vary others")
 
     def unit_notes(self, problem: Problem) -> list[str]:
         """Notes on sums and comparisons of different units."""
@@ -170,17 +159,11 @@ class ExplorationStudy:
 
     def size_note(self, problem: Problem) -> str:
         """The note on a size that is varied by default; "" if the user chose it."""
-        size = self.size or SIZE
-        size_variables = [variable for variable in problem.space.variables if variable.name == size]
-        if (
-            self.planner != "size"
-            or self.size
-            or not size_variables
-            or any(variable.name == size for variable in self.vary)
-        ):
+        if self.size or self.vary:
             return ""
-        range_text = f"from {size_variables[0].low:g} to {size_variables[0].high:g}"
-        return f"{size} is varied {range_text}: it is the size of the problem (--size names another)"
+        (one,) = problem.space.variables
+        range_text = f"from {one.low:g} to {one.high:g}"
+        return f"{one.name} is varied {range_text}: it is the size of the problem (--size names another)"
 
     def formula_model(self) -> FormulaModel:
         """The model of the formulas of this study."""
@@ -274,7 +257,6 @@ def load_study(path: str | Path) -> ExplorationStudy:
         raise items["formulas"].error("formulas stand in place of a workload and a machine")
     folder = Path(path).parent
     return ExplorationStudy(
-        planner=items["planner"].text(PLANNERS) if "planner" in items else "",
         workload=named_source(items["workload"], folder) if "workload" in items else "",
         machine=named_source(items["machine"], folder) if "machine" in items else "",
         settings={name: one.text() for name, one in _mapping(items, "set").items()},
@@ -282,7 +264,7 @@ def load_study(path: str | Path) -> ExplorationStudy:
         phases=tuple(one.text() for one in items["phases"].sequence()) if "phases" in items else (),
         vary=tuple(_varied(name, one) for name, one in _mapping(items, "vary").items()),
         subject_to=tuple(Statement(one.text(), one.place) for one in _several(items, "subject_to")),
-        objectives=(*_objectives(items, "minimise", "minimize"), *_objectives(items, "maximise", "maximize")),
+        objectives=(*_objectives(items, "minimize"), *_objectives(items, "maximize")),
         solver=items["solver"].text(SOLVERS) if "solver" in items else "",
         seed=items["seed"].whole() if "seed" in items else None,
         size=items["size"].name() if "size" in items else "",
@@ -304,11 +286,8 @@ def _several(items: Mapping[str, Entry], key: str) -> list[Entry]:
     return items[key].sequence() if isinstance(items[key].content, list) else [items[key]]
 
 
-def _objectives(items: Mapping[str, Entry], british: str, american: str) -> list[Statement]:
-    if british in items and american in items:
-        raise items[american].error(f"given twice: as {british} too")
-    key = british if british in items else american
-    return [Statement(one.text(), one.place, maximise=british == "maximise") for one in _several(items, key)]
+def _objectives(items: Mapping[str, Entry], key: str) -> list[Statement]:
+    return [Statement(one.text(), one.place, maximize=key == "maximize") for one in _several(items, key)]
 
 
 def _varied(name: str, entry: Entry) -> Statement:

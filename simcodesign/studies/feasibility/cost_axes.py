@@ -87,7 +87,7 @@ def _of_parameter(name: str, workload: Workload) -> CostAxis:
         raise InputError(
             f"{name} takes whole numbers only, so that there is no boundary to follow",
             value=name,
-            allowed=f"--each {name}=A,B,... gives a region for each",
+            allowed=f"--vary {name}=A,B,... gives a region for each",
         )
     return CostAxis(name, name, 1.0, parameter.unit, max(parameter.low, 0.0), parameter.high)
 

@@ -24,6 +24,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import POSITIVE, dimension_at
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import effect_named
 from simcodesign.describe.scenario import MachineSource, OfScenario, Scenario, WorkloadSource
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.engine.simulate import simulate
@@ -35,6 +36,8 @@ FORECAST_ACCURACY, SIMULATION_ACCURACY = 1e-13, 1e-7
 #: A simulated boundary is followed until straight lines between its points are right on the ray through their middle,
 #: to this part of the intercepts, or until it has so many points.
 STRAIGHT, MOST_POINTS = 0.01, 17
+#: Effects with which a time stays a longest path of times that never fall with a cost.
+NEVER_QUEUE = {"hops", "imbalance"}
 
 
 class UnboundedError(InputError):
@@ -96,28 +99,35 @@ class Region:
 
 @dataclass(frozen=True)
 class FeasibilityQuestion(OfScenario):
-    """For which two costs does the workload reach the rate on the machine? ``scenario``: both, and all other values.
+    """For which two costs does the workload reach a rate, or keep a time, on the machine? ``scenario``: both, and all
+    other values.
 
+    Either ``rate_flop_per_s``, of the useful flops, or ``time_limit_s`` is given.
     ``changes``: what was changed in the machine before, by name, to be reported with the region.
     """
 
     scenario: Scenario
     over: tuple[str, str]
-    rate_flop_per_s: float
+    rate_flop_per_s: float | None = None
+    time_limit_s: float | None = None
     changes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not is_positive(self.rate_flop_per_s):
+        rate, time_s = self.rate_flop_per_s, self.time_limit_s
+        if time_s is not None and not is_positive(time_s):
+            raise InputError("time to be kept", value=time_s, allowed=f"{POSITIVE_RANGE}, in seconds")
+        if time_s is None and (rate is None or not is_positive(rate)):
             raise InputError("rate to be reached", value=self.rate_flop_per_s, allowed=f"{POSITIVE_RANGE}, in flop/s")
         if len(self.over) != 2 or self.over[0] == self.over[1]:
             raise InputError("a region lies over two costs", value=list(self.over), allowed="e.g. ts,tw")
-        if self.scenario.phases is None:
+        if self.scenario.phases is None and rate is not None:
             phases = useful_phases(self.scenario.workload)
             object.__setattr__(self, "scenario", replace(self.scenario, phases=phases))
         clash = {cost.path for cost in self.costs} & {*self.parameters}
         if clash:
             raise InputError("set, although it is one of the two costs", value=sorted(clash))
-        self._check_useful()
+        if rate is not None:
+            self._check_useful()
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -159,7 +169,9 @@ class FeasibilityQuestion(OfScenario):
 
     @cached_property
     def limit_s(self) -> float:
-        """Useful flops / rate."""
+        """The time that is allowed: useful flops / rate, if a rate is given."""
+        if self.rate_flop_per_s is None:
+            return float(self.time_limit_s or 0)
         return self._useful() / self.rate_flop_per_s
 
     @property
@@ -234,7 +246,8 @@ def simulated_region(
 
     The first lies on the ray through the middle of the line between the intercepts. Where it is off that line by more
     than ``STRAIGHT``, the parts are halved in turn, so that points gather where the boundary bends. A point takes one
-    run where the boundary is straight, else some five.
+    run where the boundary is straight, else some five. If anything may wait (for links, interfaces, ...), some twenty
+    more look for gaps.
 
     Raises UnboundedError where the simulation does not grow with a cost.
     """
@@ -285,7 +298,7 @@ def _region(
     gaps: list[tuple[Spot, Spot]] = []
     if at_least <= 0:
         spans = question.costs[0].span, question.costs[1].span
-        corner = Corner(excess_s, spans, accuracy, steady=not effects, gaps=gaps)
+        corner = Corner(excess_s, spans, accuracy, steady=not _may_queue(question, effects), gaps=gaps)
         ends = corner.intercepts()
         for cost, end in zip(question.costs, ends, strict=True):
             _check_bounded(question, cost, end, reading, effects)
@@ -307,6 +320,12 @@ def _region(
         off,
         tuple(((left + x, bottom + y), (left + u, bottom + v)) for (x, y), (u, v) in gaps),
     )
+
+
+def _may_queue(question: FeasibilityQuestion, effects: tuple[str, ...]) -> bool:
+    """Whether anything may wait for a resource, so that a time may fall where a cost rises."""
+    others = {*effects} - NEVER_QUEUE
+    return any(effect_named(name).acts_on(question.workload, question.machine) for name in others)
 
 
 def _check_bounded(

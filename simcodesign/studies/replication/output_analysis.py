@@ -164,7 +164,7 @@ def mser5(values: Values) -> WarmUp:
 
 def settled_at(means: Values) -> int:
     """How many of the means Z_1 ... Z_k of groups of observations to leave out, so that the mean of the rest looks most
-    certain: the least d of 0 ... k / 2 that minimises sum over i > d of (Z_i - mean of these)^2 / (k - d)^2."""
+    certain: the least d of 0 ... k / 2 that minimizes sum over i > d of (Z_i - mean of these)^2 / (k - d)^2."""
     array = _finite(means)
     count = len(array)
     array = array - array[count // 2 :].mean()  # so that sums of squares keep their digits

@@ -25,7 +25,7 @@ def test_size_is_not_drawn_over_itself() -> None:
 
 
 def test_without_a_bound_the_time_is_drawn() -> None:
-    stated = problem(["n=1:100:whole"], FORMULAS, maximise=["n"], units=UNITS)
+    stated = problem(["n=1:100:whole"], FORMULAS, maximize=["n"], units=UNITS)
     assert [curve.label for curve in curves_of(stated)] == ["time"]
 
 

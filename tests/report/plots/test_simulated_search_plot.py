@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib")
 def test_times_have_a_unit_and_only_what_there_is_a_label(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     figures: list[Any] = []
     monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
-    words = "explore tune jacobi mesh-256 --vary P=4,16 --set sweeps=1 --with simulation --effects links"
+    words = "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links"
     done = CliRunner().invoke(app, [*words.split(), "--plot", str(tmp_path / "a.png")])
     assert done.exit_code == 0, done.output
     (axes,) = figures[-1].axes
@@ -35,7 +35,7 @@ def test_constraints_on_what_is_simulated_have_a_panel_with_their_limit(
     figures: list[Any] = []
     monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
     trace = tmp_path / "t.csv"
-    words = "explore tune jacobi mesh-256 --vary P=4,16 --set sweeps=1 --with simulation --effects links --minimise P"
+    words = "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links --minimize P"
     limits = ["--subject-to", "time <= 2 s", "--subject-to", "P >= 2"]
     plot = ["--plot", str(tmp_path / "a.png"), "--trace", str(trace)]
     done = CliRunner().invoke(app, [*words.split(), *limits, *plot])

@@ -177,8 +177,8 @@ def test_variables_have_the_ranges_of_the_files(model: AspenModel, machine: Aspe
 
 def test_limits_beyond_the_range_are_refused(model: AspenModel) -> None:
     with pytest.raises(InputError, match="limits of n beyond"):
-        plan("tune", model, [variable("n=5:20", {})])
-    problem = plan("tune", model, [variable("n=10:20", {}), variable("application.size=1:9", {})])
+        plan(model, [variable("n=5:20", {})])
+    problem = plan(model, [variable("n=10:20", {}), variable("application.size=1:9", {})])
     assert problem.space.names == ("n", "application.size")
 
 
@@ -187,7 +187,7 @@ def test_limits_beyond_the_range_are_refused(model: AspenModel) -> None:
 
 def test_the_largest_problem_in_a_given_time(model: AspenModel) -> None:
     limit = constraint("time <= 20 us", model.dimensions)
-    solution = solve(plan("size", model, [variable("n=10:1000:whole", {})], constraints=[limit]))
+    solution = solve(plan(model, [variable("n=10:1000:whole", {})], constraints=[limit]))
     times = {n: float(run_time(model.application, model.machine, "Cpu", {"n": n}).seconds) for n in range(10, 1001)}
     assert solution.point.values["n"] == max(n for n, seconds in times.items() if seconds <= 20e-6)
     assert solution.exact
@@ -195,7 +195,7 @@ def test_the_largest_problem_in_a_given_time(model: AspenModel) -> None:
 
 def test_the_cheapest_machine(model: AspenModel) -> None:
     limit = constraint("time <= 2 us", model.dimensions)
-    solution = solve(plan("machine", model, [model.variable("clock")], constraints=[limit]))
+    solution = solve(plan(model, [model.variable("clock")], constraints=[limit]))
     # 100 items of 400 flops on 32 cores are 4 rounds, each at a quarter of the time; after them the message.
     message = 1e-6 + 100 / 1e9
     clock = 400 / 2 / (2e-6 - message - 1e-9)
@@ -205,13 +205,17 @@ def test_the_cheapest_machine(model: AspenModel) -> None:
 def test_the_architect(machine: AspenMachineModel) -> None:
     power = constraint("max_power <= 3 kW", machine.dimensions)
     most = objective("flops_rate", True, machine.dimensions)
-    solution = solve(plan("architect", machine, [variable("nodes=1:100:whole", {})], [most], [power]))
+    solution = solve(plan(machine, [variable("nodes=1:100:whole", {})], [most], [power]))
     # 20 W a node, two resources of 8 cores at 5 W, a memory of 2 W, and 64 lanes of 1 W on the other socket.
     assert solution.point.values["nodes"] == math.floor(3000 / (20 + 2 * 8 * 5 + 2 + 64))
 
 
 def test_the_best_simulated_choice(model: AspenModel) -> None:
-    solution = solve(plan("tune", model, [model.variable("way"), variable("n=10:12:whole", {})]))
+    solution = solve(
+        plan(
+            model, [model.variable("way"), variable("n=10:12:whole", {})], [objective("time", False, model.dimensions)]
+        )
+    )
     optimum = optimum_by_simulation(solution, simulations=50)
     every = [model.simulate(solution.problem.space.named(point)) for point in solution.problem.space.all_points()]
     assert optimum.exact
@@ -219,7 +223,11 @@ def test_the_best_simulated_choice(model: AspenModel) -> None:
 
 
 def test_a_confirmed_choice(model: AspenModel) -> None:
-    solution = solve(plan("tune", model, [model.variable("way"), variable("n=10:12:whole", {})]))
+    solution = solve(
+        plan(
+            model, [model.variable("way"), variable("n=10:12:whole", {})], [objective("time", False, model.dimensions)]
+        )
+    )
     assert (solution.point.values["way"], solution.point.values["n"]) == (0, 10)
     confirmed = confirm(solution, 2)
     assert confirmed.best_stays
@@ -246,15 +254,15 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_explore_tune(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    result = answer(capsys, "tune", *files, "--socket", "Cpu", "--vary", "way=far,long", "--set", "n=50")
+    result = answer(capsys, *files, "--socket", "Cpu", "--vary", "way=far,long", "--set", "n=50")
     assert result["point"]["values"] == {"way": 1}
     assert result["point"]["metrics"]["flops"] == 50 * 100 * 2
-    result = answer(capsys, "tune", *files, "--socket", "Gpu", "--kernel", "alone", "--vary", "n")
+    result = answer(capsys, *files, "--socket", "Gpu", "--kernel", "alone", "--vary", "n")
     assert result["point"]["metrics"]["flops"] == pytest.approx(2 * result["point"]["values"]["n"])
 
 
 def test_explore_size_over_the_range_of_the_file(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    result = answer(capsys, "size", *files, "--socket", "Cpu", "--subject-to", "data_bytes <= 1 MB")
+    result = answer(capsys, *files, "--socket", "Cpu", "--subject-to", "data_bytes <= 1 MB")
     assert result["point"]["values"]["n"] == pytest.approx(math.sqrt(1e6 / 8), rel=1e-9)
 
 
@@ -262,14 +270,13 @@ def test_explore_architect(capsys: pytest.CaptureFixture[str], files: list[str])
     bounds = ["--subject-to", "count.Core <= 80", "--subject-to", "flops_rate / doubled <= 1e9"]
     result = answer(
         capsys,
-        "architect",
         files[1],
         "--socket",
         "Cpu",
         "--vary",
         "nodes=1:100:whole",
         *bounds,
-        "--maximise",
+        "--maximize",
         "memory_bytes",
     )
     assert result["point"]["values"] == {"nodes": 10}
@@ -277,10 +284,10 @@ def test_explore_architect(capsys: pytest.CaptureFixture[str], files: list[str])
 
 def test_explore_from_a_file(capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(
-        "simcodesign: 1\nplanner: size\nworkload: sums.aspen\nmachine: cluster.aspen\nsocket: Gpu\nkernel: alone\n"
+        "simcodesign: 1\nworkload: sums.aspen\nmachine: cluster.aspen\nsocket: Gpu\nkernel: alone\n"
         "vary: {n: '10:1000:whole'}\nsubject_to: [flops <= 101]\n"
     )
-    assert answer(capsys, "size", "--file", str(tmp_path / "study.yaml"))["point"]["values"] == {"n": 50}
+    assert answer(capsys, "--file", str(tmp_path / "study.yaml"))["point"]["values"] == {"n": 50}
 
 
 @pytest.mark.parametrize(
@@ -293,19 +300,19 @@ def test_explore_from_a_file(capsys: pytest.CaptureFixture[str], files: list[str
         (["--socket", "Cpu", "--vary", "m=1:2"], "nothing of this name can be varied"),
         (["--socket", "Cpu", "--vary", "n=1:1e9"], "limits of n beyond"),
         (["--socket", "Cpu", "--vary", "n", "--preset", "test"], "--preset"),
-        (["--socket", "Cpu", "--vary", "n", "--minimise", "flop"], "did you mean 'flops'"),
+        (["--socket", "Cpu", "--vary", "n", "--minimize", "flop"], "did you mean 'flops'"),
         (["--socket", "Cpu", "--vary", "n", "--set", "q=3"], "unknown parameter 'q'"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], files: list[str], arguments: list[str], message: str) -> None:
-    assert message in refusal(capsys, "tune", *files, *arguments)
+    assert message in refusal(capsys, *files, *arguments)
 
 
 def test_native_and_aspen_do_not_mix(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    assert "Aspen" in refusal(capsys, "tune", "jacobi", files[1], "--vary", "P=1:4")
-    assert "torus-cluster" in refusal(capsys, "tune", files[0], "torus-cluster", "--vary", "n")
-    assert "--socket" in refusal(capsys, "tune", "jacobi", "torus-cluster", "--vary", "P=1:4", "--socket", "Cpu")
-    assert "not something to vary" in refusal(capsys, "tune", "jacobi", "torus-cluster", "--vary", "P")
+    assert "Aspen" in refusal(capsys, "jacobi", files[1], "--vary", "P=1:4")
+    assert "torus-cluster" in refusal(capsys, files[0], "torus-cluster", "--vary", "n")
+    assert "--socket" in refusal(capsys, "jacobi", "torus-cluster", "--vary", "P=1:4", "--socket", "Cpu")
+    assert "not something to vary" in refusal(capsys, "jacobi", "torus-cluster", "--vary", "P")
 
 
 # --- the public models --------------------------------------------------------------------------------------------
@@ -316,10 +323,10 @@ def test_planners_on_the_public_models(cases: Path) -> None:
     keeneland = load_machine(models / "machine" / "keeneland.aspen")
     tile = AspenModel(load_application(models / "echelon" / "tiling" / "tile.aspen"), keeneland, "nvidia_m2090")
     flops = objective("flops", False, tile.dimensions)
-    solution = solve(plan("tune", tile, [variable("tf=16:64:whole", {})], [flops]))
+    solution = solve(plan(tile, [variable("tf=16:64:whole", {})], [flops]))
     assert solution.point.values["tf"] == 34
     assert solution.objective == pytest.approx(7.0092648505e13, rel=1e-10)
     fft = AspenModel(load_application(models / "3dfft" / "3D_FFT.aspen"), keeneland, "nvidia_m2090")
     fits = constraint("data_bytes <= memory_bytes", fft.dimensions)
-    solution = solve(plan("size", fft, [variable("n=1000:10000:whole", {})], constraints=[fits]))
+    solution = solve(plan(fft, [variable("n=1000:10000:whole", {})], constraints=[fits]))
     assert solution.point.values["n"] == 5129

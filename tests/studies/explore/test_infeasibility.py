@@ -50,7 +50,7 @@ def test_relaxations_of_linear_problems(case: tuple[np.ndarray, np.ndarray, Infe
 def test_the_least_total_violation_of_linear_problems(case: tuple[np.ndarray, np.ndarray, Infeasibility]) -> None:
     rows, bounds, why = case
     count = len(bounds)
-    # Minimise the sum of slacks that are shares of the bounds.
+    # Minimize the sum of slacks that are shares of the bounds.
     widened = np.hstack([rows / np.abs(bounds)[:, None], -np.eye(count)])
     best = linprog([0, 0] + [1] * count, widened, bounds / np.abs(bounds), bounds=[(0, 10)] * 2 + [(0, None)] * count)
     assert why.nearest.violation == pytest.approx(best.fun, rel=1e-9)

@@ -282,7 +282,7 @@ def test_a_whole_variable_that_needs_a_real_one_at_its_limit(most: int, base: in
     """``most`` of them are paid for only at the cheap end of x, to the last coin: so many, and no more, by algebra."""
     cost = f"k*({base} + {'2000 - x' if upper else 'x - 500'})"
     made = problem(
-        ["k=1:50:whole", "x=500:2000"], {"price": cost}, subject_to=[f"price <= {most * base}"], maximise=["k"]
+        ["k=1:50:whole", "x=500:2000"], {"price": cost}, subject_to=[f"price <= {most * base}"], maximize=["k"]
     )
     solution = solve(made)
     assert solution.feasible
@@ -291,7 +291,7 @@ def test_a_whole_variable_that_needs_a_real_one_at_its_limit(most: int, base: in
 
 def test_two_real_variables_at_opposite_limits() -> None:
     made = problem(
-        ["k=1:50:whole", "x=1:3", "y=1:3"], {"price": "k*(x + 4 - y)"}, subject_to=["price <= 60"], maximise=["k"]
+        ["k=1:50:whole", "x=1:3", "y=1:3"], {"price": "k*(x + 4 - y)"}, subject_to=["price <= 60"], maximize=["k"]
     )
     assert solve(made).point.values == {"k": 30, "x": 1, "y": 3}
 

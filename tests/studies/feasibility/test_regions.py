@@ -112,6 +112,15 @@ def cg_of_64(duplex: str) -> FeasibilityQuestion:
 
 
 @pytest.mark.thorough
+def test_only_where_messages_may_wait_gaps_are_looked_for() -> None:
+    """On a crossbar no message of a ring waits: the boundaries are the same, by a fraction of the runs."""
+    inputs = question(ring(), machine(), ("ts", "tw"), 8e9)
+    alone, queueing = (simulated_region(inputs, effects, 5) for effects in (("hops",), ("hops", "links")))
+    assert alone.x == pytest.approx(queueing.x, rel=1e-6, abs=1e-15)
+    assert alone.y == pytest.approx(queueing.y, rel=1e-6, abs=1e-15)
+    assert alone.runs <= 5 * len(alone.x) < queueing.runs
+
+
 def test_half_duplex_interfaces_halve_the_bandwidth_that_suffices() -> None:
     """Without startup, they pass what comes in after what goes out: the boundary comes to half and a bit. Full duplex
     ones leave it where the forecast has it, since every rank sends and receives one message at a time."""

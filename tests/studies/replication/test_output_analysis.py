@@ -127,7 +127,7 @@ def mser5_by_definition(values: list[float]) -> dict[int, float]:
 
 @given(st.lists(st.floats(-1e3, 1e3, allow_subnormal=False), min_size=2 * GROUP, max_size=120))
 @pytest.mark.thorough
-def test_mser5_minimises_by_definition(values: list[float]) -> None:
+def test_mser5_minimizes_by_definition(values: list[float]) -> None:
     every = mser5_by_definition(values)
     warm_up = mser5(values)
     assert warm_up.removed in every

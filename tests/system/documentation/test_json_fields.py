@@ -158,16 +158,15 @@ locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion excl
 locality trace.npz --sample 128 --json
 locality --kernel matmul --size n=12 --bursts 30/300 --seed 1 --json
 locality --kernel matmul --size n=4 --caches 1KiB:2 --groups --json
-codesign feasibility cg exascale-cg --set nodes=64 --set eta=1 --target '61 TFLOP/s' --json
-codesign fit-memory icofoam strawman-hybrid --json
+explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
-explore tune --file study.yaml --json
-explore tune small.yaml little.yaml --vary P=1:8 --with simulation --simulations 5 -j 1 --json
-explore tune small.yaml little.yaml --metrics --json
-explore machine small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
-explore architect little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
-explore tune app.aspen box.aspen --vary n=16:64 --json
+explore --file study.yaml --json
+explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json
+explore small.yaml little.yaml --metrics --json
+explore small.yaml little.yaml -P 4 --vary 'processor.rate=1 MFLOP/s:1 TFLOP/s' --subject-to 'time <= 1 s' --json
+explore little.yaml --vary nodes=1:100 --subject-to 'memory_bandwidth <= 1 TB/s' --json
+explore app.aspen box.aspen --vary n=16:64 --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 2 --effects noise --ladder 10% --json
 sweep small.yaml little.yaml --vary P=1,2,4 --vary n=10,100 --simulate --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
@@ -183,8 +182,8 @@ validate --list -k queueing --json
 simulate small.yaml little.yaml -P 4 --replications 2 -j 1 --against together.yaml --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --why --json
 fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
-explore tune small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
-explore tune small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --confirm 2 --json
+explore small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
+explore small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --simulate-best 2 --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --simulate -P 16 --json
 locality --kernel matmul --size n=4 --caches 1KiB:2 --json --save p.json
 show keeneland --json
@@ -200,21 +199,21 @@ show accelerated-stencil --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 2 --effects noise --ladder 0.001 --json
 compare small.yaml little.yaml links.yaml -P 4 --measured measured.csv --formula n*2.5e-6 --effects none --json
 compare small.yaml little.yaml -P 4 --formula own.yaml --effects none --json
-explore tune small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --minimise time --maximise n --pareto --confirm 2 --json
-explore tune jacobi torus-cluster --set n=4096 --vary P=251,256 --confirm 1 --effects hops,disks --json
+explore small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --minimize time --maximize n --pareto --simulate-best 2 --json
+explore jacobi torus-cluster --set n=4096 --vary P=251,256 --simulate-best 1 --effects hops,disks --json
 sweep small.yaml little.yaml --vary P=2,64 --store failing.sqlite --json-lines -j 1
 sweep small.yaml little.yaml --vary P=2,4 --simulate --measured measured.csv --store both.sqlite --json-lines -j 1
 show jobs.yaml --json
 show ring.py:ring -P 4 --json
 forecast ring.py:ring crossbar-16 -P 4 --json
-explore size small.yaml little.yaml -P 4 --vary n=10,100 --subject-to 'time <= 10 s' --json
+explore small.yaml little.yaml -P 4 --vary n=10,100 --subject-to 'time <= 10 s' --json
 codesign upgrade kripke --upgrade memory --simulate -P 16 --effects links --vary processor.rate=0.5,4 --json
 compare sums.yaml line.yaml -P 8 --effects links --json
 forecast all.yaml four.yaml -P 4 --bounds --json
 show all.yaml --json
 compare all.yaml four.yaml crossbar-16 -P 4 --effects none --json
 validate --cases own_cases -j 1 --json
-explore tune small.yaml together.yaml --vary P=1,2,4 --minimise time --maximise P --pareto --subject-to 'time <= 1 ns' --json
+explore small.yaml together.yaml --vary P=1,2,4 --minimize time --maximize P --pareto --subject-to 'time <= 1 ns' --json
 sweep sums.yaml line.yaml --vary network.topology.kind=mesh,torus --vary P=4,8 --simulate --effects links -j 1 --formula "mine = 10 ms" --within 10% --json-lines --store kinds.sqlite
 forecast sums.yaml crossbar-16 -P 8 --json
 simulate groups.yaml little.yaml -P 4 --iterations steady --effects none --json

@@ -196,11 +196,7 @@ def test_every_option_that_writes_a_file_is_there() -> None:
                 writing.add(
                     (
                         option,
-                        "most"
-                        if option == "--plot"
-                        else name.partition(" ")[0]
-                        if name.startswith("explore")
-                        else name,
+                        "most" if option == "--plot" else name,
                     )
                 )
     assert {one for one in writing if one[0]} == shown

@@ -34,7 +34,7 @@ def sensor_flops(tf: float) -> float:
 def tuned() -> Solution:
     """Least operations over the tile factor."""
     model = AspenModel(application("sensor"), machine("gpu-cluster"))
-    return planned("tune", model, ["tf=16:64:whole"], "flops", [])
+    return planned(model, ["tf=16:64:whole"], "flops", [])
 
 
 def sensor_by_tile() -> Readings:
@@ -94,7 +94,7 @@ def sensor_cases() -> list[Case]:
 def largest_fft(links: int, subject_to: str, to: str = "gpu-cluster-exclusive") -> float:
     """The largest n under one constraint."""
     model = AspenModel(application("fft"), machine(to), given={"links": float(links)})
-    return planned("size", model, ["n=512:16384:whole"], "n", [subject_to], maximise=True).point.values["n"]
+    return planned(model, ["n=512:16384:whole"], "n", [subject_to], maximize=True).point.values["n"]
 
 
 def largest_simulated_fft(links: int, seconds: float) -> float:

@@ -23,9 +23,7 @@ from .models import PUBLIC, ROUNDING, SEARCHED, application, case, machine, plan
 def least_clocks() -> Solution:
     """The least machine that takes a second."""
     model = AspenModel(application("atoms"), machine("gpu-cluster"))
-    return planned(
-        "machine", model, ["coreClock", "memoryClock"], "coreClock*memoryClock", [f"time <= {stated('atoms-time')!r}"]
-    )
+    return planned(model, ["coreClock", "memoryClock"], "coreClock*memoryClock", [f"time <= {stated('atoms-time')!r}"])
 
 
 def flops_time() -> Readings:
@@ -99,7 +97,7 @@ def racked(vary: list[str], subject_to: list[str]) -> dict[Label, float]:
     known = {"rate": stated("rack-rate"), "ratio": stated("rack-ratio")}
     model = AspenMachineModel(machine("gpu-rack"))
     texts = [text.format(**known) for text in (RATE, *subject_to)]
-    solution = planned("architect", model, ["count=1:150:whole", *vary], "max_power", texts)
+    solution = planned(model, ["count=1:150:whole", *vary], "max_power", texts)
     return {"GPUs": solution.point.values["count"], "kW": solution.point.metrics["max_power"] / 1e3}
 
 

@@ -93,14 +93,12 @@ def case(
     )
 
 
-def planned(
-    planner: str, model: Model, vary: list[str], to_be: str, subject_to: list[str], maximise: bool = False
-) -> Solution:
+def planned(model: Model, vary: list[str], to_be: str, subject_to: list[str], maximize: bool = False) -> Solution:
     """The best point; a variable without limits has those of its file."""
     dimensions = model.dimensions
     variables = [_variable(model, text) for text in vary]
     constraints = [constraint(text, dimensions) for text in subject_to]
-    return solve(plan(planner, model, variables, [objective(to_be, maximise, dimensions)], constraints))
+    return solve(plan(model, variables, [objective(to_be, maximize, dimensions)], constraints))
 
 
 def _variable(model: Model, text: str) -> Variable:

@@ -85,7 +85,7 @@ def confirm_front(
     Raises InputError as ``confirm``, and for a front without points.
     """
     if not front.points:
-        raise InputError("a front without points cannot be confirmed", Place("--confirm"))
+        raise InputError("a front without points cannot be confirmed", Place("--simulate-best"))
     simulator = simulator_of(front.problem, (), effects, engine, seed)
     chosen = [front.points[at] for at in spread(_rows(front.problem, front.points), count)]
     to_simulate = [
@@ -99,7 +99,7 @@ def confirm_front(
 
 
 def _rows(problem: Problem, points: Sequence[EvaluatedPoint]) -> FloatArray:
-    """Objectives with signs such that all are minimised: (points, objectives)."""
+    """Objectives with signs such that all are minimized: (points, objectives)."""
     signs = np.array([objective.sign for objective in problem.objectives])
     return np.asarray([point.objectives for point in points] * signs)
 
@@ -176,7 +176,9 @@ def confirm_all(
             on_progress(simulator.workload, simulator.model.machine.name, done, len(to_simulate))
         confirmed_points.append(simulator.confirmed(origin, neighbour, point))
     if all(confirmed.simulated is None for confirmed in confirmed_points):
-        raise InputError(f"none of the best points can be simulated: {confirmed_points[0].why_not}", Place("--confirm"))
+        raise InputError(
+            f"none of the best points can be simulated: {confirmed_points[0].why_not}", Place("--simulate-best")
+        )
     return confirmed_points
 
 

@@ -92,7 +92,7 @@ class PointSimulator:
         return point_of(problem, problem.assess(point[None, :], columns, np.ones(1, dtype=np.bool_)), 0)
 
     def total(self, point: EvaluatedPoint) -> float:
-        """The one number to be minimised."""
+        """The one number to be minimized."""
         return float(self.problem.total(np.array([point.objectives]), self.scales or None)[0])
 
     def rungs(self, confirmed: Confirmed) -> list[tuple[str, EvaluatedPoint]]:
@@ -114,7 +114,7 @@ def simulator_of(
     effects: str | Collection[str],
     engine: str,
     seed: int,
-    option: str = "--confirm",
+    option: str = "--simulate-best",
 ) -> PointSimulator:
     """InputError, which names ``option``, for a model that cannot be simulated."""
     model = problem.model

@@ -98,8 +98,8 @@ def optimum_by_simulation(
     simulations = default_simulations(solution.problem.space) if simulations is None else simulations
     if simulations < LEAST_SIMULATIONS:
         what = "number of simulations"
-        raise InputError(what, Place("--simulations"), value=simulations, allowed=f"{LEAST_SIMULATIONS} or more")
-    simulator = simulator_of(solution.problem, solution.scales, effects, engine, seed, "--with")
+        raise InputError(what, Place("--max-simulations"), value=simulations, allowed=f"{LEAST_SIMULATIONS} or more")
+    simulator = simulator_of(solution.problem, solution.scales, effects, engine, seed, "--simulate")
     with simulated_in_order(simulator, jobs, simulations) as simulate:
         search = _Search(solution, simulator, simulations, np.random.default_rng(seed), simulate, on_progress)
         return search.run(seed)
@@ -260,7 +260,7 @@ class _Search:
         confirmed = [self._confirmed(at) for at in range(len(self.points))]
         failures = [one for one in confirmed if one.simulated is None]
         if len(failures) == len(confirmed):
-            raise InputError(f"none of the points can be simulated: {failures[0].why_not}", Place("--with"))
+            raise InputError(f"none of the points can be simulated: {failures[0].why_not}", Place("--simulate"))
         first = confirmed[0]
         best = min(confirmed, key=lambda one: one.simulated_key)
         if _as_good(first, best):

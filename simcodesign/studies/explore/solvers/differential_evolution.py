@@ -75,7 +75,7 @@ class _Watch:
         """Whether to stop; called after each generation."""
         self.idle = 0 if self.best < self.before else self.idle + 1
         self.before = self.best
-        # Where nothing is to be minimised, the first feasible point is as good as any.
+        # Where nothing is to be minimized, the first feasible point is as good as any.
         return self.idle >= IDLE or (self.evaluator.best_key[0] == 0 and not self.evaluator.problem.objectives)
 
 

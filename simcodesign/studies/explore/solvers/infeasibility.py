@@ -95,7 +95,7 @@ def explain(
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """The gap of a constraint, as something that can be minimised."""
+    """The gap of a constraint, as something that can be minimized."""
 
     constraint: Constraint
 

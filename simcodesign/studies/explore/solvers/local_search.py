@@ -250,7 +250,7 @@ class _SettledError(Exception):
 
 
 class _Program:
-    """The program in z = (coordinates of the real variables, slacks): minimise the total, or with ``slacks`` their sum,
+    """The program in z = (coordinates of the real variables, slacks): minimize the total, or with ``slacks`` their sum,
     by which the constraints give way. Values and gradients of one z come from one call of the model."""
 
     def __init__(self, evaluator: Evaluator, base: FloatArray, real: Any, slacks: bool, settled: float) -> None:
@@ -316,7 +316,7 @@ class _Program:
         return points
 
     def values(self, z: FloatArray) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """What is minimised and its gradient, the gaps (k,) and their gradients (k, variables)."""
+        """What is minimized and its gradient, the gaps (k,) and their gradients (k, variables)."""
         if self.read is None or not np.array_equal(self.read[0], z):
             self.read = (np.array(z), self._differences(np.clip(z[: self.count], 0.0, 1.0)))
             self._watch()

@@ -68,7 +68,7 @@ class Solution(Drawn):
 
     @property
     def objective(self) -> float:
-        """The value of the only objective, or the weighted sum that was minimised."""
+        """The value of the only objective, or the weighted sum that was minimized."""
         if len(self.point.objectives) == 1:
             return self.point.objectives[0]
         return float(self.problem.total(np.array([self.point.objectives]), self.scales)[0])

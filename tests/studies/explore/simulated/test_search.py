@@ -33,7 +33,6 @@ def fft_problem(*vary: str, power: str = "5300 W") -> Problem:
     scenario = Scenario(load_workload("pencil-fft"), machine, {"P": 16, "n": 64})
     place = Place("test")
     study = ExplorationStudy(
-        "tune",
         vary=tuple(statement_of(text, place) for text in vary),
         subject_to=(Statement(f"peak_power <= {power}", place),),
     )
@@ -115,7 +114,7 @@ def test_real_variables_end_within_the_power_limit() -> None:
 
 
 def test_formulas_alone_cannot_be_simulated() -> None:
-    with pytest.raises(InputError, match="--with"):
+    with pytest.raises(InputError, match="--simulate"):
         optimum_by_simulation(solve(problem(["x=1:9:whole"], {"f": "x"}, ["f"])))
 
 
