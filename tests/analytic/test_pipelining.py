@@ -282,6 +282,7 @@ ALIKE = [
 STEPS = st.builds(lambda text, size: f"{{{text.replace('BYTES', str(size))}}}", st.sampled_from(ALIKE), SIZES)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(300))
 @given(
     where=LOGGOP,

@@ -253,6 +253,7 @@ def test_kernels_that_call_each_other_very_often(tmp_path: Path) -> None:
     assert "kernels call each other too often" in text
 
 
+@pytest.mark.thorough
 def test_long_chains(tmp_path: Path) -> None:
     parameters = "param p0 = 1 " + " ".join(f"param p{i} = p{i - 1} + 1" for i in range(1, 3000))
     assert run(tmp_path, MAIN % (parameters, "execute { flops [p2999] }")) == 3000

@@ -156,6 +156,7 @@ def test_algorithms_of_collectives_are_named(capfd: pytest.CaptureFixture[str]) 
 DOCUMENT = (ROOT / "docs" / "candidates.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_examples_of_the_documentation(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

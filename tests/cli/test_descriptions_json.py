@@ -84,6 +84,7 @@ def test_an_unknown_name_is_answered_with_all_names_the_nearest_first(run: Any, 
     assert {*available("machines")} <= {one.strip() for one in listed}
 
 
+@pytest.mark.thorough
 def test_the_list_is_searched(capfd: pytest.CaptureFixture[str]) -> None:
     run = command(capfd, "list")
     found = {one["name"]: one["demands"] for one in run("halo", "--json").json["workloads"]}

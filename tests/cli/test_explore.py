@@ -108,6 +108,7 @@ def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert sorted(point["values"]["P"] for point in result["front"]) == best
 
 
+@pytest.mark.thorough
 def test_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(
         capsys, *JACOBI, "--vary", "P=251,256", "--set", "n=4096", "--simulate-best", "1", "--effects", "hops,disks"
@@ -284,6 +285,7 @@ def test_objectives_have_their_units(capsys: pytest.CaptureFixture[str]) -> None
     assert text.split("energy*time (min)")[1].split()[1:3] == ["J", "s"]
 
 
+@pytest.mark.thorough
 def test_a_limit_of_evaluations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     values = [*COMD, "--vary", "machine.memory_clock=100 MHz:4 GHz", "--subject-to", "time <= 1 s"]
     assert "300 evaluations, the limit of --max-evaluations" in out(capsys, *values, "--max-evaluations", "300")

@@ -29,6 +29,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_json_trace_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     trace, plot = tmp_path / "trace.csv", tmp_path / "plot.png"
     files = ["--trace", str(trace), "--plot", str(plot)]

@@ -340,6 +340,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 @needs_valgrind
 @needs_compiler
 def test_a_program_is_run(run: Any, program: str, tmp_path: Path) -> None:

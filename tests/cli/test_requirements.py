@@ -269,6 +269,7 @@ def test_io_ranks_upgrades_and_is_simulated(tmp_path: Path, capsys: pytest.Captu
     assert "disk.bandwidth" in text
 
 
+@pytest.mark.thorough
 def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
     for words in (

@@ -178,6 +178,7 @@ def test_both_readings(folder: Path) -> None:
     assert "is the store of another sweep" in other.stderr
 
 
+@pytest.mark.thorough
 def test_each_grid_has_a_store_of_its_own(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--simulate", "-j", "1"]
     for ranks in ("P=1,2", "P=2,4", "P=1,2"):
@@ -196,6 +197,7 @@ def test_what_is_drawn_is_checked_before_anything_is_simulated(folder: Path) -> 
     assert not Path("sweeps").exists()
 
 
+@pytest.mark.thorough
 def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Path) -> None:
     """Links of 2 GB/s: messages of 4 GB/s are faster than these; of 1 GB/s are not."""
     axes = ("--vary", "network.bandwidth=1,4GB/s", "--vary", "P=2,4")
@@ -210,6 +212,7 @@ def test_points_that_will_fail_are_named_before_anything_is_simulated(folder: Pa
     assert result.stderr.splitlines()[-1].endswith("2 of them failed")
 
 
+@pytest.mark.thorough
 def test_points_that_fail_for_one_reason_are_one_note(folder: Path) -> None:
     """Messages of 2 GB/s: three links are slower, each by itself."""
     axes = ("--vary", "network.link_bandwidth=1,1.5,1.7,2,3GB/s", "-P", "4", "--set", "sweeps=1")
@@ -416,6 +419,7 @@ def test_one_sentence_for_the_end() -> None:
 # --- What was set, and what is not as it was asked for -----------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
     arguments = [
         "sweep",

@@ -25,6 +25,7 @@ def events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.thorough
 def test_columns_words_and_a_map(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
     ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--formula", "t_s", "--output", "t.csv", "--plot", "t.png")
     assert ran.status == 0
@@ -43,6 +44,7 @@ def test_columns_words_and_a_map(capfd: pytest.CaptureFixture[str], folder: Path
     assert (folder / "t.png").stat().st_size > 1000
 
 
+@pytest.mark.thorough
 def test_a_stored_sweep_answers_other_formulas_without_a_simulation(capfd: pytest.CaptureFixture[str]) -> None:
     assert command(capfd, "sweep")(*BOTH).status == 0
     ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--within", "5%", "--json-lines")

@@ -340,6 +340,7 @@ def test_bombs_are_refused_at_once(name: str) -> None:
     assert len(str(error)) < 1000
 
 
+@pytest.mark.thorough
 def test_as_much_as_is_allowed_is_quick() -> None:
     with no_hang():
         entry = read("\n".join(f"k{number}: 1" for number in range(yaml_tree.MAX_ENTRIES // 2 - 10)))

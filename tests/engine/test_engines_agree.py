@@ -201,6 +201,7 @@ def test_what_a_plan_lacks_and_what_it_does_not_use_are_the_same(name: str, plan
     assert outcome(run, given_all) == outcome(run, plan)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(600, ordinary=200))
 @given(plan=st.one_of(crowded_plans(TIED), crowded_plans(ROUNDED)), seed=st.integers(0, 2**64))
 def test_disks_with_limited_capacity_for_a_few(other: Run, plan: Plan, seed: int) -> None:
@@ -221,6 +222,7 @@ def test_stations_that_are_slower_than_others(name: str, plan: Plan, seed: int) 
     check(with_slow_stations(plan, Random(seed)), engine(name))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(600, ordinary=200))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_links_that_differ(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
@@ -236,6 +238,7 @@ def test_the_oracle_says_the_same_of_links_that_differ(
     check(with_unequal_links(plan, Random(seed), times), engine(name))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ENGINES)
 @settings(max_examples=examples(1500, ordinary=120))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
@@ -243,6 +246,7 @@ def test_the_oracle_chooses_the_same_routes(name: str, plan: Plan, seed: int) ->
     check(with_alternative_routes(plan, Random(seed)), engine(name))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(3000, ordinary=200))
 @given(plan=crowded_plans(ROUNDED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_messages_that_choose_routes(other: Run, plan: Plan, seed: int, times: tuple[float, ...]) -> None:
@@ -286,6 +290,7 @@ def test_many_packets_of_these_wait(other: Run) -> None:
     assert sum(wait_s > 0 for wait_s in waited) > 40
 
 
+@pytest.mark.thorough
 def test_many_of_these_share_a_link(other: Run) -> None:
     random = Random(3)
     plans_ = [with_fair_sharing(Writer(random, TIED, 60, hoarding=False).plan(), random, TIED) for _ in range(200)]
@@ -293,6 +298,7 @@ def test_many_of_these_share_a_link(other: Run) -> None:
     assert sum(count > 2 for count in together) > 40
 
 
+@pytest.mark.thorough
 def test_many_of_these_are_blocked(other: Run) -> None:
     random = Random(5)
     plans_ = [with_limited_capacity(Writer(random, TIED, 60, hoarding=False).plan(), random) for _ in range(200)]
@@ -314,9 +320,10 @@ SMALL = {
     "disk-queue": {"requests": 20},
     "uniform-traffic": {"requests": 20},
     "seismic": {"samples": 24, "traces": 8, "lines": 2},
+    "seismic-at-once": {"samples": 24, "groups": 8, "lines": 2},
     "cg": {"cores": 8, "train": 3},
 }
-RANKS = {"seismic": (8, 16), "uniform-traffic": (2, 8, 13)}
+RANKS = {"seismic": (8, 16), "seismic-at-once": (8, 16), "uniform-traffic": (2, 8, 13)}
 
 
 PROGRAM = """
@@ -373,6 +380,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     return workload_from(parse_yaml(text, "exchanges.yaml")), machine, draw(st.integers(1, 9))
 
 
+@pytest.mark.thorough
 @settings(max_examples=100)
 @given(case=exchanges_on_machines(), effects=st.sampled_from(SETS))
 def test_exchanges_in_trains_and_hops_that_do_not_hold_the_sender(

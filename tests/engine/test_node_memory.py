@@ -126,6 +126,7 @@ def test_ranks_with_other_sizes_take_another_share_in_the_sets() -> None:
     assert model.ranks.end_s[0] > 1.5 * real.ranks.end_s[0]
 
 
+@pytest.mark.thorough
 def test_a_formula_of_distances_goes_through_shared_sets() -> None:
     """Distances far from the share of each: the stream made of them is served as the stack model says."""
     demand = workload("{accesses: 1000, stack_distance: [{share: 0.5, distance: 600}, {share: 0.5, distance: 4000}]}")

@@ -150,6 +150,7 @@ def test_a_rendezvous_that_is_started_holds_its_wait_alone(
         assert result.ranks.end_s.tolist() == [held_s, ends_s[1]]
 
 
+@pytest.mark.thorough
 @given(
     limit=st.integers(0, 12),
     sizes=st.lists(st.integers(0, 12), min_size=1, max_size=5),
@@ -369,6 +370,7 @@ def test_random_programs(several: list[Piece], ranks: int) -> None:
     assert (ends == oracle.now_s).all()  # whole numbers of 0.25 s: nothing is rounded
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(400, 25), deadline=None)
 @given(pieces().filter(in_order), st.sampled_from([2, 4]), st.sampled_from(["none", "all"]))
 def test_random_programs_in_loggops(several: list[Piece], ranks: int, effects: str) -> None:
@@ -383,6 +385,7 @@ def test_random_programs_in_loggops(several: list[Piece], ranks: int, effects: s
         assert again.makespan_s == logs[0].finish_s.max(initial=0.0)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(400, 25), deadline=None)
 @given(pieces().filter(in_order), st.sampled_from([2, 4, 8]), st.booleans(), st.booleans())
 def test_random_programs_lie_within_their_bounds(several: list[Piece], ranks: int, gaps: bool, alone: bool) -> None:

@@ -50,6 +50,7 @@ def random_pairs(seeds: Iterable[int], exact: bool, **options: object) -> Iterat
             yield both(*random_loops(seed, exact), **options)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(5))
 @given(st.integers(0, 10**9))
 def test_random_programs_without_rounding(seed: int) -> None:
@@ -100,6 +101,7 @@ def logp(nodes: int, topology: str = "mesh", **constants: object) -> Machine:
     return machine(network(nodes, topology, **given))
 
 
+@pytest.mark.thorough
 def test_a_message_from_before_the_loop_is_on_its_way() -> None:
     """It is on the first link for 1024 s, and then for 1024 s on that of the loop. The last receive comes later still."""
     program = """

@@ -130,6 +130,7 @@ def test_what_cannot_end_is_what_the_oracle_cannot_end(seed: int, plan: Plan) ->
     check(shuffled(plan, Random(seed)), run)
 
 
+@pytest.mark.thorough
 def test_a_good_share_of_shuffled_plans_cannot_end() -> None:
     """So that the test above sees both."""
     random = Random(1)

@@ -50,6 +50,7 @@ def test_help_lists_it(run: CliRunner) -> None:
     assert "count-messages" in text.partition("Other (of other packages):")[2]
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("count_messages.py"), tmp_path / "counting.py")
     install(tmp_path, "counting", "[simcodesign.commands]\ncount-messages = counting:run\n")
@@ -58,6 +59,7 @@ def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None
     assert json.loads(counted.stdout).keys() == {"messages", "message_bytes"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [("--help",), ("count-messages",)])
 def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     install(tmp_path, "counting", "[simcodesign.commands]\ncount-messages = no_such_module:run\n")

@@ -127,6 +127,7 @@ def test_a_kind_is_registered_once() -> None:
         TOPOLOGIES.add("bus", StrideRing)
 
 
+@pytest.mark.thorough
 def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("stride_ring.py"), tmp_path / "ring_network.py")
     install(tmp_path, "ring_network", "[simcodesign.topologies]\nring = ring_network:StrideRing\n")
@@ -141,6 +142,7 @@ def test_an_entry_point_of_an_installed_package_is_found(tmp_path: Path) -> None
     assert (simulated.returncode, simulated.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     install(tmp_path, "broken_network", "[simcodesign.topologies]\nbroken = no_such_module:Ring\n")
     shown = run(tmp_path, "show", "torus-cluster")

@@ -229,6 +229,7 @@ def test_coefficients_are_not_negative_unless_asked_for() -> None:
 # Scale, weights and repetitions.
 
 
+@pytest.mark.thorough
 @given(st.floats(1e-12, 1e12))
 @settings(max_examples=15)
 def test_units_change_nothing_but_the_coefficients(unit: float) -> None:

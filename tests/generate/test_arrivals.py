@@ -233,6 +233,7 @@ def test_queues(name: str) -> None:
     assert abs(mean - expected) < half < 0.1 * expected
 
 
+@pytest.mark.thorough
 def test_losses() -> None:
     """M/M/1/K: p_n is a geometric series up to K."""
     capacity, load = 4, 0.9

@@ -539,6 +539,7 @@ def test_a_slow_node_holds_everybody_up() -> None:
     assert slow.makespan_s - quick.makespan_s == pytest.approx(5 * 2.0, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_drawn_slow_nodes() -> None:
     def slow(noise: SlowNodes, seed: int) -> list[int]:
         plan, factor = stretched(STEPS, machine(64, Noise(slow_nodes=noise)), seed=seed)

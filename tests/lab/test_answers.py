@@ -36,6 +36,7 @@ def client() -> Iterator[Client]:
     workers.close()
 
 
+@pytest.mark.thorough
 def test_both_readings_are_those_of_the_package(client: Client) -> None:
     content = asked(axis="m", values=SIZES, effects=["links"])
     found = client.post(f"/{TOKEN}/forecast", content).json

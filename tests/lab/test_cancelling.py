@@ -73,6 +73,7 @@ def test_a_stream_that_is_left_ends_its_processes() -> None:
     assert workers.executor.processes == ()
 
 
+@pytest.mark.thorough
 def test_points_that_are_nearly_done_keep_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "GRACE_S", 20.0)
     workers = Workers(1)

@@ -155,6 +155,7 @@ def test_stations_have_served_what_the_engine_says(lesson: Lesson) -> None:
     assert found == sorted(zip([services.names[one] for one in services.station], *columns, strict=True))
 
 
+@pytest.mark.thorough
 def test_a_page_has_them(lesson: Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for _ in range(2):  # computed, and then as they were kept

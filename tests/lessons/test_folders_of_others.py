@@ -62,6 +62,7 @@ def test_a_lesson_executes_no_program(lesson: Path, name: str, monkeypatch: pyte
     assert not (lesson / "executed").exists()
 
 
+@pytest.mark.thorough
 def test_a_study_executes_a_program_only_if_the_command_allows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_name_writes_nothing_outside_the_cache(lesson: Path, tmp_path: Path) -
     assert made.name.startswith("outside-x-")
 
 
+@pytest.mark.thorough
 def test_damaged_numbers_are_computed_again(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("lesson", "check", lesson, "-j", "1").exit_code == 0
     (kept,) = (tmp_path / "cache").rglob("*.txt")

@@ -30,6 +30,7 @@ def is_running(group: int) -> bool:
     return any(not state.startswith("Z") for state in states.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", ["0", "-5", "wide", ""])
 def test_a_width_that_is_none_is_ignored(columns: str) -> None:
     result = ran("list", "mesh-256", COLUMNS=columns)
@@ -37,6 +38,7 @@ def test_a_width_that_is_none_is_ignored(columns: str) -> None:
     assert "mesh-256" in result.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not HAVE_NUMBA, reason="needs Numba")
 def test_no_threads_for_numba_are_an_error_with_words() -> None:
     result = ran("simulate", "broadcast", "mesh-256", "-P", "4", "--engine", "compiled", NUMBA_NUM_THREADS="0")
@@ -45,6 +47,7 @@ def test_no_threads_for_numba_are_an_error_with_words() -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.thorough
 def test_an_unknown_backend_of_matplotlib_is_an_error_with_words(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     command = ("sweep", "broadcast", "mesh-256", "--vary", "P=2,4", "--plot", str(tmp_path / "x.png"))

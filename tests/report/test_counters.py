@@ -213,6 +213,7 @@ def test_plots_are_written(tmp_path: Path, suffix: str) -> None:
     assert (tmp_path / f"plot{suffix}").stat().st_size > 1000
 
 
+@pytest.mark.thorough
 def test_bars_are_seconds_or_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     seconds = heights(tmp_path / "a.svg", COMPARED, monkeypatch)

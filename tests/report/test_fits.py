@@ -299,6 +299,7 @@ def test_a_plot_shows_so_many_series_and_names_interval_and_axes(tmp_path: Path)
         assert words in text
 
 
+@pytest.mark.thorough
 @needs_matplotlib
 def test_points_that_are_no_grid_and_a_single_point_are_drawn(tmp_path: Path) -> None:
     cross = np.array([(4.0, 10.0), (8.0, 10.0), (16.0, 10.0), (4.0, 20.0), (4.0, 40.0)])

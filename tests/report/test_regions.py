@@ -26,6 +26,7 @@ def test_the_inequality_and_the_threshold_are_printed(capsys: pytest.CaptureFixt
     assert "62.4" in out  # GB/s at eta = 1, as published
 
 
+@pytest.mark.thorough
 def test_json_has_a_region_for_each_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASK, "--vary", "eta=1,0.05", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -107,6 +108,7 @@ def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[s
     assert "64 ranks on 64 nodes, train = 104, eta = 1" in words(capsys)
 
 
+@pytest.mark.thorough
 def test_a_cost_that_the_forecast_leaves_out_is_bounded_by_simulation(capsys: pytest.CaptureFixture[str]) -> None:
     options = [
         "--subject-to",
@@ -126,6 +128,7 @@ def test_a_cost_that_the_forecast_leaves_out_is_bounded_by_simulation(capsys: py
     assert (2 + 4 * 9) * region["intercepts"][1] == pytest.approx(region["limit_s"] - region["fixed_s"], rel=1e-5)
 
 
+@pytest.mark.thorough
 def test_numbers_are_whole_in_eighty_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

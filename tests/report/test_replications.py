@@ -233,6 +233,7 @@ def test_confidence_is_that_of_the_interval(run: Any) -> None:
     assert widths[0] < widths[1]
 
 
+@pytest.mark.thorough
 def test_status_says_whether_the_precision_was_reached(run: Any) -> None:
     assert run(*CASE, "--precision", "50%").status == 0
     missed = run(*CASE, "--precision", "0.0001%", "--at-most", 20)
@@ -240,6 +241,7 @@ def test_status_says_whether_the_precision_was_reached(run: Any) -> None:
     assert "NOT REACHED" in missed.out
 
 
+@pytest.mark.thorough
 def test_against_another_machine(run: Any) -> None:
     answer = run(*CASE, "--against", "xeon-cluster", "--replications", 4, "--json").json
     assert answer["pairs"]["makespan_s"]["decided"]

@@ -347,6 +347,7 @@ def opens(call: ast.Call, own: set[str]) -> bool:
     return not any(one in ("file", "opened", "lines", "buffer") or one.startswith("io.BytesIO(") for one in given)
 
 
+@pytest.mark.thorough
 def test_only_the_opener_opens_files() -> None:
     package = ROOT / "simcodesign"
     recorded = []

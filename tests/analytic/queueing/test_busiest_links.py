@@ -60,6 +60,7 @@ def dragonflies_plus(draw: st.DrawFn) -> tuple[Topology, int]:
     return build_topology("dragonfly_plus", p * leaves * groups, **sizes, arrangement=arrangement), p * leaves
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(dragonflies(), dragonflies_plus()).filter(lambda drawn: drawn[0].node_count <= MOST_HOSTS))
 def test_groups(drawn: tuple[Topology, int]) -> None:

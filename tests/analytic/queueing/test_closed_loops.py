@@ -239,6 +239,7 @@ def test_the_simulator_agrees(
     assert error < 0.015 * result
 
 
+@pytest.mark.thorough
 def test_the_simulator_agrees_about_memory() -> None:
     where = replace(machine(1, 1, processors_per_node=4), memory=Memory(0.0, SERVICE_S / 64))
     workload = loop(think(), memory(), repeat=200)

@@ -88,6 +88,7 @@ def test_an_open_network() -> None:
     agrees(runs_of(network, measured), np.asarray(expected.stations.response_s).tolist())
 
 
+@pytest.mark.thorough
 def test_a_closed_network() -> None:
     """Six requests that all come at the beginning and never leave: thinking, a disk of two spindles, another of one."""
     nothing = ciw.dists.Sequential([math.inf])

@@ -126,6 +126,7 @@ def pair() -> Iterator[ProcessExecutor]:
 # --- Work ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_task_that_is_stopped_ends_its_process_alone(tmp_path: Path) -> None:
     with ProcessExecutor(2) as executor:
         long = executor.submit(sleep_long, tmp_path)
@@ -147,6 +148,7 @@ def test_a_task_that_is_stopped_ends_its_process_alone(tmp_path: Path) -> None:
         executor.stop(long)  # which is over
 
 
+@pytest.mark.thorough
 def test_as_the_map_of_the_language(pair: ProcessExecutor) -> None:
     assert list(pair.map(square, range(300))) == [number * number for number in range(300)]
     assert len(pair.processes) == 2
@@ -192,6 +194,7 @@ def test_each_process_uses_one_thread_and_the_environment_stays(pair: ProcessExe
     assert dict(os.environ) == before
 
 
+@pytest.mark.thorough
 def test_no_process_gets_an_interrupt() -> None:
     """The program itself still gets them."""
     with ProcessExecutor(2) as executor:
@@ -207,6 +210,7 @@ def test_a_number_of_processes() -> None:
 # --- Death ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "argument", "how"),
     [(killed, signal.SIGKILL, "by signal 9"), (killed, signal.SIGSEGV, "by signal 11"), (ended, 3, "with status 3")],
@@ -218,6 +222,7 @@ def test_a_process_that_dies_says_how(function: Callable[[int], None], argument:
         assert executor.submit(square, 2).result() == 4
 
 
+@pytest.mark.thorough
 def test_a_task_that_ends_the_program_ends_its_process() -> None:
     with ProcessExecutor(1) as executor, pytest.raises(WorkerDied, match="with status 7"):
         executor.submit(left).result()

@@ -253,6 +253,7 @@ def test_bisection_of_hyperx(shape: tuple[int, ...], terminals: int, cables: int
     assert network.bisection_width == cut_of_halves(network)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "network",
     [

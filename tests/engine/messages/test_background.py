@@ -312,6 +312,7 @@ def test_waits_of_theory(load: float, is_fresh: bool) -> None:
     assert float(result.headline_s) - s == pytest.approx(wait, rel=0.04)
 
 
+@pytest.mark.thorough
 @needs_numba
 def test_by_the_rules_of_loggopsim() -> None:
     """Both engines alike, messages in turn and as flows."""

@@ -306,6 +306,7 @@ def test_statistics_do_not_depend_on_how_many_flows_are_counted_at_a_time(monkey
 # --- What max-min fairness is -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(2000, ordinary=200))
 @given(
     routes=st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=12),
@@ -331,6 +332,7 @@ def test_every_flow_has_a_full_link_on_which_none_is_faster(
         assert all(sum(rates[other] for other in flows if link in other.links) <= units[link] for link in flow.links)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(500, ordinary=60), deadline=None)
 @given(sizes=st.lists(st.integers(1, 100_000), min_size=1, max_size=12), engine=st.sampled_from(ENGINES))
 def test_messages_over_one_link_pass_as_under_processor_sharing(sizes: list[int], engine: str) -> None:

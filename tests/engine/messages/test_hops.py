@@ -28,6 +28,7 @@ journeys = pytest.importorskip("simcodesign.engine.compiled.journeys")
 compiled = engine("compiled")
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(4000, ordinary=400))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_random_plans(plan: Plan, seed: int, times: tuple[float, ...]) -> None:

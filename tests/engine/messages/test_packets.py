@@ -170,6 +170,7 @@ def run_of(program: str, machine: Machine, engine: str) -> tuple[Plan, Log]:
     return plan, run(plan, engine)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(1000, ordinary=150), deadline=None)
 @given(
     ends=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 60), st.integers(0, 20)), min_size=2, max_size=5),

@@ -50,6 +50,7 @@ def test_exponents() -> None:
     assert form("a*P**x*m**(y + 1) + exp(z*P) + P**2").exponents == {"x", "y"}
 
 
+@pytest.mark.thorough
 @given(expression_texts([*COEFFICIENTS, "P", "m"], leaves=10), st.randoms(use_true_random=False))
 def test_second_differences_of_linear_coefficients_vanish(text: str, random: st.randoms) -> None:  # type: ignore[valid-type]
     """An oracle without calculus: an affine function has no second differences, whatever the steps."""

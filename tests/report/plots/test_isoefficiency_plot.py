@@ -41,6 +41,7 @@ def test_a_formula_that_is_alike_on_all_machines_is_one_line(tmp_path: Path) -> 
     assert {"4", "16"} <= {*texts}
 
 
+@pytest.mark.thorough
 def test_a_formula_that_differs_is_a_line_for_each_machine(tmp_path: Path) -> None:
     slower = isoefficiency("cannon", "hypercube-256", [4, 16], {"network.startup": 1e-3}, readings=["textbook"])
     other = replace(slower, machine="slower")
@@ -48,6 +49,7 @@ def test_a_formula_that_differs_is_a_line_for_each_machine(tmp_path: Path) -> No
     assert {"textbook, hypercube-256", "textbook, slower"} <= {*texts}
 
 
+@pytest.mark.thorough
 def test_a_panel_for_each_workload(tmp_path: Path) -> None:
     other = replace(result("mesh-256"), workload="something else")
     texts = labels(drawn([result("mesh-256"), other], tmp_path))

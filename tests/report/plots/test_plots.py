@@ -97,6 +97,7 @@ def texts(path: Path) -> list[str]:
 # Activity profiles.
 
 
+@pytest.mark.thorough
 def test_activity_of_several_runs(runs: list[Result], tmp_path: Path) -> None:
     path = tmp_path / "a.svg"
     plots.activity_profile(runs, path)
@@ -163,6 +164,7 @@ def test_more_phases_than_colours(runs: list[Result], tmp_path: Path) -> None:
 # Bars.
 
 
+@pytest.mark.thorough
 def test_bars_of_a_simulation(runs: list[Result], tmp_path: Path) -> None:
     path = tmp_path / "b.svg"
     plots.result_bars(runs[1], path)

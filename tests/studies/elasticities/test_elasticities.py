@@ -35,6 +35,7 @@ def by_name(found: Elasticities) -> dict[str, Improvement]:
     return {one.what: one for one in found.improvements}
 
 
+@pytest.mark.thorough
 @given(AMOUNTS, AMOUNTS, AMOUNTS, st.floats(0.01, 1))
 def test_changes_of_a_sum_of_costs_add_up_as_eulers_theorem_says(
     flops: float, size: float, written: float, improvement: float

@@ -49,6 +49,7 @@ def stated_problem(
     return plan(model, variables, goals, constraints, size)
 
 
+@pytest.mark.thorough
 @settings(max_examples=10)
 @given(st.lists(st.tuples(st.integers(1, 256), st.floats(100, 1e4), st.floats(1e-6, 1e-4)), min_size=1, max_size=6))
 def test_metrics_at_many_points_are_those_of_each(points: list[tuple[int, float, float]]) -> None:
@@ -145,6 +146,7 @@ def test_the_machine_planner_multiplies_rates_and_inverse_times() -> None:
     assert not result.maximize
 
 
+@pytest.mark.thorough
 def test_the_architect_counts_a_machine() -> None:
     model = MachineModel(sc.Machine.load("torus-cluster"))
     values = model.evaluate({"nodes": np.array([10.0]), "processor.rate": np.array([2e9])})
@@ -162,6 +164,7 @@ def test_the_architect_counts_a_machine() -> None:
     assert best.objective == pytest.approx(100 * 20e9, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_more_metrics_come_in_from_outside() -> None:
     class Power:
         @property
@@ -387,6 +390,7 @@ components:
 """
 
 
+@pytest.mark.thorough
 def test_the_architect_fills_a_rack(tmp_path: Path) -> None:
     """42 units hold 21 nodes, 18 kW supply 60 of 300 W, 50 000 buy 16: the price binds."""
     file = tmp_path / "rack.yaml"
@@ -418,6 +422,7 @@ components:
 """
 
 
+@pytest.mark.thorough
 def test_the_architect_counts_to_the_last_node_that_can_be_paid(tmp_path: Path) -> None:
     """At 500 MHz a node costs 1500: 45 000 buy 30. N times clock is largest with few fast nodes: 15 at 2 GHz."""
     file = tmp_path / "toy.yaml"

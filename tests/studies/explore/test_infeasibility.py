@@ -82,6 +82,7 @@ def names_of(why: Infeasibility) -> list[set[str]]:
     return [{one.text.split()[0] for one in conflict} for conflict in why.conflicts]
 
 
+@pytest.mark.thorough
 def test_the_architect_by_hand() -> None:
     """At 3 flop/byte a GPU has 399.6 GFLOP/s, so that 126 are needed, which take 31.5 kW; 18 kW hold 72."""
     design_problem = problem(

@@ -344,6 +344,7 @@ def found_of(name: str, seeds: range) -> int:
     return sum(one.feasible and one.objective == pytest.approx(least, rel=1e-12) for one in solutions)
 
 
+@pytest.mark.thorough
 def test_three_whole_variables() -> None:
     assert found_of("tiles", range(2)) == 2
 

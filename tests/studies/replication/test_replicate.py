@@ -340,6 +340,7 @@ def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue
 # --- Two machines --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Machine) -> None:
     """A processor that is slightly slower: the same shares of computation, so most of the spread cancels."""
     other = replace(machine, name="other", processor=replace(machine.processor, rate_flop_per_s=0.98e8))

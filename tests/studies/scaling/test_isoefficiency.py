@@ -47,6 +47,7 @@ def test_cannon_without_startup_grows_as_the_book_says(efficiency: float) -> Non
     assert result.curves[0].exponents == pytest.approx([1.5] * 3, abs=1e-5)
 
 
+@pytest.mark.thorough
 def test_both_readings_without_effects_are_the_formula() -> None:
     """Cannon's program has every step of its formula."""
     ranks = [4, 16, 64]
@@ -112,6 +113,7 @@ def test_work_is_what_the_overhead_asks_for(workload: str) -> None:
                 assert point.serial_s == pytest.approx(0.25 * overhead_s, rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_asymptotic_growth() -> None:
     """Theta(P^1.5) by the simple algorithm, Theta(P (log P)^3) by DNS, Theta(P log P) and Theta(P^2 log P) by the FFT with
     binary exchange, below its threshold, and with a transpose: ratios to these change little, and less and less."""

@@ -75,6 +75,7 @@ def test_the_simulation_is_that_of_in_turn(ranks: int, size: int) -> None:
     assert simulated.makespan_s == pytest.approx(followed_s("in_turn", ranks, size), rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_what_the_documentation_says() -> None:
     """64 ranks and 4096 bytes: x G = 24.57 us. Sends g + x G = 25.57 us apart: 62 of them, and a whole message,
     2 o + L + x G = 30.07 us, which is also a turn of LogGOPSim's rules."""

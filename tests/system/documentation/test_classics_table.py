@@ -64,6 +64,7 @@ def shown_parameters() -> list[ParameterSet]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "row", "column", "number"), shown_parameters())
 def test_numbers(name: str, row: list[str], column: int, number: str) -> None:
     percents = []

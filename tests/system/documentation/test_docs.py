@@ -11,6 +11,7 @@ import pytest
 from tests import ROOT
 
 
+@pytest.mark.thorough
 def test_the_picture_of_the_packages_is_that_of_the_imports() -> None:
     done = subprocess.run([sys.executable, "docs/draw_architecture.py", "--check"], cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 0, "run: python docs/draw_architecture.py"

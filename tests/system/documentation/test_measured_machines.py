@@ -41,6 +41,7 @@ def test_the_page_has_all_rows() -> None:
     assert [row[0] for row in OF_LULESH] == ["64", "125", "216", "343"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", OF_HPL, ids=lambda row: " ".join(row[:2]))
 def test_linpack_measured_and_forecast(row: list[str]) -> None:
     n, hot = int(seconds(row[0])), row[1] == "four hot"
@@ -71,6 +72,7 @@ def test_lulesh_simulated(row: list[str]) -> None:
     assert lulesh._simulated_s(int(row[0])) == pytest.approx(seconds(row[4]), abs=half_a_digit(row[4]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cluster", ping_pongs.CLUSTERS)
 def test_ping_pongs_between_the_sizes_that_were_fitted(cluster: str) -> None:
     (row,) = (

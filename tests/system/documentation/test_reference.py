@@ -135,6 +135,7 @@ def test_every_effect_has_its_assumption_its_limits_and_a_picture() -> None:
         assert f'picture("{name}"' in section
 
 
+@pytest.mark.thorough
 def test_rows_are_as_long_as_their_heads(pages: ModuleType) -> None:
     for name, table in pages.TABLES.items():
         head, *rows = table()

@@ -170,6 +170,7 @@ def test_exchange_on_the_process_grid_of_each_group(group: str, grid: list[int])
     assert sorted(zip(plan.rank[sends], plan.peer[sends], strict=True)) == sorted(pairs)
 
 
+@pytest.mark.thorough
 def test_largest_sizes_of_rows_and_columns_in_closed_form_are_those_counted() -> None:
     """``rank // q`` has a closed form, ``floor(rank / q)`` is counted: the same groups, so the same forecast."""
     P, q = np.meshgrid(np.arange(1.0, 41), np.arange(1.0, 13))

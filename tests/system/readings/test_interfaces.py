@@ -114,6 +114,7 @@ PERMUTATIONS = st.integers(2, 8).flatmap(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(200, ordinary=30), deadline=None)
 @given(
     case=PERMUTATIONS,
@@ -168,6 +169,7 @@ def machines_and_messages(draw: st.DrawFn) -> tuple[Machine, str]:
 SIZES = st.sampled_from([0, 1, 1000, 3000, 100_000])
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(1000, ordinary=60), deadline=None)
 @given(case=machines_and_messages(), effects=st.sampled_from(["interfaces", "links,interfaces"]))
 def test_both_engines_say_the_same_to_the_last_bit(case: tuple[Machine, str], effects: str) -> None:

@@ -293,6 +293,7 @@ def machines(draw: st.DrawFn) -> Machine:
     return machine(network, processors_per_node=per_node, mapping=draw(st.sampled_from(mappings)))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.sampled_from(OPERATIONS), st.sampled_from([8, 16]))
 def test_the_forecast_of_an_operation_is_its_simulation_without_effects(made: Machine, text: str, ranks: int) -> None:
@@ -301,6 +302,7 @@ def test_the_forecast_of_an_operation_is_its_simulation_without_effects(made: Ma
     assert simulate(work, made, {"P": ranks}, effects="none").makespan_s == pytest.approx(expected, rel=ROUNDING)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.sampled_from(OPERATIONS), st.sampled_from(["hops", "links", "interfaces", "links,interfaces"]))
 def test_both_engines_and_the_bounds_agree(made: Machine, text: str, effects: str) -> None:
@@ -312,6 +314,7 @@ def test_both_engines_and_the_bounds_agree(made: Machine, text: str, effects: st
     assert max(lower) * (1 - ROUNDING) <= result.makespan_s <= bounds.upper_s * (1 + ROUNDING)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(600, ordinary=40))
 @given(machines(), st.integers(0, 15), st.integers(1, 15), st.sampled_from([0, 1, 3000]))
 def test_links_add_nothing_to_a_message_that_is_alone(made: Machine, source: int, far: int, size: int) -> None:
@@ -320,6 +323,7 @@ def test_links_add_nothing_to_a_message_that_is_alone(made: Machine, source: int
     assert simulate(work, made, {"P": 16}, effects="links").makespan_s == pytest.approx(expected, rel=ROUNDING)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(400, ordinary=25))
 @given(
     st.sampled_from(["torus", "mesh", "fat_tree", "graph"]),

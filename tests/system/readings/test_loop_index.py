@@ -207,6 +207,7 @@ def test_repeat_must_be_whole() -> None:
         forecast(with_index(("compute: {flops: k}",), "n - 7"), "crossbar-16", {"P": 4})
 
 
+@pytest.mark.thorough
 def test_steady_simulates_loops_with_an_index_whole() -> None:
     text = "- {repeat: 40, do: [compute: {flops: 1e6}, {repeat: n, index: k, do: [allreduce: {bytes: 8*k}]}]}\n"
     program = workload(text, HEAD)

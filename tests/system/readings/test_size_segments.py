@@ -131,6 +131,7 @@ def cost_of(segments: Sequence[SizeSegment], receive_s: float) -> Cost:
     return cost
 
 
+@pytest.mark.thorough
 @given(operation=sized_operations(sorted(PROGRAMS)))
 @settings(max_examples=examples(400), deadline=None)
 def test_both_readings_are_brute_force_over_the_messages(operation: tuple) -> None:
@@ -186,6 +187,7 @@ ESTIMATES = ("scatter_allgather", "two_level")
 FOLDED_ESTIMATES = ("rabenseifner", "scan")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", every_algorithm())
 def test_every_algorithm_in_loggops_is_its_closed_form(key: tuple[str, str]) -> None:
     rendezvous = (*LOGGOPS[:2], replace(LOGGOPS[2], rendezvous=True))

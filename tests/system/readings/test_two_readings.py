@@ -207,6 +207,7 @@ def test_one_operation_in_loggops_is_its_closed_form(text: str, constants: tuple
             )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("constants", LOGGOP)
 def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
     for dims, several in ((1, "[3]"), (2, "[4, 2]"), (2, "[0, 3]"), (3, "[2, 5, 1]")):

@@ -58,6 +58,7 @@ def test_few_simulations_find_what_brute_force_finds() -> None:
         assert optimum.best.simulated_total == pytest.approx(least, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_same_seed_simulates_the_same_points() -> None:
     solution = solve(fft_problem("q=1,4,16", LINKS))
     ends = [optimum_by_simulation(solution, simulations=9, effects=EFFECTS, seed=3, jobs=n) for n in (1, 2)]
@@ -75,6 +76,7 @@ def test_processes_simulate_the_same_points(monkeypatch: pytest.MonkeyPatch) -> 
     assert alone.trace.equals(together.trace)
 
 
+@pytest.mark.thorough
 def test_a_space_of_few_points_is_simulated_whole() -> None:
     stated = fft_problem("q=1,4,16", "machine.link=5e9,12e9")
     optimum = optimum_by_simulation(solve(stated), simulations=50, effects=EFFECTS)
