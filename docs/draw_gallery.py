@@ -171,9 +171,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         f"explore {FFT} {VARY} --minimize time --minimize price --minimize peak_power --pareto",
     ),
 }
-#: Options of commands that do not name their picture ``--plot``.
-OPTIONS = {"power": "--power", "Gantt chart": "--gantt"}
-OPTIONS |= dict.fromkeys(("fits", "hardware counters", "extrapolation"), "--write")
+#: Words of ``--write`` for other pictures than plots, and the commands that have the option.
+WORDS = {"power": "power", "Gantt chart": "gantt"}
+WRITING = ("forecast", "simulate", "compare", "locality", "fit", "fit-counters")
 
 
 def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:
@@ -235,8 +235,8 @@ def prepare(folder: Path) -> None:
     runs = [f"{p},near,{1e-5 * p**0.7 * draw.lognormal(0, 0.1):.4g}" for p in (4, 8, 16, 64) for _ in range(3)]
     (folder / "runs.csv").write_text("\n".join(["P,order,value", *runs]), encoding="utf-8")
     for ranks_of_run in (2, 4, 8, 16):
-        words = ["simulate", "npb-ep", "xeon-cluster", "-P", str(ranks_of_run), "--counters"]
-        run([*words, str(folder / f"ep{ranks_of_run}.csv")])
+        words = ["simulate", "npb-ep", "xeon-cluster", "-P", str(ranks_of_run), "--write"]
+        run([*words, f"counters:{folder / f'ep{ranks_of_run}.csv'}"])
 
 
 def run(words: Sequence[str]) -> str:
@@ -247,7 +247,7 @@ def run(words: Sequence[str]) -> str:
     return "" if status in (0, 1) else err.getvalue() or out.getvalue()
 
 
-def draw(recipe: Recipe, option: str, path: Path) -> tuple[str, str]:
+def draw(recipe: Recipe, kind: str, path: Path) -> tuple[str, str]:
     """Draw a picture; how it is made, in words, and what went wrong."""
     if not isinstance(recipe, str):
         try:
@@ -258,7 +258,8 @@ def draw(recipe: Recipe, option: str, path: Path) -> tuple[str, str]:
     words = shlex.split(recipe.replace("FOLDER", str(path.parent)))
     store = ["--store", str(path.with_suffix(".sqlite"))] if words[0] == "sweep" and "both" in words else []
     path.with_suffix(".sqlite").unlink(missing_ok=True)
-    return f"simcodesign {recipe}", run([*words, option, str(path), *store])
+    picture = ["--write", f"{WORDS.get(kind, 'plot')}:{path}"] if words[0] in WRITING else ["--plot", str(path)]
+    return f"simcodesign {recipe}", run([*words, *picture, *store])
 
 
 def main(folder: Path, wanted: Sequence[str]) -> int:
@@ -273,7 +274,7 @@ def main(folder: Path, wanted: Sequence[str]) -> int:
         for size, recipe in zip(("little", "usual", "much"), recipes, strict=True):
             suffix = ".svg" if kind == "cases of validation" else ".png"
             path = folder / f"{kind.replace(', ', '-').replace(' ', '-')}-{size}{suffix}"
-            words, error = draw(recipe, OPTIONS.get(kind, "--plot"), path)
+            words, error = draw(recipe, kind, path)
             bad += bool(error)
             shown = f"<pre>{html.escape(error)}</pre>" if error else f'<img src="{path.name}" alt="{kind}, {size}">'
             parts.append(f"<figure>{shown}<figcaption>{size}: {html.escape(words)}</figcaption></figure>")

@@ -66,7 +66,7 @@ def _():
 
 @app.cell
 def _(line_of, sc):
-    # Who waits for whom: what `simcodesign simulate --events` lists, and how long each message waited for its links.
+    # Who waits for whom: what `simulate --write events.txt` lists, and how long each message waited for its links.
     run = sc.simulate(
         "broadcast", line_of(4), {"P": 4, "m": 1e6, "order": "near"}, effects=["links"], engine="simpy", timeline=True
     )

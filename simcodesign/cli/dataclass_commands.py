@@ -8,7 +8,7 @@ The type and the default of a field are those of the option; its name, with ``--
         often: Annotated[int, Option(metavar="N", min=1, help="How often.")] = 1
         loud: Annotated[bool, Option(help="A flag.")] = False
         words: Annotated[list[str], Option("--word", metavar="WORD", help="Repeatable.")] = field(default_factory=list)
-        output: OutputOptions                       # a group of options that several commands share
+        output: AnswerOptions                       # a group of options that several commands share
 
     @command(app, "greet")
     def run(options: GreetOptions) -> None:

@@ -22,7 +22,6 @@ from simcodesign.describe.effects import SHIPPED
 
 #: The suffix of Aspen models, and how a command is given two of them.
 ASPEN, ASPEN_FILES = ".aspen", ("APP.aspen", "MACHINE.aspen")
-TIMELINE_SUFFIXES = (".json", ".gz")
 
 MachineName = Annotated[
     str,
@@ -271,6 +270,14 @@ class ReplicationOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """How an answer is printed, and the files that are written of it."""
+
+    as_json: AsJson = False
+    write: Write = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """What is made of the answer beside tables."""
 
@@ -340,16 +347,6 @@ def check_plot(option: str, file: Path | None) -> None:
 
     load_matplotlib()
     check_folder(option, file)
-
-
-def check_timeline(file: Path | None) -> None:
-    """InputError for a trace of another format, or in no folder."""
-    if file is None:
-        return
-    if not file.name.lower().endswith(TIMELINE_SUFFIXES):
-        allowed = ", ".join(TIMELINE_SUFFIXES)
-        raise InputError("format of a timeline", Place("--timeline"), value=str(file), allowed=allowed)
-    check_folder("--timeline", file)
 
 
 def check_folder(option: str, file: Path, suffixes: tuple[str, ...] = ()) -> None:

@@ -5,6 +5,7 @@ A command declares what it can write as a table, and gets the option as a field 
     FILES = Outputs(
         Output("plot", PLOT_SUFFIXES, "bars of the phases", _draw),
         Output("events", (".txt",), "every event in the order of time", _events, is_text=True),
+        TABLE,                                       # the tables that are printed, of a ``Printed``
     )
 
     @dataclass(frozen=True, kw_only=True)
@@ -17,12 +18,12 @@ A command declares what it can write as a table, and gets the option as a field 
         ...
         files.write(answer)
 
-``files.write(answer)`` calls ``_draw(answer, path)`` for each plot. ``answer`` is what the functions of the table take;
-if they take different things, a small dataclass of the command. A function imports the module that writes when it is
-called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then FILE may be ``-``, which prints the
-text in place of the tables (``files.prints``). ``"plot" in files`` says whether a word is requested, ``files.paths``
-which files, and ``files.refuse(words, ...)`` raises the InputError for words that an option excludes. An output
-without a function is written by the command itself, for example while a program runs.
+``files.write(answer)`` calls ``_draw(answer, path)`` for each plot. ``answer`` is what the functions of the table
+take, for example a result, or a ``Printed`` (or a class made of it) if ``TABLE`` is one of them. A function imports
+the module that writes when it is called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then
+FILE may be ``-``, which prints the text in place of the tables (``files.prints``). ``"plot" in files`` says whether a
+word is requested, ``files.paths`` which files, and ``files.refuse(words, ...)`` raises the InputError for words that
+an option excludes. An output without a function is written by the command itself, for example while a program runs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,10 @@ def _check(output: Output, path: Path, text: str) -> None:
         from simcodesign.report.common.plot_style import load_matplotlib
 
         load_matplotlib()
+    elif path.suffix.lower() == ".parquet":
+        from simcodesign.studies.sweep.table import check_table_file
+
+        check_table_file(path)
 
 
 def write_text(text: str, path: Path) -> None:
@@ -177,3 +183,25 @@ def write_text(text: str, path: Path) -> None:
         return
     with replacing_text(path) as file:
         file.write(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """An answer with the tables that are printed of it, made when they are needed."""
+
+    answer: Any
+    make_tables: Callable[[], Sequence[Any]]
+
+    @cached_property
+    def tables(self) -> Sequence[Any]:
+        """The tables and other parts of the report."""
+        return self.make_tables()
+
+
+def _write_tables(printed: Printed, path: Path) -> None:
+    from simcodesign.report.common.table_files import write_tables
+
+    write_tables(printed.tables, path)
+
+
+TABLE = Output("table", (".csv", ".jsonl", ".parquet", ".tex"), "the tables that are printed", _write_tables)

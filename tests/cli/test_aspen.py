@@ -268,7 +268,7 @@ def test_files_in_the_wrong_places(capsys: pytest.CaptureFixture[str], pair: lis
     assert "but an application" in refusal(capsys, "forecast", pair[0], pair[0])
     assert "nowhere.aspen" in refusal(capsys, "forecast", str(tmp_path / "nowhere.aspen"), pair[1])
     assert "nowhere.aspen" in refusal(capsys, "show", str(tmp_path / "nowhere.aspen"))
-    assert "--latex" in refusal(capsys, "show", pair[0], "--latex")
+    assert "equations" in refusal(capsys, "show", pair[0], "--write", "equations:-")
     (tmp_path / "bad.aspen").write_text("model m {\n  kernel main { execute { flops [3 } }\n}")
     assert "bad.aspen:2: column" in refusal(capsys, "show", str(tmp_path / "bad.aspen"))
 

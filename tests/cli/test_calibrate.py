@@ -70,7 +70,7 @@ def test_noise_and_repetitions_are_shown(tmp_path: Path) -> None:
 
 
 def test_yaml_can_be_pasted_into_a_workload(tmp_path: Path) -> None:
-    answer = run("seismic", "power-challenge", made(tmp_path), "--unknown", NETWORK, "--yaml")
+    answer = run("seismic", "power-challenge", made(tmp_path), "--unknown", NETWORK, "--write", "constants:-")
     phases = answer.output.split("# phase ")[1:]
     assert [part.splitlines()[0] for part in phases] == ["stacking", "depth-migration"]
     pasted = yaml.safe_load(phases[0].partition("\n")[2])["constants"]
@@ -86,7 +86,7 @@ def test_yaml_of_shared_constants_is_of_a_machine(tmp_path: Path) -> None:
         for ranks in (4, 8, 16)
     ]
     pd.concat(rows).to_csv(path, index=False)
-    text = run("seismic", "power-challenge", path, "--preset", "test", "--shared", "--yaml").output
+    text = run("seismic", "power-challenge", path, "--preset", "test", "--shared", "--write", "constants:-").output
     assert yaml.safe_load(text) == {"network": {"startup": "0.000318 s", "per_byte": "6.62e-07 s/B"}}
     assert "# disk.read_startup: not determined" in text
 
@@ -110,7 +110,9 @@ def test_ratios_and_fixed_constants_take_units(tmp_path: Path) -> None:
     )
     factors = [one["estimate"] for one in data["constants"] if one["ratio"]]
     assert factors == pytest.approx([1, 1.98, 3.43], rel=5e-3)  # printed digits of the ratio
-    text = run("seismic", "power-challenge", path, "--unknown", "network.startup", "--ratio", ratio, "--yaml").output
+    text = run(
+        "seismic", "power-challenge", path, "--unknown", "network.startup", "--ratio", ratio, "--write", "constants:-"
+    ).output
     assert "disk.write_startup: 0.00153 s" in text
 
 
@@ -131,7 +133,7 @@ def test_one_vector_times_a_factor_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--json", "--yaml"], "exclude each other"),
+        (["--json", "--write", "constants:-"], "exclude each other"),
         (["--fix", "disk.per_byte"], "--fix: not a value"),
         (["--fix", "disk.per_byte=3 us"], "--fix: 'us' is a unit of time"),
         (["--fix", "disk.per_byte=3", "--fix", "disk.per_byte=4"], "given twice"),
@@ -197,7 +199,7 @@ def test_what_benchmarks_print_becomes_a_machine_file(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     Path("osu_latency.txt").write_text(OSU)
     Path("barrier.txt").write_text("# OSU MPI Barrier Latency Test v5.9\n# Avg Latency(us)\n 2.5\n")
-    options = ["--output", "mine.yaml", "--rows", "rows.csv", "--given", "barrier.txt:P=16"]
+    options = ["--write", "mine.yaml", "--write", "rows.csv", "--given", "barrier.txt:P=16"]
     answer = run("crossbar-16", "osu_latency.txt", "barrier.txt", *options, "--json")
     assert answer.exit_code == 0, answer.output
     data = json.loads(answer.stdout)
@@ -216,7 +218,9 @@ def test_what_benchmarks_print_becomes_a_machine_file(tmp_path: Path, monkeypatc
 def test_the_printed_machine_is_yaml_and_names_the_rows(tmp_path: Path) -> None:
     path = tmp_path / "osu_latency.txt"
     path.write_text(OSU)
-    answer = run("crossbar-16", path, "--yaml", "--segments", "1", "--fix", "network.receive_overhead=200ns")
+    answer = run(
+        "crossbar-16", path, "--write", "constants:-", "--segments", "1", "--fix", "network.receive_overhead=200ns"
+    )
     text = yaml.safe_load(answer.output)
     assert text["extends"] == "crossbar-16"
     assert set(text["network"]) == {"startup", "bandwidth"}
@@ -237,7 +241,7 @@ def test_the_printed_machine_is_yaml_and_names_the_rows(tmp_path: Path) -> None:
         ["crossbar-16", "osu.txt", "--given", "other.txt:P=3"],
         ["crossbar-16", "osu.txt", "--fix", "network.startup=1us"],
         ["crossbar-16", "osu.txt", "--format", "nothing"],
-        ["crossbar-16", "osu.txt", "--output", "machine.txt"],
+        ["crossbar-16", "osu.txt", "--write", "machine.txt"],
         ["crossbar-16", "osu.txt", "--segments", "9"],
         ["nothing", "osu.txt"],
     ],

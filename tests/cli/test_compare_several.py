@@ -46,7 +46,7 @@ def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[s
 def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]) -> None:
     file = tmp_path / "several.svg"
     arguments = TWO[:3] if options else TWO
-    assert command(capfd, "compare")(*arguments, *options, "--plot", file).status == 0
+    assert command(capfd, "compare")(*arguments, *options, "--write", file).status == 0
     texts = set(re.findall(r"<!-- (.*?) -->", file.read_text(encoding="utf-8")))
     assert {"mesh-256", "hypercube-256", "forecast", "simulated"} <= texts
     assert ("links" in texts) == (not options)
@@ -63,7 +63,7 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
     given = ("burst", "mesh-256", "--vary", "P=4,8", "--measured", tmp_path / "runs.csv", "--effects", "links")
     given = (*given, "--formula", "mine = (P - 1)*(t_s + size*t_w)")
     run = command(capfd, "compare")
-    ran = run(*given, "--why", "--plot", tmp_path / "a.svg")
+    ran = run(*given, "--why", "--write", tmp_path / "a.svg")
     answer = run(*given, "--json").json["candidates"]
     for one, measured_s in zip(answer, (160e-6, 1e-3), strict=True):
         steps = one["measured_ladder"]
@@ -86,7 +86,7 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((*TWO, "--timeline", "a.json"), "--timeline"),
+        ((*TWO, "--write", "a.json"), "--write"),
         ((*TWO, "--replications", "3", "--precision", "1%"), "--precision"),
         (("burst", "mesh-256", "mesh-265"), "mesh-256"),
         (("burst", "mesh-256", "mesh-256"), "compared twice"),

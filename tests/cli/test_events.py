@@ -1,4 +1,4 @@
-"""``simulate --events``: the events of a run step by step, against a run worked out by hand."""
+"""``simulate --write events:-``: the events of a run step by step, against a run worked out by hand."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def steps(answer: dict[str, Any]) -> list[tuple[int, int, str, str]]:
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 def test_the_events_of_two_ranks(run: Any, engine: str) -> None:
-    answer = run("--events", "--json", "--engine", engine).json
+    answer = run("--write", "events:-", "--json", "--engine", engine).json
     assert steps(answer) == BY_HAND
     by_name = {(row["rank"], row["event"], row["operation"]): row for row in answer["events"]}
     wait = by_name[1, "waits", "receive"]
@@ -78,12 +78,12 @@ def test_the_events_of_two_ranks(run: Any, engine: str) -> None:
 
 
 def test_a_window_has_both_of_its_ends(run: Any) -> None:
-    answer = run("--events", "--json", "--from", "3.5 us", "--to", "4.5 us").json
+    answer = run("--write", "events:-", "--json", "--from", "3.5 us", "--to", "4.5 us").json
     assert steps(answer) == [row for row in BY_HAND if row[0] == 4]
 
 
 def test_lines_say_the_same(run: Any) -> None:
-    head, *lines = run("--events").out.splitlines()
+    head, *lines = run("--write", "events:-").out.splitlines()
     assert head.split()[:3] == ["time", "(us)", "rank"]
     assert len(lines) == len(BY_HAND)
     assert "waits for rank 0" in lines[1]
@@ -94,10 +94,10 @@ def test_lines_say_the_same(run: Any) -> None:
     "arguments",
     [
         ("--from", "1 us"),
-        ("--events", "--from", "2 us", "--to", "1 us"),
-        ("--events", "--to", "1 GB"),
-        ("--events", "--replications", "3"),
-        ("--events", "--why"),
+        ("--write", "events:-", "--from", "2 us", "--to", "1 us"),
+        ("--write", "events:-", "--to", "1 GB"),
+        ("--write", "events:-", "--replications", "3"),
+        ("--write", "events:-", "--why"),
     ],
 )
 def test_what_is_refused(run: Any, arguments: tuple[str, ...]) -> None:
@@ -169,6 +169,6 @@ def test_messages_that_wait_on_their_way_say_where_and_behind_whom(tmp_path: Pat
 
 
 def test_a_rank_that_waits_for_a_disk_says_behind_whom(run: Any) -> None:
-    (wait,) = [one["waits_at"] for one in run("--events", "--json").json["events"] if one["waits_at"]]
+    (wait,) = [one["waits_at"] for one in run("--write", "events:-", "--json").json["events"] if one["waits_at"]]
     assert wait["behind"].startswith("rank 0: write")
     assert (wait["asked_s"], wait["begin_s"], wait["ahead"]) == pytest.approx((4e-6, 5e-6, 1))

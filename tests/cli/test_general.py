@@ -166,13 +166,13 @@ def test_every_shipped_workload_can_be_shown(name: str) -> None:
 
 def test_show_latex_prints_equations_and_formulas_only(files: tuple[str, str]) -> None:
     pytest.importorskip("sympy")
-    lines = run("show", files[0], "--latex").stdout.splitlines()
+    lines = run("show", files[0], "--write", "equations:-").stdout.splitlines()
     assert lines[0] == "share = \\frac{n}{P}"
     assert [line[:2] for line in lines[1:]] == ["% ", "T_", *["% "] * (len(lines) - 3)]
 
 
 def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
-    assert "--latex" in refused("show", files[1], "--latex")
+    assert "equations" in refused("show", files[1], "--write", "equations:-")
 
 
 def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -527,7 +527,7 @@ def test_plots_are_asked_for(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, function: str
 ) -> None:
     calls = recorded(monkeypatch, f"results.plots.{function}")
-    assert run(verb, *files, "--plot", str(tmp_path / "a.svg")).exit_code == 0
+    assert run(verb, *files, "--write", f"plot:{tmp_path / 'a.svg'}").exit_code == 0
     ((shown, path),) = calls
     assert path == tmp_path / "a.svg"
     assert verb != "simulate" or shown.timeline is not None
@@ -538,7 +538,7 @@ def test_timelines_are_asked_for(
     files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     calls = recorded(monkeypatch, "timelines.write.write_timeline")
-    assert run(verb, *files, "--timeline", str(tmp_path / "a.json")).exit_code == 0
+    assert run(verb, *files, "--write", str(tmp_path / "a.json")).exit_code == 0
     ((shown, path),) = calls
     assert path == tmp_path / "a.json"
     assert shown.timeline is not None
@@ -553,11 +553,12 @@ def recorded(monkeypatch: pytest.MonkeyPatch, function: str) -> list[tuple[Any, 
 
 @pytest.mark.parametrize("name", ["a.bmp", "a", "missing/a.png"])
 def test_a_plot_that_cannot_be_is_refused_at_once(files: tuple[str, str], tmp_path: Path, name: str) -> None:
-    assert "--plot" in refused("simulate", *files, "--plot", str(tmp_path / name))
+    assert "--write" in refused("simulate", *files, "--write", f"plot:{tmp_path / name}")
 
 
 def test_a_timeline_that_cannot_be_is_refused_at_once(files: tuple[str, str], tmp_path: Path) -> None:
-    assert "--timeline" in refused("simulate", *files, "--timeline", str(tmp_path))
+    (tmp_path / "a.json").mkdir()
+    assert "cannot be written" in refused("simulate", *files, "--write", str(tmp_path / "a.json"))
 
 
 def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -565,7 +566,7 @@ def test_a_failing_file_is_reported(files: tuple[str, str], tmp_path: Path, monk
         raise PermissionError(13, "Permission denied", "a[b].png")
 
     monkeypatch.setattr("simcodesign.report.results.plots.result_bars", failing)
-    result = run("forecast", *files, "--json", "--plot", str(tmp_path / "a.png"))
+    result = run("forecast", *files, "--json", "--write", str(tmp_path / "a.png"))
     assert result.exit_code == 2
     assert result.stderr == "error: a[b].png: Permission denied\n"
 
@@ -746,7 +747,7 @@ def test_memory_that_a_rank_needs(files: tuple[str, str], verb: str, settings: t
 def test_counters_of_a_simulation(files: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     plain = run("simulate", *files, "--seed", "3").stdout
-    assert run("simulate", *files, "--seed", "3", "--counters", str(path)).stdout == plain
+    assert run("simulate", *files, "--seed", "3", "--write", f"counters:{path}").stdout == plain
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     columns = header.split(",")
     assert len(rows) == 3 * 4  # two phases and the application, four ranks
@@ -760,7 +761,7 @@ def test_counters_of_a_simulation(files: tuple[str, str], tmp_path: Path) -> Non
 def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tmp_path: Path) -> None:
     Path(files[0]).write_text(WORKLOAD.replace("program:", "size: n\nprogram:"), encoding="utf-8")
     path = tmp_path / "out.csv"
-    run("simulate", *files, "--set", "processor.clock=2 GHz", "--counters", str(path))
+    run("simulate", *files, "--set", "processor.clock=2 GHz", "--write", f"counters:{path}")
     header, first, *_ = path.read_text(encoding="utf-8").splitlines()
     row = dict(zip(header.split(","), first.split(","), strict=True))
     assert (row["size"], row["frequency_hz"]) == ("1000000", "2000000000")
@@ -770,9 +771,9 @@ def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tm
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--counters", "out.txt"), "--counters: name of a file"),
-        (("--counters", "nowhere/out.csv"), "cannot be written"),
-        (("--counters", "out.csv", "--iterations", "steady"), "counters are of every iteration"),
+        (("--write", "counters:out.txt"), "--write: suffix of a file"),
+        (("--write", "counters:nowhere/out.csv"), "cannot be written"),
+        (("--write", "counters:out.csv", "--iterations", "steady"), "counters are of every iteration"),
     ],
 )
 def test_counters_that_cannot_be(

@@ -39,13 +39,12 @@ LINES = [
     "explore comd-eam keeneland -P 360 --vary 'machine.core_clock=100 MHz,2 GHz' --subject-to 'time <= 3600 s'",
     "explore lulesh juqueen --subject-to 'time <= 1 s' --subject-to 'n >= 100'",
     "explore jacobi torus-cluster --vary P=251,256 --set n=4096",
-    "export jacobi crossbar-16 jacobi.goal --set sweeps=3",
     "fit runs.csv --target p=65536",
     "fit-counters --profile jacobi torus-cluster --set sweeps=2 --vary P=2,4,8 --target P=16 --seeds 2",
     "fit-formula runs.csv 'a + b*p**x' --target p=65536",
     f"forecast {JACOBI}",
-    "grade answers.json -o marks.csv --lesson small -j 1",
-    "lesson build small -o small.html",
+    "grade answers.json --write marks.csv --lesson small -j 1",
+    "lesson build small --write small.html",
     "lesson check small",
     "lesson list",
     "lesson new mine",
@@ -54,7 +53,6 @@ LINES = [
     "show jacobi",
     f"simulate {JACOBI} --effects hops,links --stations 3",
     "sweep jacobi torus-cluster --vary P=1:64:x2",
-    "timeline run.json -o run.html",
     "validate --cases my_cases -j 1",
 ]
 #: File of what each line prints: the words of the command, and for ``explore`` what it is about.
@@ -136,8 +134,6 @@ def test_output(
     monkeypatch.chdir(inputs)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("XDG_CACHE_HOME", str(inputs / "cache"))
-    if name_of(line) == "timeline":
-        assert cli.main(["simulate", *JACOBI.split(), "--timeline", "run.json"]) == 0
     text, golden = printed(line, capfd), FOLDER / f"{stem}.txt"
     if request.config.getoption("--renew"):
         golden.write_text(text, encoding="utf-8")

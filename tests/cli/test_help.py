@@ -16,10 +16,10 @@ def test_every_command_stands_once_in_its_section() -> None:
     bodies = re.split(r"^[A-Z]\w+[^\n]*:$", text, flags=re.MULTILINE)[2:]
     listed = [re.findall(r"^  ([a-z-]+)  ", body, flags=re.MULTILINE) for body in bodies]
     assert listed == [
-        ["compare", "export", "forecast", "list", "schema", "show", "simulate"],
+        ["compare", "forecast", "list", "schema", "show", "simulate"],
         ["calibrate", "fit", "fit-counters", "fit-formula", "locality"],
         ["codesign", "explore", "sweep"],
-        ["grade", "lab", "lesson", "timeline"],
+        ["grade", "lab", "lesson"],
         ["demo", "validate", "warm-up"],
     ]
 

@@ -151,7 +151,7 @@ def read(cases: Path, name: str) -> np.ndarray:
 def test_a_recorded_trace(run: Any, cases: Path, tmp_path: Path, grain: str, line: int) -> None:
     """The saved profile is the reference histogram of three other programs."""
     saved = tmp_path / "gzip.csv"
-    answer = run(cases / "cache" / "gzip_1M.npy.xz", "--line", line, "--save", saved, "--json").json
+    answer = run(cases / "cache" / "gzip_1M.npy.xz", "--line", line, "--write", saved, "--json").json
     expected = pd.read_csv(cases / "cache" / f"hist_gzip_1M_{grain}.csv")
     distance, count = (expected.iloc[:, column].to_numpy() for column in (0, 1))
     profile = load_profile(saved)
@@ -296,7 +296,7 @@ def test_groups_with_few_samples_are_dropped(run: Any) -> None:
 @pytest.mark.parametrize("suffix", ["json", "csv", "npz"])
 def test_a_saved_profile_in_place_of_a_trace(run: Any, trace: Path, tmp_path: Path, suffix: str) -> None:
     saved = tmp_path / f"p.{suffix}"
-    first = run(trace, "--line", 32, "--save", saved, "--caches", "64", "--json").json
+    first = run(trace, "--line", 32, "--write", f"profile:{saved}", "--caches", "64", "--json").json
     again = run(saved, "--caches", "64", "--json").json
     for key in ("line_bytes", "accesses", "cold", "histogram", "miss_ratio", "median", "mode", "caches"):
         assert again[key] == first[key]
@@ -316,7 +316,7 @@ def test_plots(run: Any, trace: Path, tmp_path: Path) -> None:
         )
     ):
         plot = tmp_path / f"{number}.svg"
-        assert run(*arguments, "--plot", plot).status == 0
+        assert run(*arguments, "--write", plot).status == 0
         assert plot.stat().st_size > 5000
 
 
@@ -345,7 +345,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 @needs_compiler
 def test_a_program_is_run(run: Any, program: str, tmp_path: Path) -> None:
     kept = tmp_path / "walk.npz"
-    ran = run("--run", "--keep", kept, "--groups", "--json", "--", program)
+    ran = run("--run", "--write", f"trace:{kept}", "--groups", "--json", "--", program)
     answer = ran.json
     assert "the program speaks" in ran.err
     assert answer["source"] == program
@@ -375,7 +375,7 @@ def test_a_program_is_stopped(run: Any, program: str) -> None:
 @needs_compiler
 def test_a_program_that_fails(run: Any, program: str, tmp_path: Path) -> None:
     kept = tmp_path / "walk.npz"
-    ran = run("--run", "--keep", kept, "--", program, 3)
+    ran = run("--run", "--write", f"trace:{kept}", "--", program, 3)
     assert (ran.status, ran.out) == (2, "")
     assert "ended with exit status 3" in ran.err
     assert not kept.exists()
@@ -404,7 +404,7 @@ BAD = {
     "line 0": (["TRACE", "--line", "0"], "line size is not a power of two, got 0"),
     "line and caches": (["TRACE", "--line", "48", "--caches", "1KiB"], "line size is not a power of two, got 48"),
     "format": (["TRACE", "--format", "lacky"], "no such format of traces, got 'lacky' (allowed: did you mean 'lackey'"),
-    "keep": (["TRACE", "--keep", "k.npz"], "--keep: a trace has no use for it"),
+    "keep": (["TRACE", "--write", "trace:k.npz"], "--write: a trace has no use for it"),
     "size of a cache": (["TRACE", "--caches", "32Kib:8"], "--caches: unknown unit 'Kib' of size, got '32Kib'"),
     "odd size": (
         ["TRACE", "--caches", "100"],
@@ -443,12 +443,12 @@ BAD = {
         "--line: the profile is of lines of another size, got 8 (allowed: 64)",
     ),
     "save": (
-        ["TRACE", "--save", "p.yaml"],
-        "--save: name of a file, got 'p.yaml' (allowed: names in .json, .csv, .npz)",
+        ["TRACE", "--write", "profile:p.yaml"],
+        "--write: suffix of a file, got 'profile:p.yaml' (allowed: profile:FILE (.json .csv .npz))",
     ),
-    "folder": (["TRACE", "--save", "no/p.json"], "--save: cannot be written, got 'no/p.json'"),
-    "same file": (["PROFILE", "--save", "PROFILE"], "--save: this file is in use by the same command"),
-    "plot": (["TRACE", "--plot", "p.txt"], "--plot: unknown format of a plot, got 'p.txt'"),
+    "folder": (["TRACE", "--write", "no/p.json"], "--write: cannot be written, got 'no/p.json'"),
+    "same file": (["PROFILE", "--write", "PROFILE"], "--write: this file is in use by the same command"),
+    "plot": (["TRACE", "--write", "p.txt"], "--write: name of a file, got 'p.txt'"),
 }
 
 
@@ -486,7 +486,7 @@ def test_broken_traces(run: Any, tmp_path: Path) -> None:
         "broken.json": "no JSON",
         "other.npz": "other.npz",
     }.items():
-        ran = run(tmp_path / name, "--save", tmp_path / "p.json", "--json")
+        ran = run(tmp_path / name, "--write", tmp_path / "p.json", "--json")
         assert (ran.status, ran.out) == (2, ""), name
         assert name in ran.err
         assert message in ran.err
@@ -521,9 +521,9 @@ def test_a_program_is_not_run_for_nothing(run: Any, tmp_path: Path, monkeypatch:
         ["--bursts", "1/1"],
         ["--line", 3],
         ["--caches", "65"],
-        ["--save", "p"],
+        ["--write", "p"],
         ["--caches", "64", "--inclusion", "in"],
-        ["--keep", tmp_path / "t.npy"],
+        ["--write", tmp_path / "t.npy"],
     ):
         ran = run("--run", *wrong, "--", "true")
         assert ran.status == 2
@@ -606,7 +606,6 @@ def test_help_is_short(run: Any) -> None:
         "--kernel",
         "--size",
         "--run",
-        "--keep",
         "--any-exit",
         "--most",
         "--sample",
@@ -614,8 +613,7 @@ def test_help_is_short(run: Any) -> None:
         "--seed",
         "--format",
         "--instructions",
-        "--save",
         "--json",
-        "--plot",
+        "--write",
     ):
         assert option in ran.out

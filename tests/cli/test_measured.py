@@ -103,5 +103,5 @@ def test_sweep(capfd: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> 
 
 def test_compare_draws_what_was_measured(capfd: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
     plot = tmp_path / "p.svg"
-    command(capfd, "compare")(*ARGUMENTS, "-P", "16", "--measured", file, "--plot", str(plot))
+    command(capfd, "compare")(*ARGUMENTS, "-P", "16", "--measured", file, "--write", str(plot))
     assert "not explained" in plot.read_text(encoding="utf-8")

@@ -54,14 +54,14 @@ def test_an_error_without_anybody_to_read_it() -> None:
 
 #: Commands with an output file, FILE.
 OUTPUTS = [
-    ("plot", "forecast jacobi mesh-256 -P 4 --plot FILE", "x.png"),
-    ("plot as text", "forecast jacobi mesh-256 -P 4 --plot FILE", "x.svg"),
-    ("timeline", "simulate jacobi mesh-256 -P 16 --timeline FILE", "x.json"),
-    ("packed timeline", "simulate jacobi mesh-256 -P 64 --timeline FILE", "x.json.gz"),
-    ("counters", "simulate jacobi mesh-256 -P 16 --counters FILE", "x.csv"),
+    ("plot", "forecast jacobi mesh-256 -P 4 --write FILE", "x.png"),
+    ("plot as text", "forecast jacobi mesh-256 -P 4 --write FILE", "x.svg"),
+    ("timeline", "simulate jacobi mesh-256 -P 16 --write FILE", "x.json"),
+    ("packed timeline", "simulate jacobi mesh-256 -P 64 --write FILE", "x.json.gz"),
+    ("counters", "simulate jacobi mesh-256 -P 16 --write counters:FILE", "x.csv"),
     ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --output FILE", "x.csv"),
-    ("schedule", "export jacobi mesh-256 -P 16 FILE", "x.goal"),
-    ("profile", "locality --kernel triad --size n=2000 --groups --save FILE", "x.csv"),
+    ("schedule", "simulate jacobi mesh-256 -P 16 --write FILE", "x.goal"),
+    ("profile", "locality --kernel triad --size n=2000 --groups --write FILE", "x.csv"),
 ]
 
 
@@ -96,7 +96,7 @@ def test_an_output_keeps_links_and_permissions(tmp_path: Path) -> None:
     target.write_text("before")
     target.chmod(0o640)
     link.symlink_to(target)
-    assert cli.main(["forecast", "jacobi", "mesh-256", "-P", "4", "--plot", str(link)]) == 0
+    assert cli.main(["forecast", "jacobi", "mesh-256", "-P", "4", "--write", str(link)]) == 0
     assert link.is_symlink()
     assert target.read_bytes().startswith(b"\x89PNG")
     assert target.stat().st_mode & 0o777 == 0o640
@@ -107,7 +107,7 @@ def test_an_output_may_be_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.png"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
-        assert cli.main(["forecast", "jacobi", "mesh-256", "-P", "4", "--plot", str(pipe)]) == 0
+        assert cli.main(["forecast", "jacobi", "mesh-256", "-P", "4", "--write", str(pipe)]) == 0
         content, _ = reader.communicate(timeout=60)
     assert content.startswith(b"\x89PNG")
     assert pipe.is_fifo()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import OutputOptions, ScenarioOptions
+from simcodesign.cli.options import AsJson, ScenarioOptions
 from simcodesign.report.common.terminal import write, write_json
 
 
@@ -17,7 +17,7 @@ class CountMessagesOptions:
 
     scenario: ScenarioOptions
     least: Annotated[int, Option(metavar="BYTES", help="Nothing is said of fewer bytes.")] = 0
-    output: OutputOptions
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def run(options: CountMessagesOptions) -> None:
 
     result = forecast(load_scenario(options.scenario))
     count = MessageCount(int(result.messages), int(result.message_bytes))
-    if options.output.as_json:
+    if options.as_json:
         write_json(count)
     elif count.message_bytes >= options.least:
         write(f"{count.messages:,} messages, {count.message_bytes:,} bytes\n")

@@ -29,7 +29,7 @@ simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
 simulate small.yaml loggop.yaml -P 8 --json
 simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
-simulate small.yaml little.yaml -P 4 --counters out.csv --timeline out.json
+simulate small.yaml little.yaml -P 4 --write counters:out.csv --write out.json
 simulate small.yaml graph.yaml -P 4 --json
 simulate small.yaml links.yaml -P 8 --effects hops,links --json
 simulate small.yaml links.yaml -P 8 --set network.rails=2 --effects links --json
@@ -48,8 +48,8 @@ sweep small.yaml little.yaml --vary P=2,4 --measured measured.csv --json-lines
 forecast offloaded.yaml attached.yaml -P 6 --bounds --json
 simulate offloaded.yaml attached.yaml -P 6 --effects all --json
 compare offloaded.yaml attached.yaml -P 4 --set storage.allocation=round_robin
-export groups.yaml loggop.yaml out.goal -P 4 --effects none
-show groups.yaml --latex
+simulate groups.yaml loggop.yaml -P 4 --effects none --write out.goal
+show groups.yaml --write equations:-
 show together.yaml
 sweep groups.yaml together.yaml --vary n=50,100 --vary P=2,4 --simulate --json-lines -j 1
 sweep small.yaml links.yaml --vary P=4,8 --set nodes=P --set network.topology.dims=2 --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
@@ -60,8 +60,8 @@ compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise -
 compare small.yaml little.yaml -P 4 --effects hops,noise --tolerance 5%
 show shipped.yaml
 compare arrivals.yaml little.yaml --json
-export small.yaml little.yaml out.goal -P 3 --effects none
-show small.yaml --latex
+simulate small.yaml little.yaml -P 3 --effects none --write out.goal
+show small.yaml --write equations:-
 show little.yaml
 show links.yaml
 show dragonfly.yaml
@@ -74,7 +74,7 @@ forecast app.aspen box.aspen --aspen-compatible --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
 calibrate little.yaml osu.txt --given P=2 --json
-calibrate little.yaml osu.txt --segments 1 --yaml
+calibrate little.yaml osu.txt --segments 1 --write constants:-
 fit osu.txt --json -j 1
 fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.json --target p=128 --json -j 1
@@ -98,7 +98,7 @@ locality trace.u64 --json
 locality --kernel matmul --size n=12 --bursts 30/300 --seed 1
 locality trace.lackey.gz --json
 locality profile.csv --json
-locality profile.json --save out.csv
+locality profile.json --write out.csv
 locality --kernel matmul --size n=4 --caches 1KiB:2 --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json

@@ -263,10 +263,9 @@ def test_a_redraw_is_quick(browser: Any, files: dict[str, Path], record_property
 
 def test_a_timeline_of_very_many_links_is_drawn(browser: Any, tmp_path: Path) -> None:
     """359,400 links are more values than a browser takes as arguments of one call."""
-    run, page = tmp_path / "run.json", tmp_path / "run.html"
+    page = tmp_path / "run.html"
     command = ["simulate", "broadcast", "crossbar-16", "--set", "nodes=600", "-P", "600", "--effects", "links"]
-    assert cli.main([*command, "--timeline", str(run)]) == 0
-    assert cli.main(["timeline", str(run), "-o", str(page)]) == 0
+    assert cli.main([*command, "--write", str(page)]) == 0
     visit = Visit(browser, page, DESKTOP)
     visit.settle()
     assert visit.errors == []

@@ -41,7 +41,7 @@ def events(lesson: Lesson) -> dict[str, Any]:
 
 @pytest.mark.parametrize("rung", [0, 2])
 def test_events_are_those_of_simulate_events(rung: int, lesson: Lesson, events: dict[str, Any]) -> None:
-    """What ``simulate --events`` lists, and nothing else; turns at stations, which it leaves out, apart."""
+    """What ``simulate --write events.txt`` lists, and nothing else; turns at stations, which it leaves out, apart."""
     run = lesson.runs["near"]
     assert run.events is not None
     result = simulate(scenario_at(run, run.events.at), effects=run.effects[:rung], seed=0, timeline=True)

@@ -55,7 +55,7 @@ def test_a_lesson_executes_no_program(lesson: Path, name: str, monkeypatch: pyte
     change(lesson, "workload: broadcast", f"workload: {name}")
     (lesson / "mine.py").write_text(PROGRAM)
     monkeypatch.chdir(lesson)
-    for command in (["check", lesson], ["build", lesson, "-o", "page.html"]):
+    for command in (["check", lesson], ["build", lesson, "--write", "page.html"]):
         result = run("lesson", *command, "-j", "1")
         assert result.exit_code != 0
         assert "a description names a program in Python" in shown(result)
@@ -120,7 +120,7 @@ def test_a_cache_that_cannot_be_written_is_a_note(lesson: Path, tmp_path: Path) 
     (tmp_path / "cache").write_text("a file where the folder should be")
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
-        result = run("lesson", "build", lesson, "-o", tmp_path / "page.html", "-j", "1")
+        result = run("lesson", "build", lesson, "--write", tmp_path / "page.html", "-j", "1")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "page.html").stat().st_size > 1000
     assert "are not kept for the next build" in str(noted[0].message)

@@ -356,7 +356,7 @@ def test_the_command_grades_by_the_tolerances_given(built: Path, tmp_path: Path)
     answered = write(tmp_path / "answers", {"a.json": answers("s1", given, **own)})
     changes, output = tmp_path / "changes.yaml", tmp_path / "marks.csv"
     changes.write_text("simcodesign: 1\ntolerance: {number: 10 %}\n")
-    command = ["grade", *map(str, answered), "--lesson", str(built / "small"), "--output", str(output), "-j", "1"]
+    command = ["grade", *map(str, answered), "--lesson", str(built / "small"), "--write", str(output), "-j", "1"]
     for options, points in ([], "0"), (["--tolerances", str(changes)], "1"):
         assert CliRunner().invoke(app, [*command, *options]).exit_code == 0
         (row,) = csv.DictReader(output.read_text(encoding="utf-8").splitlines())

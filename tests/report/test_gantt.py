@@ -81,6 +81,6 @@ def test_the_command_draws_a_window(capfd: pytest.CaptureFixture[str], tmp_path:
     pytest.importorskip("matplotlib")
     file = tmp_path / "g.png"
     run = command(capfd, "simulate", "broadcast", "mesh-256", "-P", "4")
-    assert run("--gantt", file, "--from", "10 us", "--to", "50 us").status == 0
+    assert run("--write", f"gantt:{file}", "--from", "10 us", "--to", "50 us").status == 0
     assert file.stat().st_size > 1000
-    assert "--gantt" in run("--from", "10 us").err
+    assert "gantt" in run("--from", "10 us").err

@@ -255,7 +255,7 @@ def test_against_another_machine(run: Any) -> None:
         (("--warm-up", "10"), "--warm-up needs --replications, --precision or --against"),
         (("--replications", "3", "--at-most", "20"), "--at-most needs --precision"),
         (("--replications", "3", "--precision-of", "x"), "--precision-of needs --precision"),
-        (("--replications", "3", "--timeline", "x.json"), "--timeline needs a single simulation"),
+        (("--replications", "3", "--write", "x.json"), "--write: shows one run"),
         (("--replications", "3", "--warm-up", "mser"), "mser5, or a number of requests"),
         (("--precision", "1 s"), "--precision"),
         (("--precision", "200%"), "precision, got 2.0"),
@@ -263,7 +263,7 @@ def test_against_another_machine(run: Any) -> None:
         (("--precision", "1%", "--precision-of", "makespan_ss"), "did you mean 'makespan_s'"),
         (("--replications", "1"), "one replication has no interval"),
         (("--against", "xeon-clusterr"), "did you mean 'xeon-cluster'"),
-        (("--replications", "2", "--level", "100%"), "confidence"),
+        (("--replications", "2", "--level", "100%"), "level of an interval"),
     ],
 )
 def test_options_that_cannot_be(run: Any, arguments: tuple[str, ...], message: str) -> None:

@@ -17,14 +17,14 @@ LINES = [
     "compare burst crossbar-16 -P 4",
     "simulate disk-queue torus-cluster -P 4 --set requests=50 --json",
     "forecast seismic power-challenge -P 8 --preset test --json",
-    "export jacobi torus-cluster out.goal -P 4 --set sweeps=2",
+    "simulate jacobi torus-cluster -P 4 --set sweeps=2 --write out.goal",
     "sweep jacobi torus-cluster --vary P=2,4,8 --vary n=100,200 --output table.csv",
     "explore jacobi torus-cluster --vary P=2:8 --set n=256 --json",
     "aspen {root}/validation/aspen/sensor.aspen {root}/validation/aspen/gpu-cluster.aspen --simulate --json",
     "fit {root}/tests/fuzz/inputs/runs.txt --target p=128,n=20 --json",
     "fit-counters {root}/tests/fuzz/inputs/counters.csv --target P=32 --json",
     "locality {root}/tests/fuzz/inputs/trace.lackey --groups --json",
-    "show seismic --latex",
+    "show seismic --write equations:-",
 ]
 #: Whose work is shared among processes.
 SHARED = [

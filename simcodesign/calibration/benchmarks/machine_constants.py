@@ -154,8 +154,8 @@ def _no_constant(calibration: MachineCalibration) -> NoConstantError:
         allowed += "; allreduce and reduce that take longer than their messages"
     if {*operations} & {*ALGORITHMS}:
         allowed += (
-            "; startup and bandwidth from collectives: --rows ROWS.csv, then calibrate WORKLOAD MACHINE ROWS.csv, with "
-            "a workload of that collective"
+            "; startup and bandwidth from collectives: --write rows.csv, then calibrate WORKLOAD MACHINE rows.csv, "
+            "with a workload of that collective"
         )
     what = " ".join(["no constant can be made of these measurements.", *calibration.notes]).removesuffix(".")
     files = ", ".join(table.file for table in calibration.tables)

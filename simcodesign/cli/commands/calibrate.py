@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import FIT_LEVEL, AsJson, Format, Level, Preset, Robust, Settings, Value, WorkloadOnMachine
+from simcodesign.cli.options import (
+    FIT_LEVEL,
+    AsJson,
+    Format,
+    Level,
+    Preset,
+    Robust,
+    Settings,
+    Value,
+    WorkloadOnMachine,
+    Write,
+)
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import PRINTED, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
 OF_TIMES = ("unknown", "ratio", "per_phase", "settings", "preset", "error", "value")
-OF_BENCHMARKS = ("segments", "given", "output", "rows", "format")
+OF_BENCHMARKS = ("segments", "given", "format")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,30 +100,52 @@ class CalibrateOptions:
         ),
     ] = field(default_factory=list)
     format: Format = None
-    output: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE.yaml", help="Benchmarks: write the machine, which extends MACHINE and names the rows used."
-        ),
-    ] = None
-    rows: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE.csv",
-            help="Benchmarks: write all rows as one tidy table, with their role: calibration or evidence.",
-        ),
-    ] = None
     as_json: AsJson = False
-    as_yaml: Annotated[bool, Option("--yaml", help="Print constants for a workload or machine file.")] = False
+    write: Write = field(default_factory=list)
 
 
-@command(app, "calibrate", section=Section.MEASURE)
+def _constants_text(calibration: Any, path: Path) -> str:
+    from simcodesign.calibration.calibrate import Calibration
+    from simcodesign.report.calibration.machine_file import machine_file_text
+    from simcodesign.report.calibration.tables import yaml_text
+
+    if isinstance(calibration, Calibration):
+        return yaml_text(calibration)
+    return machine_file_text(calibration, f"{calibration.machine.name}-calibrated" if path == PRINTED else path.stem)
+
+
+def _rows_text(calibration: Any, _: Path) -> str:
+    from simcodesign.fitting.readers.benchmarks.table import tidy_text
+
+    return tidy_text(calibration.tables, {"role": calibration.roles})
+
+
+FILES = Outputs(
+    Output(
+        "constants",
+        (".yaml", ".yml"),
+        "the constants: of benchmarks a machine file, which extends MACHINE and names the rows used; of times a part "
+        "of a workload or machine file",
+        _constants_text,
+        is_text=True,
+    ),
+    Output(
+        "rows",
+        (".csv",),
+        "all rows of benchmarks as one tidy table, with their role: calibration or evidence",
+        _rows_text,
+        is_text=True,
+    ),
+)
+
+
+@command(app, "calibrate", section=Section.MEASURE, outputs=FILES)
 def run(options: CalibrateOptions) -> None:
     """Determine constants of a machine from benchmarks or measured times, and say what these cannot tell apart.
 
     With MACHINE and what benchmarks printed: startup and bandwidth of messages by segments of sizes, overheads, hop
     latency, interfaces, reductions, memory and processors, as a machine file that names the rows used: simcodesign
-    calibrate torus-cluster osu_latency.txt stream.txt --output my-cluster.yaml.
+    calibrate torus-cluster osu_latency.txt stream.txt --write my-cluster.yaml.
 
     With WORKLOAD, MACHINE and tables of its times: least squares of the forecast, which must be linear in the
     constants, with none below 0. A table has the columns value (or seconds, time, or --value COLUMN), P, preset, phase,
@@ -121,8 +155,9 @@ def run(options: CalibrateOptions) -> None:
     """
     from simcodesign.cli.run.scenario import kind_of
 
-    if options.as_json and options.as_yaml:
-        raise InputError("--json and --yaml exclude each other", allowed="one of them")
+    files = FILES.requested(options.write)
+    if options.as_json and files.prints:
+        raise InputError("--json and a file that is printed exclude each other", allowed="one of them")
     is_of_times = kind_of(options.names[0]) == "workload"
     least = 3 if is_of_times else 2
     if len(options.names) < least:
@@ -134,18 +169,21 @@ def run(options: CalibrateOptions) -> None:
             shown = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
             raise InputError(f"an option {form}", Place(shown), allowed="the other form: see --help")
     if is_of_times:
-        _from_times(options)
+        files.refuse(["rows"], "of benchmarks, without a workload", "the other form: see --help")
+        _from_times(options, files)
     else:
-        _from_benchmarks(options)
+        from simcodesign.cli.run.calibrate import calibrate_from_benchmarks
+
+        calibrate_from_benchmarks(options, _constants("--fix", options.fix), files)
 
 
-def _from_times(options: CalibrateOptions) -> None:
+def _from_times(options: CalibrateOptions, files: RequestedFiles) -> None:
     """Constants by the forecast of a workload."""
     from simcodesign.calibration.calibrate import calibrate
     from simcodesign.cli.run.scenario import load_scenario, parsed_level
     from simcodesign.core.units import parse_quantity
-    from simcodesign.report.calibration.tables import calibration_dict, calibration_tables, yaml_text
-    from simcodesign.report.common.terminal import print_all, write, write_json
+    from simcodesign.report.calibration.tables import calibration_dict, calibration_tables
+    from simcodesign.report.common.terminal import print_all, write_json
 
     workload, machine, *times = options.names
     scenario = load_scenario(
@@ -170,17 +208,9 @@ def _from_times(options: CalibrateOptions) -> None:
     )
     if options.as_json:
         write_json(calibration_dict(calibration))
-    elif options.as_yaml:
-        write(yaml_text(calibration))
-    else:
+    elif not files.prints:
         print_all(calibration_tables(calibration))
-
-
-def _from_benchmarks(options: CalibrateOptions) -> None:
-    """Constants by what benchmarks printed."""
-    from simcodesign.cli.run.calibrate import calibrate_from_benchmarks
-
-    calibrate_from_benchmarks(options, _constants("--fix", options.fix))
+    files.write(calibration)
 
 
 def _constants(option: str, items: Iterable[str]) -> dict[str, float]:

@@ -11,16 +11,16 @@ from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
+    AnswerOptions,
     AspenOptions,
-    OutputOptions,
     ReplicationOptions,
     ScenarioOptions,
     SimulationOptions,
     Vary,
     VerdictOptions,
-    check_timeline,
 )
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, Printed, RequestedFiles
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -58,14 +58,44 @@ class CompareOptions:
             "of the gap each effect takes of each, and what none explains of a measured time.",
         ),
     ] = False
-    output: OutputOptions
-    timeline: Annotated[
-        Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
-    ] = None
+    output: AnswerOptions
     replication: ReplicationOptions
 
 
-@command(app, "compare", section=Section.MODEL)
+@dataclass(frozen=True, kw_only=True)
+class SeveralCompared(Printed):
+    """Comparisons of several scenarios; ``why``: the plot shows what explains each gap."""
+
+    why: bool
+
+
+def _plot(compared: Printed, path: Path) -> None:
+    if isinstance(compared, SeveralCompared):
+        from simcodesign.report.candidates.plot import several_plot
+
+        several_plot(compared.answer, path, compared.why)
+    else:
+        from simcodesign.report.results.plots import comparison_bars
+
+        comparison_bars(compared.answer, path)
+
+
+def _trace(compared: Printed, path: Path) -> None:
+    from simcodesign.report.timelines.write import write_timeline
+
+    write_timeline(compared.answer.simulation, path)
+
+
+FILES = Outputs(
+    Output("plot", PLOT_SUFFIXES, "a plot of both readings; with --vary, lines over its values", _plot),
+    Output(
+        "trace", (".json", ".json.gz"), "what ranks and stations did in the simulation, for ui.perfetto.dev", _trace
+    ),
+    TABLE,
+)
+
+
+@command(app, "compare", section=Section.MODEL, outputs=FILES)
 def run(options: CompareOptions) -> None:
     """Compare the forecast with the simulation; say which effect, and which demand, explains how much of the gap.
 
@@ -75,8 +105,7 @@ def run(options: CompareOptions) -> None:
     from simcodesign.cli.run.verdict import check_tolerance, tolerance_of
     from simcodesign.cli.run.why import check_why
 
-    options.output.check()
-    check_timeline(options.timeline)
+    files = FILES.requested(options.output.write)
     limit = tolerance_of(options.verdict, bool(options.formula))
     scenario, usable = options.scenario, ("settings", "effects", "engine", "seed", "tolerance", "as_json")
     if options.aspen.apply_to(scenario.workload, scenario.machine, *options.more, other_options=usable):
@@ -87,19 +116,19 @@ def run(options: CompareOptions) -> None:
     elif options.more or options.vary:
         from simcodesign.cli.run.several import run_several
 
-        errors = run_several(options)
+        errors = run_several(options, files)
     elif options.replication.replicates:
         check_why(options.why)
         from simcodesign.cli.run.replication import run_compared_replications
 
-        errors = {"the forecast": run_compared_replications(options)}
+        errors = {"the forecast": run_compared_replications(options, files)}
     else:
         options.replication.check_unused()
-        errors = _run_once(options)
+        errors = _run_once(options, files)
     check_tolerance(errors, limit)
 
 
-def _run_once(options: CompareOptions) -> dict[str, float]:
+def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare with one simulation, and print it; the errors that count."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
     from simcodesign.cli.run.verdict import judged_errors, measured_tables
@@ -116,23 +145,17 @@ def _run_once(options: CompareOptions) -> dict[str, float]:
             **run_keywords(options.simulation, scenario.machine),
             formulas=options.formula,
             measured=measured_tables(options.verdict),
-            timeline=bool(options.timeline),
+            timeline="trace" in files,
             on_progress=on_progress,
         )
     helps = None
     if options.why:
         each_s = (time.perf_counter() - began_s) / len(comparison.rungs)
         helps = what_helps(scenario, options.simulation, comparison.simulation, each_s)
+    printed = Printed(answer=comparison, make_tables=lambda: [*comparison_tables(comparison), *why_tables(helps)])
     if options.output.as_json:
         write_json(with_why(comparison, helps))
     else:
-        print_all([*comparison_tables(comparison), *why_tables(helps)])
-    if options.output.plot:
-        from simcodesign.report.results.plots import comparison_bars
-
-        comparison_bars(comparison, options.output.plot)
-    if options.timeline:
-        from simcodesign.report.timelines.write import write_timeline
-
-        write_timeline(comparison.simulation, options.timeline)
+        print_all(printed.tables)
+    files.write(printed)
     return judged_errors(comparison, options.verdict)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson
+from simcodesign.cli.options import AsJson, Write
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError
-from simcodesign.report.common.terminal import print_all, write, write_json
+from simcodesign.report.common.terminal import print_all, write_json
 
 _NO_RANKS = "-P needs a description that depends on the number of ranks"
 _RANKS_OF = "FILE.py:NAME, a program in Python; a machine with nodes: P"
@@ -70,7 +71,6 @@ class ShowOptions:
     ]
     machine: Annotated[bool, Option(help="NAME is a machine.")] = False
     workload: Annotated[bool, Option(help="NAME is a workload.")] = False
-    latex: Annotated[bool, Option(help="Print the equations of a workload in LaTeX.")] = False
     ranks: Annotated[
         int | None,
         Option(
@@ -82,32 +82,44 @@ class ShowOptions:
             "machine with nodes: P, the one of N ranks.",
         ),
     ] = None
-    as_json: Annotated[bool, Option("--json", help="Print all of it as JSON, numbers in SI units.")] = False
+    as_json: AsJson = False
+    write: Write = field(default_factory=list)
 
 
-@command(app, "show", section=Section.MODEL)
+def _equations(workload: Any, _: Path) -> str:
+    from simcodesign.report.results.workload_sheet import latex
+
+    return latex(workload)
+
+
+SHOWN_FILES = Outputs(
+    Output("equations", (".tex",), "the equations of a workload, and its time as a formula", _equations, is_text=True)
+)
+
+
+@command(app, "show", section=Section.MODEL, outputs=SHOWN_FILES)
 def run_show(options: ShowOptions) -> None:
     """Show what a machine or workload file says."""
     from simcodesign.cli.run.scenario import kind_of
 
     if options.machine and options.workload:
         raise InputError("--machine and --workload exclude each other", allowed="one of them")
-    if options.latex and options.as_json:
-        raise InputError("--latex and --json exclude each other", allowed="one of them")
+    files = SHOWN_FILES.requested(options.write)
+    if files.prints and options.as_json:
+        raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
+        files.refuse(["equations"], f"{options.name} has no equations", "workloads that are shipped or in YAML")
         _show_aspen(options)
     elif options.machine or (not options.workload and kind_of(options.name) == "machine"):
+        files.refuse(["equations"], "a machine has no equations", "the name of a workload")
         _show_machine(options)
     else:
-        _show_workload(options)
+        _show_workload(options, files)
 
 
 def _show_aspen(options: ShowOptions) -> None:
     from simcodesign.report.aspen.data_sheet import aspen_sheet
 
-    if options.latex:
-        what = "--latex: for workloads that are shipped or in YAML"
-        raise InputError(what, value=options.name, allowed="without --latex")
     if options.as_json:
         what = "--json: for machines and workloads that are no Aspen models"
         raise InputError(what, value=options.name, allowed="without --json")
@@ -119,9 +131,6 @@ def _show_machine(options: ShowOptions) -> None:
     from simcodesign.report.descriptions.to_json import machine_json
     from simcodesign.report.results.machine_sheet import machine_sheet
 
-    if options.latex:
-        what = "--latex needs a workload, because machines have no equations"
-        raise InputError(what, value=options.name, allowed="the name of a workload")
     machine = load_machine(options.name)
     if options.ranks is not None:
         if machine.nodes_by_ranks is None:
@@ -133,22 +142,21 @@ def _show_machine(options: ShowOptions) -> None:
         print_all(machine_sheet(machine))
 
 
-def _show_workload(options: ShowOptions) -> None:
+def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:
     from simcodesign.cli.run.scenario import is_in_python, note_execution
     from simcodesign.describe.yaml.files import load_workload
     from simcodesign.report.descriptions.to_json import workload_json
-    from simcodesign.report.results.workload_sheet import latex, workload_sheet
+    from simcodesign.report.results.workload_sheet import workload_sheet
 
     if options.ranks is not None and not is_in_python(options.name):
         raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
     note_execution(options.name)
     workload = load_workload(options.name)
-    if options.latex:
-        write(latex(workload))
-    elif options.as_json:
+    if options.as_json:
         write_json(workload_json(workload, options.ranks))
-    else:
+    elif not files.prints:
         print_all(workload_sheet(workload, options.ranks))
+    files.write(workload)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import Format, OutputOptions, check_folder
+from simcodesign.cli.options import AnswerOptions, Format
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
@@ -57,7 +58,6 @@ class LocalityOptions:
         default_factory=list
     )
     run: Annotated[bool, Option(help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
-    keep: Annotated[Path | None, Option(metavar="FILE", help="With --run: keep the trace (.npz).")] = None
     any_exit: Annotated[bool, Option(help="With --run: also of a program that fails.")] = False
     most: Annotated[
         int | None,
@@ -72,8 +72,7 @@ class LocalityOptions:
     seed: Annotated[int, Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
     format: Format = None
     instructions: Annotated[bool, Option(help="Instruction fetches (lackey, din) are accesses too.")] = False
-    save: Annotated[Path | None, Option(metavar="FILE", help="Save the profile (.json, .csv or .npz).")] = None
-    output: OutputOptions
+    output: AnswerOptions
 
     @property
     def kind(self) -> str:
@@ -101,19 +100,29 @@ class LocalityOptions:
     def _has_policy(self) -> bool:
         return self.inclusion is not None or self.no_write_allocate
 
-    def check(self) -> None:
-        """InputError for options that say nothing together, and files that cannot be written."""
+    def requested_files(self) -> RequestedFiles:
+        """The files to write. InputError for those that cannot be written, and for options that exclude each other."""
         self._check_kind()
         self._check_sampling()
         self._check_caches()
-        self.output.check()
-        self._check_outputs()
+        files = FILES.requested(self.output.write)
+        if self.kind != RUN:
+            files.refuse(["trace"], f"{self.kind} has no use for it", f"with {RUN}")
+        if len(files.paths("trace")) > 1:
+            raise InputError("a trace at a time", Place("--write"), allowed="one file")
+        if self.bursts is not None:
+            what = "a profile of bursts lacks all distances that reach out of one"
+            files.refuse(["profile"], what, "without --bursts; or with --sample")
+        for output, path in files.files:
+            if self.source and real_path(path) == real_path(self.source[0]):
+                what = "this file is in use by the same command"
+                raise InputError(what, Place("--write"), value=f"{output.word}:{path}")
+        return files
 
     def _check_kind(self) -> None:
         kind, traced = self.kind, (FILE, KERNEL, RUN)
         for option, value, kinds in (
             ("--size", self.size, (KERNEL,)),
-            ("--keep", self.keep, (RUN,)),
             ("--any-exit", self.any_exit, (RUN,)),
             ("--format", self.format, (FILE,)),
             ("--instructions", self.instructions, (FILE,)),
@@ -148,21 +157,6 @@ class LocalityOptions:
             what = "bursts know no distance that reaches out of one"
             raise InputError(what, Place("--caches"), allowed="--method sets with --bursts; or --sample")
 
-    def _check_outputs(self) -> None:
-        """InputError for files that cannot be written, or that would replace each other or what is read."""
-        if self.save:
-            check_folder("--save", self.save, PROFILE_SUFFIXES)
-            if self.bursts is not None:
-                what = "a profile of bursts lacks all distances that reach out of one"
-                raise InputError(what, Place("--save"), allowed="without --bursts; or with --sample")
-        if self.keep:
-            check_folder("--keep", self.keep, (".npz",))
-        taken = {real_path(name) for name in self.source[:1]}
-        for option, file in (("--save", self.save), ("--keep", self.keep), ("--plot", self.output.plot)):
-            if file and real_path(file) in taken:
-                raise InputError("this file is in use by the same command", Place(option), value=str(file))
-            taken |= {real_path(file)} if file else set()
-
 
 def holds_profile(path: Path) -> bool:
     """Whether a file is a saved profile by its name, or for archives by what it holds."""
@@ -175,13 +169,30 @@ def holds_profile(path: Path) -> bool:
         return False  # whoever reads it says what is wrong with it
 
 
-@command(app, "locality", section=Section.MEASURE, no_args_is_help=True)
+def _profile(findings: Any, path: Path) -> None:
+    findings.profile.save(path)
+
+
+def _plot(findings: Any, path: Path) -> None:
+    from simcodesign.report.locality.plot import locality_plot
+
+    locality_plot(findings, path)
+
+
+FILES = Outputs(
+    Output("profile", PROFILE_SUFFIXES, "the profile of stack distances", _profile),
+    Output("trace", (".npz",), "the trace of the program that --run records"),
+    Output("plot", PLOT_SUFFIXES, "a plot of miss ratios over the size of the cache", _plot),
+)
+
+
+@command(app, "locality", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)
 def run(options: LocalityOptions) -> None:
     """How near a program's uses of memory are: stack distances, and the misses of caches of every size.
 
     The stack distance of an access is the number of distinct other lines used since its own was last.
     """
-    options.check()
+    files = options.requested_files()
     from simcodesign.cli.run.locality import run_locality
 
-    run_locality(options)
+    run_locality(options, files)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import AsJson, check_folder
+from simcodesign.cli.options import AsJson, Write
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import Output, Outputs
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -32,16 +34,33 @@ class ValidateOptions:
         int | None, Option("-j", "--jobs", metavar="N", min=1, help="Cases at a time; by default one a CPU.")
     ] = None
     as_json: AsJson = False
-    report: Annotated[Path | None, Option(metavar="FILE", help="Write a page (.html) with all details.")] = None
+    write: Write = field(default_factory=list)
     full: Annotated[bool, Option(help="Also the cases that take minutes.")] = False
     quick: Annotated[bool, Option(help="Only the cases that take no time.")] = False
-    dated: Annotated[bool, Option(help="Say in the report when it was made.")] = False
+    dated: Annotated[bool, Option(help="Say in the page when it was made.")] = False
     folder: Annotated[Path | None, Option("--cases", metavar="DIR", help="Cases of this folder of Python modules.")] = (
         None
     )
 
 
-@command(app, "validate", section=Section.CHECK)
+@dataclass(frozen=True)
+class Validated:
+    """What the page shows."""
+
+    outcomes: Sequence[Any]
+    dated: bool
+
+
+def _page(validated: Validated, path: Path) -> None:
+    from simcodesign.report.validation.page import write_page
+
+    write_page(validated.outcomes, path, dated=validated.dated)
+
+
+VALIDATION_FILES = Outputs(Output("page", (".html", ".htm"), "a page with all details of every case", _page))
+
+
+@command(app, "validate", section=Section.CHECK, outputs=VALIDATION_FILES)
 def run_validate(options: ValidateOptions) -> None:
     """Compare both readings with published and textbook numbers, and count each kind of evidence apart. Exit status 1
     when any case differs."""
@@ -49,8 +68,8 @@ def run_validate(options: ValidateOptions) -> None:
     from simcodesign.studies.validation.registry import load_cases
     from simcodesign.studies.validation.select import selected
 
-    if options.report:
-        check_folder("--report", options.report, (".html", ".htm"))
+    files = VALIDATION_FILES.requested(options.write)
+    if "page" in files:
         load_jinja()
     full = options.full or (options.listed and not options.quick)
     cases = selected(load_cases(options.folder), options.keyword or "", quick=options.quick, full=full)
@@ -64,7 +83,7 @@ def run_validate(options: ValidateOptions) -> None:
         return
     from simcodesign.cli.run.validation import run_cases
 
-    raise Exit(run_cases(cases, options))
+    raise Exit(run_cases(cases, options, files))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from simcodesign.cli.commands.locality import FILE, KERNEL, PROFILE, RECORDED, LocalityOptions
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
 from simcodesign.locality.associativity import level_hits
@@ -29,7 +30,6 @@ from simcodesign.locality.traces.record import Recording, record_trace
 from simcodesign.locality.traces.trace import Trace, at_least, line_shift
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
-from simcodesign.report.locality.plot import locality_plot
 from simcodesign.report.locality.tables import (
     AccessGroup,
     Findings,
@@ -54,27 +54,24 @@ class _Distances(TypedDict, total=False):
     bursts: BurstProfiles
 
 
-def run_locality(options: LocalityOptions) -> None:
-    """Measure, save, print and draw."""
-    findings = _findings(options)
-    if options.save:
-        findings.profile.save(options.save)
-    if options.output.plot:
-        locality_plot(findings, options.output.plot)
+def run_locality(options: LocalityOptions, files: RequestedFiles) -> None:
+    """Measure, write and print."""
+    findings = _findings(options, files)
+    files.write(findings)
     if options.output.as_json:
         write_json(locality_dict(findings))
     else:
         print_all(locality_tables(findings))
 
 
-def _findings(options: LocalityOptions) -> Findings:
+def _findings(options: LocalityOptions, files: RequestedFiles) -> Findings:
     """What is measured; all that can be refused is refused before a program runs or a trace is read."""
     line_shift(LINE_BYTES if options.line is None else options.line)
     _check_numbers(options)
     levels = _geometries(options)
     if options.kind == PROFILE:
         return _of_profile(options)
-    with _open(options) as (trace, recording), ProgressBar("{task.description}", unit="accesses") as bar:
+    with _open(options, files) as (trace, recording), ProgressBar("{task.description}", unit="accesses") as bar:
         return _of_trace(options, trace, recording, partial(counted, bar), levels)
 
 
@@ -110,7 +107,7 @@ def _of_profile(options: LocalityOptions) -> Findings:
 
 
 @contextmanager
-def _open(options: LocalityOptions) -> Iterator[tuple[Trace, Recording | None]]:
+def _open(options: LocalityOptions, files: RequestedFiles) -> Iterator[tuple[Trace, Recording | None]]:
     """The trace, and how it was recorded if it was."""
     if options.kind == KERNEL:
         yield kernel_trace(options.kernel or "", **parsed_sizes(options.size)), None
@@ -118,7 +115,7 @@ def _open(options: LocalityOptions) -> Iterator[tuple[Trace, Recording | None]]:
         yield open_trace(options.source[0], options.format, instructions=options.instructions), None
     else:
         with tempfile.TemporaryDirectory(prefix="simcodesign-") as folder:
-            recording = _record(options, options.keep or Path(folder, "trace.npz"))
+            recording = _record(options, next(iter(files.paths("trace")), Path(folder, "trace.npz")))
             trace = open_trace(recording.path)
             trace.name = " ".join(options.source)
             yield trace, recording

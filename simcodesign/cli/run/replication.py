@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 from click.exceptions import Exit
 
 from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.forecast_simulate import SimulateOptions
-from simcodesign.cli.options import SIMULATION_LEVEL, OutputOptions, ReplicationOptions, needs, usable_cpus
+from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, needs, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, parsed_level, parsed_share, run_keywords
+from simcodesign.cli.written_files import Printed, RequestedFiles
 from simcodesign.core.errors import InputError
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
-from simcodesign.report.replication.plot import replications_plot
 from simcodesign.report.replication.tables import paired_tables, replication_tables
 from simcodesign.studies.replication.comparison import replicate_comparison
 from simcodesign.studies.replication.replicate import (
@@ -31,9 +28,8 @@ PRECISION_NOT_REACHED = 1
 _SINGLE = "without --replications and --precision"
 
 
-def run_replications(options: SimulateOptions) -> None:
+def run_replications(options: SimulateOptions, files: RequestedFiles) -> None:
     """Replicate one scenario, or the same on two machines, and print it. Exit status 1 without the precision."""
-    _refuse_files({"--timeline": options.timeline, "--counters": options.counters, "--power": options.power})
     scenario = load_scenario(options.scenario)
     against = None if options.against is None else load_scenario(options.scenario, options.against)
     run, warm_up = run_keywords(options.simulation, scenario.machine), _warm_up(options.replication.warm_up)
@@ -47,26 +43,27 @@ def run_replications(options: SimulateOptions) -> None:
             shown = replicate_against(
                 scenario, against=machine, **run, **repetition, **warm_up, on_progress=on_progress
             )
-    _print(shown, options.stations, options.output)
+    printed = Printed(
+        answer=shown,
+        make_tables=lambda: (
+            paired_tables(shown)
+            if isinstance(shown, PairedReplications)
+            else replication_tables(shown, options.stations)
+        ),
+    )
+    if options.output.as_json:
+        write_json(shown)
+    else:
+        print_all(printed.tables)
+    files.write(printed)
     if not (shown.first if isinstance(shown, PairedReplications) else shown).stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
 
 
-def _print(shown: Replicated | PairedReplications, stations: int, output: OutputOptions) -> None:
-    if output.as_json:
-        write_json(shown)
-    else:
-        print_all(
-            paired_tables(shown) if isinstance(shown, PairedReplications) else replication_tables(shown, stations)
-        )
-    if output.plot:
-        replications_plot(shown, output.plot)
-
-
-def run_compared_replications(options: CompareOptions) -> float:
+def run_compared_replications(options: CompareOptions, files: RequestedFiles) -> float:
     """Replicate a comparison and print it; the error of the forecast. Exit status 1 without the precision."""
     scenario = load_scenario(options.scenario)
-    _refuse_files({"--plot": options.output.plot, "--timeline": options.timeline})
+    files.refuse(["plot", "trace"], "shows one run", "with a single run")
     if options.formula:
         raise InputError("--formula needs a single simulation", value=options.formula[0], allowed=_SINGLE)
     for option, value in (("--measured", options.verdict.measured), ("--tolerance-of", options.verdict.tolerance_of)):
@@ -75,10 +72,12 @@ def run_compared_replications(options: CompareOptions) -> float:
     run, repetition = run_keywords(options.simulation, scenario.machine), _repetition(options.replication)
     with ProgressBar("replications", counted=True) as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
+    printed = Printed(answer=comparison, make_tables=lambda: replicated_comparison_tables(comparison))
     if options.output.as_json:
         write_json(comparison)
     else:
-        print_all(replicated_comparison_tables(comparison))
+        print_all(printed.tables)
+    files.write(printed)
     if not comparison.stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
     return float(comparison.error.mean)
@@ -107,11 +106,3 @@ def _repetition(options: ReplicationOptions, precision_of: str | None = None) ->
 
 def _warm_up(text: str | None) -> WarmUpKeywords:
     return {} if text is None else {"warm_up": int(text) if text.isdecimal() else text}
-
-
-def _refuse_files(files: Mapping[str, Path | None]) -> None:
-    """InputError for a file that shows a single run."""
-    for option, file in files.items():
-        if file:
-            allowed = f"{_SINGLE}; --seed repeats one of the replications alone"
-            raise InputError(f"{option} needs a single simulation", value=str(file), allowed=allowed)

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
-from simcodesign.cli.commands.compare import CompareOptions
+from simcodesign.cli.commands.compare import CompareOptions, SeveralCompared
 from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, usable_cpus
 from simcodesign.cli.run.scenario import kind_of, parsed_level, parsed_settings, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors, measured_tables
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
 from simcodesign.report.candidates.names import label
-from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import several_tables
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain, print_all, write_json
@@ -26,8 +26,9 @@ from simcodesign.studies.sweep.sweep import lookup_in
 _VARY = Place("--vary")
 
 
-def run_several(options: CompareOptions) -> dict[str, float]:
+def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
+    files.refuse(["trace"], "is of one comparison", "with one machine")
     _refuse(options)
     scenarios = _scenarios(options)
     axis = _axis(options.vary, scenarios[0], options.scenario.all_settings) if options.vary else None
@@ -49,12 +50,12 @@ def run_several(options: CompareOptions) -> dict[str, float]:
         )
     if axis is not None and axis.known.inverse:
         several = _over_bandwidth(several, axis.name)
+    printed = SeveralCompared(answer=several, make_tables=lambda: several_tables(several, options.why), why=options.why)
     if options.output.as_json:
         write_json(several)
     else:
-        print_all(several_tables(several, options.why))
-    if options.output.plot:
-        several_plot(several, options.output.plot, options.why)
+        print_all(printed.tables)
+    files.write(printed)
     return _errors(several, options)
 
 
@@ -62,7 +63,6 @@ def _refuse(options: CompareOptions) -> None:
     """InputError for what is of one comparison alone."""
     replication: ReplicationOptions = options.replication
     for option, value in (
-        ("--timeline", options.timeline),
         ("--precision", replication.precision),
         ("--at-most", replication.at_most),
     ):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from simcodesign import __version__
-from simcodesign.cli.commands.validation import ValidateOptions
+from simcodesign.cli.commands.validation import Validated, ValidateOptions
 from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import complain, print_all, write, write_json
+from simcodesign.report.common.terminal import complain, print_all, write_json
 from simcodesign.report.validation.measured import measured_summary
-from simcodesign.report.validation.page import write_page
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables
 from simcodesign.studies.validation.case import Case
@@ -22,11 +22,11 @@ from simcodesign.studies.validation.run import run
 LONG_CASE_S = 30.0
 
 
-def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
-    """Run the cases, print their outcomes and write the report; the exit status."""
-    draw = drawer() if options.report else None
-    if options.report and draw is None:
-        complain("note: Matplotlib is not installed: the report is without plots (pip install 'simcodesign[plot]')")
+def run_cases(cases: Sequence[Case], options: ValidateOptions, files: RequestedFiles) -> int:
+    """Run the cases, print their outcomes and write the page; the exit status."""
+    draw = drawer() if "page" in files else None
+    if "page" in files and draw is None:
+        complain("note: Matplotlib is not installed: the page is without plots (pip install 'simcodesign[plot]')")
     with ProgressBar("cases", total=len(cases), counted=True, steps=True, patience_s=None) as bar:
         outcomes = run(
             cases,
@@ -39,9 +39,9 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions) -> int:
         write_json(_answer(outcomes))
     else:
         print_all([*outcome_tables(outcomes), *measured_summary(outcomes)])
-    if options.report:
-        write_page(outcomes, options.report, dated=options.dated)
-        (complain if options.as_json else write)(f"report: {options.report}" + ("" if options.as_json else "\n"))
+    files.write(Validated(outcomes, options.dated))
+    for path in files.paths("page"):
+        complain(f"wrote {path}")
     return status_of(outcomes)
 
 

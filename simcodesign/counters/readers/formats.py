@@ -2,7 +2,7 @@
 
 | format | holds |
 |---|---|
-| csv | a tidy table, one row per run, kernel and rank, as ``simulate --counters`` writes it; columns may be events |
+| csv | a tidy table, one row per run, kernel and rank, as ``simulate`` writes it; columns may be events |
 | perf | ``perf stat``, with ``-x``, ``-j`` or as text, one run a file (``perf_stat``) |
 | likwid | ``likwid-perfctr -O``, one run a file (``likwid``) |
 | gprof | the flat profile of ``gprof``, times of functions alone, one run a file (``gprof``) |

@@ -16,10 +16,10 @@ A title may have a unit, ``time (ms)``. A column with the name of a parameter of
 ``n``. Lines that begin with ``#`` are comments; ``# interval: quartiles`` applies to all rows without one, and so do
 ``unit`` (of times without one), ``machine``, ``role`` and ``source``.
 
-Rows of benchmarks, as ``calibrate --rows`` writes them, have all columns of ``OF_BENCHMARKS``, and name in ``source``
-the file and line of each row. Their operations are phases, ``bytes`` is the parameter that is a size, and ``nodes``
-the nodes used; other columns tell rows apart. Rows of other operations, and of other quantities than time, are left
-out.
+Rows of benchmarks, as ``calibrate --write rows.csv`` writes them, have all columns of ``OF_BENCHMARKS``, and name in
+``source`` the file and line of each row. Their operations are phases, ``bytes`` is the parameter that is a size, and
+``nodes`` the nodes used; other columns tell rows apart. Rows of other operations, and of other quantities than time,
+are left out.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from simcodesign.lessons.figures.engine_lines import (
 from simcodesign.lessons.scenarios import scenario_at, within
 
 MOST_OPERATIONS = 100
-#: What happens: the words of ``simulate --events``, and of messages at stations ``asks`` and ``granted``.
+#: What happens: the words of ``simulate --write events.txt``, and of messages at stations ``asks`` and ``granted``.
 WAITS, BEGINS, ENDS, ARRIVES, ASKS, GRANTED = ("waits", "begins", "ends", "arrives", "asks", "granted")
 _EVENT_OF = {BEGIN: BEGINS, END: ENDS, ARRIVE: ARRIVES, REQUEST: ASKS, GRANT: GRANTED}
 

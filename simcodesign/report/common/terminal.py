@@ -59,7 +59,12 @@ def write(text: str) -> None:
 
 def write_json(answer: Any) -> None:
     """To standard output as strict JSON, whatever ``to_json`` takes."""
-    write(json.dumps(to_json(answer), indent=2, allow_nan=False) + "\n")
+    write(json_text(answer))
+
+
+def json_text(answer: Any) -> str:
+    """As ``write_json`` prints it."""
+    return json.dumps(to_json(answer), indent=2, allow_nan=False) + "\n"
 
 
 def complain(message: str) -> None:

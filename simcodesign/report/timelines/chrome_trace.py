@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,7 @@ from simcodesign.report.results.utilisation import recorded
 from simcodesign.report.timelines.rows import NAMES, WAITS, Ints, names_of_tracks, nanoseconds_of, title_of, tracks_of
 from simcodesign.report.timelines.station_events import microseconds, station_events
 
-SUFFIXES = (".json", ".json.gz", ".gz")
+SUFFIXES = (".json", ".json.gz")
 #: Operations that are text at the same time.
 CHUNK = 1 << 15
 #: Perfetto counts nanoseconds in 64 bits.
@@ -31,14 +31,14 @@ LONGEST_S = 9.2e9
 _PROCESS = 1
 
 
-def write_chrome_trace(result: Result, path: str | Path, page: Mapping[str, str] | None = None) -> None:
+def write_chrome_trace(result: Result, path: str | Path) -> None:
     """Write every operation of a simulation as Chrome trace events; a path that ends in ``.gz`` is compressed.
 
     Tracks are ranks; where one does several things at once, further tracks below it have what it started. A phase is an
     event that holds its operations; waiting is an event of its own, before the operation that was waited for. Arrows
     lead from sends to receives, and are called by their bytes. Stations (links, interfaces, disks, memory controllers)
     have tracks of whom they serve, and counters of how many wait, where the engine has recorded that. Times are in
-    microseconds, rounded to whole nanoseconds as Perfetto does. ``page``: what ``timelines.page`` needs.
+    microseconds, rounded to whole nanoseconds as Perfetto does.
 
     Raises InputError for a result without timeline, a suffix other than .json and .gz, a path that cannot be written.
     """
@@ -48,26 +48,21 @@ def write_chrome_trace(result: Result, path: str | Path, page: Mapping[str, str]
     if timeline.finish_s.max(initial=0.0) > LONGEST_S:
         raise InputError(f"a timeline can show {LONGEST_S:g} s at most", value=float(timeline.finish_s.max()))
     with replacing(path) as file:
-        _write(result, timeline, page, file, path.suffix.lower() == ".gz")
+        _write(result, timeline, file, path.suffix.lower() == ".gz")
 
 
-def _write(
-    result: Result, timeline: Timeline, page: Mapping[str, str] | None, file: BinaryIO, compressed: bool
-) -> None:
+def _write(result: Result, timeline: Timeline, file: BinaryIO, compressed: bool) -> None:
     if not compressed:
-        _write_events(result, timeline, page, file)
+        _write_events(result, timeline, file)
         return
     # No name and no time in the header: the same run gives the same file.
     with gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=file, mtime=0) as packed:
-        _write_events(result, timeline, page, packed)
+        _write_events(result, timeline, packed)
 
 
-def _write_events(
-    result: Result, timeline: Timeline, page: Mapping[str, str] | None, file: BinaryIO | gzip.GzipFile
-) -> None:
+def _write_events(result: Result, timeline: Timeline, file: BinaryIO | gzip.GzipFile) -> None:
     plain = result.to_dict()
     about = {name: plain.get(name) for name in ("workload", "machine", "preset", "values", "effects", "seed")}
-    about |= {} if page is None else {"page": dict(page)}
     file.write(f'{{"displayTimeUnit":"ms","otherData":{json.dumps(about)},"traceEvents":[\n'.encode())
     order = np.argsort(timeline.rank, kind="stable")
     ready, start, finish = nanoseconds_of(timeline)

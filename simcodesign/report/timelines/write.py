@@ -10,15 +10,12 @@ import numpy as np
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.memory_estimate import MESSAGE_TEXT, TEXT, check_written
 from simcodesign.report.timelines.chrome_trace import CHUNK, write_chrome_trace
-from simcodesign.report.timelines.page import page_part
 
 
-def write_timeline(result: Result, path: str | Path, experiment: Experiment | None = None) -> None:
-    """Write what every rank and every station did; of an ``experiment``, the trace also has what a page of the run
-    needs (``timelines.page``). Raises InputError as ``write_chrome_trace`` does."""
+def write_timeline(result: Result, path: str | Path) -> None:
+    """Write what every rank and every station did. Raises InputError as ``write_chrome_trace`` does."""
     if result.timeline is not None:
         if result.timeline.services is None:
             warnings.warn(
@@ -27,7 +24,7 @@ def write_timeline(result: Result, path: str | Path, experiment: Experiment | No
                 stacklevel=2,
             )
         _check_memory(result.timeline)
-    write_chrome_trace(result, path, None if experiment is None else page_part(result, experiment))
+    write_chrome_trace(result, path)
 
 
 def _check_memory(timeline: Timeline) -> None:

@@ -1,4 +1,4 @@
-"""Rows of benchmarks, as ``calibrate --rows`` writes them, are read by ``compare --measured`` and ``calibrate``."""
+"""Rows of benchmarks, as ``calibrate --write rows.csv`` writes them, are read by ``compare --measured`` and ``calibrate``."""
 
 from __future__ import annotations
 

@@ -53,16 +53,24 @@ def test_the_option(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "power.svg"
     code, text = run(
-        "simulate", "fft3d", "keeneland", "--set", "n=1000", "--set", "machine.core_clock=2 GHz", "--power", str(path)
+        "simulate",
+        "fft3d",
+        "keeneland",
+        "--set",
+        "n=1000",
+        "--set",
+        "machine.core_clock=2 GHz",
+        "--write",
+        f"power:{path}",
     )
     assert code == 0
     assert path.is_file()
     assert "energy" in text
     assert "13.2 kW of it static" in text
     for words, message in (
-        (("--power", str(tmp_path / "power.txt")), "unknown format of a plot"),
-        (("--power", str(tmp_path / "no" / "power.png")), "cannot be written"),
-        (("--power", str(path), "--iterations", "steady"), "every iteration"),
+        (("--write", f"power:{tmp_path / 'power.txt'}"), "suffix of a file"),
+        (("--write", str(tmp_path / "no" / "power.png")), "cannot be written"),
+        (("--write", f"power:{path}", "--iterations", "steady"), "every iteration"),
         (("--set", "machine.core_clok=2 GHz"), "did you mean 'machine.core_clock'"),
         (("--set", "machine.core_clock=2 s"), "Hz"),
         (("--set", "machine.core_clock=9 GHz"), "at most"),

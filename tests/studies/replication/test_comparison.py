@@ -92,4 +92,4 @@ def test_options(capfd: pytest.CaptureFixture[str]) -> None:
     assert len(answer["seeds"]) == 5
     assert run("--replications", 5, "--tolerance", "0.001%").status == 1
     assert run("--precision", "0.0001%", "--at-most", 20).status == 1
-    assert run("--replications", 2, "--timeline", "x.json").status == 2
+    assert run("--replications", 2, "--write", "x.json").status == 2

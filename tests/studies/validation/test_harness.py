@@ -472,8 +472,8 @@ def test_the_list(folder: Path) -> None:
         ("-k", "a and"),
         ("--quick", "--full"),
         ("-j", "0"),
-        ("--report", "no/where.html"),
-        ("--report", "page.pdf"),
+        ("--write", "no/where.html"),
+        ("--write", "page.pdf"),
         ("--cases", "nowhere"),
     ],
 )

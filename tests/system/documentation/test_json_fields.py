@@ -133,7 +133,7 @@ simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1 --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
 simulate arrivals.yaml little.yaml --json
-simulate small.yaml little.yaml -P 4 --events --json
+simulate small.yaml little.yaml -P 4 --write events:- --json
 simulate offloaded.yaml attached.yaml -P 6 --effects all --json
 simulate small.yaml little.yaml -P 2 --effects none --why --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --measured measured.csv --tolerance 500% --tolerance-of forecast --json
@@ -185,7 +185,7 @@ fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
 explore small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
 explore small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --simulate-best 2 --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --simulate -P 16 --json
-locality --kernel matmul --size n=4 --caches 1KiB:2 --json --save p.json
+locality --kernel matmul --size n=4 --caches 1KiB:2 --json --write p.json
 show keeneland --json
 forecast small.yaml links.yaml -P 8 --bounds --json
 simulate small.yaml links.yaml -P 4 --set steps=40 --effects none --iterations steady --json

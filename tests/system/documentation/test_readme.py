@@ -32,8 +32,17 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 #: Commands with one of these words take long: part of ``make test-all``.
 LONG = (
-    *("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--simulate-best", "--most 1000000"),
-    *("compare transpose", "explore comd-eam", "--power power.png", "rate >= 6.1e13", "--simulate"),
+    *(
+        "size=65536",
+        "upgrade milc",
+        "validate --quick",
+        "npb-bt",
+        "npb-ep",
+        "bt4.csv",
+        "--simulate-best",
+        "--most 1000000",
+    ),
+    *("compare transpose", "explore comd-eam", "--write power.png", "rate >= 6.1e13", "--simulate"),
     *("compare pencil-fft xeon", "compare pencil-fft juqueen"),
 )
 
@@ -69,10 +78,8 @@ def before(arguments: list[str]) -> list[list[str]]:
 
 
 def written_by(arguments: list[str]) -> set[str]:
-    if arguments[0] == "export":
-        return {arguments[3]}
-    writing = {"simulate": "--counters", "sweep": "--output", "fit-formula": "--write"}.get(arguments[0])
-    return {file for option, file in pairwise(arguments) if option == writing}
+    writing = ("--write", {"sweep": "--output"}.get(arguments[0]))
+    return {file.rpartition(":")[2] for option, file in pairwise(arguments) if option in writing}
 
 
 def parameters() -> list[ParameterSet]:
@@ -106,7 +113,7 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
         assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
         rest = rest.partition(part)[2]
     for option, file in pairwise(arguments):
-        if option in ("--plot", "--timeline", "--write"):
+        if option in ("--plot", "--write"):
             is_drawn = option != "--write" or file.endswith((".png", ".svg", ".pdf"))
             assert Path(file.rpartition(":")[2]).stat().st_size > (1000 if is_drawn else 0)
 

@@ -190,7 +190,7 @@ def test_every_option_that_writes_a_file_is_there() -> None:
         for one in command.params:
             words = getattr(one, "help", "") or ""
             if (
-                re.search(r"[Ww]rite|written|[Ss]ave the|keep the|are kept|^Plot", words)
+                re.search(r"[Ww]rite|written|[Ss]ave the|keep the|are kept|^Plot|^Store points", words)
                 and type(one.type).__name__ == "Path"
             ):
                 option = next((text for text in one.opts if text.startswith("--")), "")
@@ -201,6 +201,24 @@ def test_every_option_that_writes_a_file_is_there() -> None:
                     )
                 )
     assert {one for one in writing if one[0]} == shown
+
+
+def test_every_word_of_write_is_there() -> None:
+    """With its commands and suffixes, and no others."""
+    text = (REFERENCE / "files.md").read_text(encoding="utf-8")
+    stated = {
+        (word, name, suffixes.replace("`", ""))
+        for word, of, suffixes in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|", text, re.MULTILINE)
+        for name in re.findall(r"`(.*?)`", of)
+    }
+    made = {
+        (one.word, name, one.names)
+        for name, command in all_commands()
+        if getattr(command, "outputs", None) is not None
+        for one in command.outputs.outputs.values()
+    }
+    assert stated == made
+    assert all(command.outputs for _, command in all_commands() if any("--write" in one.opts for one in command.params))
 
 
 def all_commands() -> list[tuple[str, Any]]:

@@ -67,5 +67,5 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     if "--cases" in command:
         assert "mine/one-message" in result.output.replace("\n", "")
         assert "own consistency check: 1" in " ".join(result.output.split())
-    if "--report" in command:
+    if "--write" in command:
         assert Path("report.html").stat().st_size > 1000

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import Jobs, check_folder, usable_cpus
+from simcodesign.cli.options import Jobs, Write, usable_cpus
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import Output, Outputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,15 +18,7 @@ class GradeOptions:
     """Which files are graded, and by what."""
 
     files: Annotated[list[Path], Argument(metavar="FILE...", help="Answers that pages have exported (.json).")]
-    output: Annotated[
-        Path,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The marks that are written (.csv); beside it every answer with its truth.",
-        ),
-    ]
+    write: Write = field(default_factory=list)
     lesson: Annotated[
         str | None,
         Option(metavar="LESSON", help="A lesson or its folder; by default the shipped one that most files name."),
@@ -37,7 +30,22 @@ class GradeOptions:
     jobs: Jobs = None
 
 
-@command(app, "grade", section=Section.TEACH)
+def _marks(marks: Any, path: Path) -> str:
+    """Write the table of answers beside the marks, and return the marks."""
+    from simcodesign.core.files.atomic_files import replacing_text
+    from simcodesign.lessons.grading.marks import answers_of, marks_csv
+
+    with replacing_text(path.with_name(f"{path.stem}-answers.csv")) as file:
+        file.write(answers_of(marks))
+    return marks_csv(marks)
+
+
+FILES = Outputs(
+    Output("marks", (".csv",), "the marks; beside them, in NAME-answers.csv, every answer with its truth", _marks)
+)
+
+
+@command(app, "grade", section=Section.TEACH, outputs=FILES)
 def run_grade(options: GradeOptions) -> None:
     """Grade answers.json of a class, without a server: a row for each file in marks.csv, and one for each answer beside
     its truth in marks-answers.csv.
@@ -45,17 +53,13 @@ def run_grade(options: GradeOptions) -> None:
     Every truth is computed from the models anew. Nothing in a file is believed but its code and the last answer to each
     question; what does not fit is named in the last column, and the file marked "check" or "refused".
     """
-    from simcodesign.core.files.atomic_files import replacing_text
     from simcodesign.lessons.grading.changes import read_changes
-    from simcodesign.lessons.grading.marks import answers_of, grade, marks_csv
+    from simcodesign.lessons.grading.marks import grade
     from simcodesign.report.common.terminal import print_all
     from simcodesign.report.lessons.tables import marks_tables
 
-    check_folder("--output", options.output, (".csv",))
+    files = FILES.requested(options.write, needed=True)
     changes = read_changes(options.tolerances) if options.tolerances else None
     marks = grade(options.files, options.lesson, changes, options.jobs or usable_cpus())
-    with replacing_text(options.output) as file:
-        file.write(marks_csv(marks))
-    with replacing_text(options.output.with_name(f"{options.output.stem}-answers.csv")) as file:
-        file.write(answers_of(marks))
+    files.write(marks)
     print_all(marks_tables(marks))

@@ -10,8 +10,10 @@ import click
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Jobs, check_folder, usable_cpus
+from simcodesign.cli.options import AsJson, Jobs, Write, usable_cpus
 from simcodesign.cli.sections import Section, put_in
+from simcodesign.cli.written_files import Output, Outputs
+from simcodesign.core.errors import InputError, Place
 
 lesson = click.Group(
     "lesson",
@@ -94,7 +96,7 @@ class BuildLessonOptions:
     """Which lesson is built, and where to."""
 
     lesson: LessonName
-    output: Annotated[Path, Option("-o", "--output", metavar="FILE", help="The page that is written (.html).")]
+    write: Write = field(default_factory=list)
     exam: Annotated[
         bool, Option(help="Without truths, feedback and hints, and without all that answers could be read from.")
     ] = False
@@ -118,7 +120,10 @@ class BuildLessonOptions:
     jobs: Jobs = None
 
 
-@command(lesson, "build")
+PAGE = Outputs(Output("page", (".html",), "the lesson as one page"))
+
+
+@command(lesson, "build", outputs=PAGE)
 def run_build(options: BuildLessonOptions) -> None:
     """Write a lesson as one HTML file, which opens without installation, server or network.
 
@@ -132,13 +137,15 @@ def run_build(options: BuildLessonOptions) -> None:
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.common.terminal import complain, write
 
-    check_folder("--output", options.output, (".html",))
+    (_, page), *more = PAGE.requested(options.write, needed=True).files
+    if more:
+        raise InputError("a page at a time", Place("--write"), value=str(more[0][1]), allowed="one file")
     stored = read_changes(options.changes) if options.changes else Changes()
     withheld: list[Withheld] = []
     with ProgressBar("simulations of the lesson", counted=True) as on_progress:
         build_lesson(
             lesson_folder(options.lesson),
-            options.output,
+            page,
             options.jobs or usable_cpus(),
             options.fresh,
             on_progress,
@@ -149,4 +156,4 @@ def run_build(options: BuildLessonOptions) -> None:
         )
     for one in withheld:
         complain(f"warning: {one.place}: {one.words}")
-    write(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB\n")
+    write(f"{page}: {page.stat().st_size / 1e6:.2f} MB\n")

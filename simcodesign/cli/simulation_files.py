@@ -1,0 +1,130 @@
+"""The files of ``simulate``: what each of them shows, and the functions that write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simcodesign.cli.written_files import PLOT_SUFFIXES, PRINTED, TABLE, Output, Outputs, Printed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedRun(Printed):
+    """The result of one simulation, with what its files need."""
+
+    experiment: Any
+    #: From when to when events are listed and the Gantt chart is drawn.
+    window_s: tuple[float, float]
+    as_json: bool
+
+
+def _plot(shown: Printed, path: Path) -> None:
+    if isinstance(shown, SimulatedRun):
+        from simcodesign.report.results.plots import activity_profile
+
+        activity_profile(shown.answer, path)
+    else:
+        from simcodesign.report.replication.plot import replications_plot
+
+        replications_plot(shown.answer, path)
+
+
+def _gantt(run: SimulatedRun, path: Path) -> None:
+    from simcodesign.report.timelines.gantt import gantt_chart
+
+    gantt_chart(run.answer, path, run.window_s)
+
+
+def _power(run: SimulatedRun, path: Path) -> None:
+    from simcodesign.report.results.power_plot import power_over_time
+
+    power_over_time(run.answer, path)
+
+
+def _events(run: SimulatedRun, path: Path) -> str:
+    """Return the list of events as lines; printed with --json, as JSON."""
+    from simcodesign.report.common.terminal import complain, json_text
+    from simcodesign.report.events.event_list import event_lines, event_list
+
+    events = event_list(run.answer, *run.window_s)
+    if run.answer.engine == "compiled":
+        complain("note: waits of messages for links and interfaces are those that --engine simpy records")
+    if path == PRINTED and run.as_json:
+        return json_text(events)
+    return "".join(f"{line}\n" for line in event_lines(events))
+
+
+def _trace(run: SimulatedRun, path: Path) -> None:
+    from simcodesign.report.timelines.write import write_timeline
+
+    write_timeline(run.answer, path)
+
+
+def _counters(run: SimulatedRun, path: Path) -> None:
+    from simcodesign.counters.readers.tidy_table import write_counters
+    from simcodesign.studies.extrapolation.virtual_profiler import counters_of
+
+    write_counters(path, counters_of(run.answer, repetition=run.experiment.seed))
+
+
+def _page(run: SimulatedRun, _: Path) -> str:
+    from simcodesign.report.timelines.page import run_page
+
+    return run_page(run.answer, run.experiment)
+
+
+def _schedule(run: SimulatedRun, path: Path) -> None:
+    """Write the schedule, and say on standard error which effects it leaves out."""
+    from simcodesign.describe.design_point import phases_with_constants
+    from simcodesign.describe.effects import ladder
+    from simcodesign.describe.goal.format import write_goal
+    from simcodesign.engine.simulate import schedule_of
+    from simcodesign.report.common.terminal import complain
+
+    experiment, scenario = run.experiment, run.experiment.scenario
+    left_out = [
+        effect.name
+        for effect in ladder()
+        if effect.random_on is not None
+        and effect.changes_work
+        and effect.acts_on(scenario.workload, scenario.machine)
+        and effect.name not in experiment.effects
+    ]
+    if left_out:
+        complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
+    if "network" in scenario.machine.noise_model.parts:
+        complain("note: a schedule has no noise of messages")
+    if places := phases_with_constants(scenario.workload, "network."):
+        complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")
+    write_goal(schedule_of(scenario, effects=experiment.effects, seed=experiment.seed), path)
+
+
+FILES = Outputs(
+    Output("plot", PLOT_SUFFIXES, "a plot: what ranks do over time; of replications, their spread", _plot),
+    Output("gantt", PLOT_SUFFIXES, "a chart of what every rank does when", _gantt),
+    Output("power", PLOT_SUFFIXES, "a plot of power over time", _power),
+    Output(
+        "events",
+        (".txt",),
+        "every event in the order of time: who waits for whom, or at which station behind whom, begins, ends",
+        _events,
+        is_text=True,
+    ),
+    Output("trace", (".json", ".json.gz"), "what ranks and stations did, for ui.perfetto.dev", _trace),
+    Output("counters", (".csv",), "hardware counters of every phase and rank, for models of them", _counters),
+    Output(
+        "page",
+        (".html",),
+        "a page for a browser, without network: Gantt chart, network, clock and critical path",
+        _page,
+        is_text=True,
+    ),
+    Output("schedule", (".goal",), "what is simulated as a GOAL schedule, for LogGOPSim or ATLAHS", _schedule),
+    TABLE,
+)
+#: Files that show a single run.
+OF_ONE_RUN = tuple(word for word in FILES.outputs if word not in ("plot", "table"))
+#: Files for which the engine records what ranks do, and those that show stations, too.
+RECORDED = ("plot", "gantt", "events", "trace", "page")
+WITH_STATIONS = ("events", "trace", "page")
