@@ -125,7 +125,7 @@ def test_a_trust_map_of_a_formula(axes: Any) -> None:
         "broadcast",
         sc.Machine.load(FLAT),
         vary,
-        reading="both",
+        simulate=True,
         effects="none",
         formulas="half = ceil(log2(P))*(t_s + m*t_w)/2",
     )
