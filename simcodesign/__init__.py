@@ -54,6 +54,7 @@ __all__ = [
     "calibrate",
     "compare",
     "confine",
+    "explore",
     "fit",
     "fit_formula",
     "forecast",
@@ -63,6 +64,7 @@ __all__ = [
     "read_table",
     "simulate",
     "sweep",
+    "validate",
 ]
 
 __version__: str
@@ -82,6 +84,7 @@ _HOMES = {
     "calibrate": "studies.verbs.calibrate",
     "compare": "studies.verbs.compare",
     "confine": "core.files.input_files",
+    "explore": "studies.verbs.explore",
     "fit": "fitting.fit",
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
@@ -90,6 +93,7 @@ _HOMES = {
     "read_table": "fitting.readers.benchmarks.table",
     "simulate": "studies.verbs.simulate",
     "sweep": "studies.trust.sweep_in_memory",
+    "validate": "studies.verbs.validate",
 }
 
 #: The module of the words of programs, which is itself public: ``sc.rank``.
