@@ -25,7 +25,7 @@ each of them explains::
     many = sc.simulate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
-    trust = sc.sweep("broadcast", "mesh-256", ["P=2:64:x2", "m=64B:64KiB:x4"], simulate=True, within=0.1).trust
+    trust = sc.sweep("broadcast", "mesh-256", vary=["P=2:64:x2", "m=64B:64KiB:x4"], simulate=True, within=0.1).trust
     print(trust.formulas[0].within.text)                      # where the textbook's formula is within 10 %
 
     models = sc.fit("runs.csv")                               # requirement models from measurements

@@ -14,7 +14,7 @@ from simcodesign.fitting.readers.formats import read_measurements
 
 PING_PONG = "# OSU MPI Latency Test v7.0\n# Size  Latency (us)\n1000  2\n2000  3\n9000  10\n"
 #: Verbs, each with the parameters that come before its options.
-VERBS = [sc.forecast, sc.simulate, sc.compare, sc.explore, sc.calibrate, sc.validate, sc.read_table]
+VERBS = [sc.forecast, sc.simulate, sc.compare, sc.sweep, sc.explore, sc.calibrate, sc.validate, sc.read_table]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
@@ -41,6 +41,16 @@ def test_a_scenario_is_explored() -> None:
     scenario = sc.Scenario.of("jacobi", "torus-cluster", {"n": 512})
     alone = sc.explore(scenario, vary=["P=4,64"])
     assert alone.objective == sc.explore("jacobi", "torus-cluster", {"n": 512}, vary=["P=4,64"]).objective
+
+
+def test_a_sweep_takes_parameters_and_scenarios() -> None:
+    """Numbers in SI units, texts, and those of a scenario give the same table."""
+    swept = sc.sweep("jacobi", "torus-cluster", {"n": 512, "network.startup": 2e-6}, vary={"P": [4, 16]})
+    texts = sc.sweep("jacobi", "torus-cluster", {"n": "512", "network.startup": "2 us"}, vary=["P=4,16"])
+    scenario = sc.Scenario.of("jacobi", "torus-cluster", {"n": 512, "network.startup": 2e-6})
+    times_s = [sc.forecast(scenario.at({"P": ranks})).makespan_s for ranks in (4, 16)]
+    for one in (swept, texts, sc.sweep(scenario, vary={"P": [4, 16]})):
+        assert one.table["forecast_makespan_s"].tolist() == pytest.approx(times_s, rel=1e-12)
 
 
 def test_what_is_varied_is_not_set() -> None:
