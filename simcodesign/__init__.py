@@ -25,7 +25,7 @@ each of them explains::
     many = sc.simulate("jacobi", "torus-cluster", {"P": 64}, precision=0.01)   # a mean with its interval
     print(many.interval("makespan_s"))
 
-    trust = sc.sweep("broadcast", "mesh-256", ["P=2:64:x2", "m=64B:64KiB:x4"], simulate=True, within=0.1).trust
+    trust = sc.sweep("broadcast", "mesh-256", vary=["P=2:64:x2", "m=64B:64KiB:x4"], simulate=True, within=0.1).trust
     print(trust.formulas[0].within.text)                      # where the textbook's formula is within 10 %
 
     models = sc.fit("runs.csv")                               # requirement models from measurements
@@ -54,6 +54,7 @@ __all__ = [
     "calibrate",
     "compare",
     "confine",
+    "explore",
     "fit",
     "fit_formula",
     "forecast",
@@ -63,6 +64,7 @@ __all__ = [
     "read_table",
     "simulate",
     "sweep",
+    "validate",
 ]
 
 __version__: str
@@ -82,6 +84,7 @@ _HOMES = {
     "calibrate": "studies.verbs.calibrate",
     "compare": "studies.verbs.compare",
     "confine": "core.files.input_files",
+    "explore": "studies.verbs.explore",
     "fit": "fitting.fit",
     "fit_formula": "fitting.formulas.fit_formula",
     "forecast": "analytic.forecast",
@@ -90,6 +93,7 @@ _HOMES = {
     "read_table": "fitting.readers.benchmarks.table",
     "simulate": "studies.verbs.simulate",
     "sweep": "studies.trust.sweep_in_memory",
+    "validate": "studies.verbs.validate",
 }
 
 #: The module of the words of programs, which is itself public: ``sc.rank``.

@@ -20,8 +20,8 @@ for order in ("far", "near"):
     swept = sc.sweep(
         "broadcast",
         "mesh-256",
-        {"P": RANKS},
-        settings={"m": "1 MiB", "order": order},
+        vary={"P": RANKS},
+        parameters={"m": "1 MiB", "order": order},
         simulate=True,
         effects="links",
     )

@@ -15,7 +15,7 @@ INTERVALS_H = np.array([0.5, 1, 2, 4, 8])
 swept = sc.sweep(
     "checkpointed",
     "failing-torus",
-    {"interval": INTERVALS_H * 3600},
+    vary={"interval": INTERVALS_H * 3600},
     simulate=True,
     effects="failures",
     within=0.1,

@@ -12,8 +12,8 @@ RANKS, SIZES = [4, 16, 64, 256], [2**10, 2**13, 2**16, 2**19]
 swept = sc.sweep(
     "broadcast",
     "mesh-256",
-    {"P": RANKS, "m": SIZES},
-    settings={"order": "near"},
+    vary={"P": RANKS, "m": SIZES},
+    parameters={"order": "near"},
     simulate=True,
     effects="links",
     formulas=["tree = ceil(log2(P))*(t_s + m*t_w)"],

@@ -72,7 +72,7 @@ def shown() -> dict[str, Any]:
         "forecasts": sc.forecast(workload, machine, {"P": [1, 2, 4]}),
         "simulation": sc.simulate(workload, machine, {"P": 4}),
         "comparison": sc.compare(workload, machine, {"P": 4}),
-        "sweep": sc.sweep(workload, machine, ["P=1:4:x2"]),
+        "sweep": sc.sweep(workload, machine, vary=["P=1:4:x2"]),
         "replications": sc.simulate(workload, machine, {"P": 2}, replications=2),
     }
 

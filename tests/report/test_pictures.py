@@ -102,7 +102,7 @@ def test_several_machines_as_bars_and_over_an_axis(axes: Any, case: Any) -> None
 
 
 def test_a_sweep_over_one_axis(axes: Any) -> None:
-    swept = sc.sweep("jacobi", "torus-cluster", ["P=1:8:x2"])
+    swept = sc.sweep("jacobi", "torus-cluster", vary=["P=1:8:x2"])
     swept.plot(axes)
     (line,) = axes.get_lines()
     assert [*line.get_ydata()] == [*swept.table["makespan_s" if "makespan_s" in swept.table else "forecast_makespan_s"]]
@@ -124,8 +124,8 @@ def test_a_trust_map_of_a_formula(axes: Any) -> None:
     swept = sc.sweep(
         "broadcast",
         sc.Machine.load(FLAT),
-        vary,
-        reading="both",
+        vary=vary,
+        simulate=True,
         effects="none",
         formulas="half = ceil(log2(P))*(t_s + m*t_w)/2",
     )

@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
+import numpy as np
 import pandas as pd
 
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
@@ -17,7 +18,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import map_in_order
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult
-from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.scenario import MachineSource, Scenario, ScenarioKeywords, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.sweep.design.grid import SweepAxis
 from simcodesign.studies.sweep.evaluate import PackedSweep, PointTask, evaluate, forecast_frame, pack
@@ -46,28 +48,53 @@ class SweepTable(PlainResult, Drawn):
         return shown | ({"notes": self.notes} if self.notes else {})
 
 
+#: What a scenario has that others give as options.
+_OF_SCENARIO = (*ScenarioKeywords.__annotations__,)
+
+
+class PointOptions(TypedDict, total=False):
+    """The keyword options of ``sweep`` about its points."""
+
+    sample: tuple[int, str] | None
+    tie: Mapping[str, str | Sequence[str | float]] | None
+    jobs: int
+
+
+class SweepOptions(SimulationKeywords, PointOptions, total=False):
+    """The keyword options of ``sweep``."""
+
+
+def _points(
+    *,
+    sample: tuple[int, str] | None = None,
+    tie: Mapping[str, str | Sequence[str | float]] | None = None,
+    jobs: int = 1,
+) -> tuple[tuple[int, str] | None, list[str], int]:
+    """The options about points: the sample, the ties as texts, and the most processes."""
+    return sample, [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()], jobs
+
+
+@shows_keywords(PointOptions, taken_by=_points)
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
 def sweep(
-    workload: WorkloadSource,
-    machine: MachineSource,
-    vary: Sequence[str] | Mapping[str, Sequence[Value]],
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None = None,
+    parameters: Mapping[str, object] | None = None,
     *,
+    vary: Sequence[str] | Mapping[str, Sequence[Value]],
+    simulate: bool = False,
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
     within: float | None = None,
-    settings: Mapping[str, str] | None = None,
-    sample: tuple[int, str] | None = None,
-    tie: Mapping[str, str | Sequence[str | float]] | None = None,
-    simulate: bool = False,
-    jobs: int = 1,
-    **options: Unpack[SimulationKeywords],
+    **options: Unpack[SweepOptions],
 ) -> SweepTable:
     """Read a workload on a machine at every point of a grid or sample, and keep the results in memory.
 
     ``vary``: axes as ``simcodesign sweep --vary`` takes them (``"P=1:64:x2"``), or values by name, SI units or words.
-    ``simulate``: whether points are simulated; the forecast is one vectorised call. ``settings`` and ``sample``: as for
-    ``--set`` and ``--sample``. ``tie``: what follows the axes, by name, as an expression of them (``{"nodes":
-    "P"}``), or a list of such for a shape (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: the most processes.
+    ``parameters``: what is the same at all points, in SI units or as texts (``"1 MiB"``). ``simulate``: whether points
+    are simulated; the forecast is one vectorised call. ``sample``: as for ``--sample``. ``tie``: what follows the axes,
+    by name, as an expression of them (``{"nodes": "P"}``), or a list of such for a shape
+    (``{"network.topology.shape": ["P/8", 8]}``). ``jobs``: maximum number of processes.
     ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
     ``formula_NAME_error``. ``measured``: as for ``compare``, beside those of the workload; points with a measured
     total get it with its spread (``measured_s``, ``measured_low_s``, ...), and the errors of both readings and of
@@ -77,13 +104,15 @@ def sweep(
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
 
     >>> import simcodesign as sc
-    >>> table = sc.sweep("jacobi", "torus-cluster", ["P=1:8:x2"]).table
+    >>> table = sc.sweep("jacobi", "torus-cluster", vary=["P=1:8:x2"]).table
     >>> [int(P) for P in table["P"]]
     [1, 2, 4, 8]
     """
     axes = vary if not isinstance(vary, Mapping) else [f"{name}={_texts(values)}" for name, values in vary.items()]
-    ties = [f"{name}={_tie_text(given)}" for name, given in (tie or {}).items()]
-    whole = sweep_of(workload, machine, axes, settings=settings, sample=sample, ties=ties, simulate=simulate, **options)
+    kept: dict[str, Any] = dict(options)
+    sample, ties, jobs = _points(**{name: kept.pop(name) for name in PointOptions.__annotations__ if name in kept})
+    work, on, settings = _given(workload, machine, parameters or {}, kept)
+    whole = sweep_of(work, on, axes, settings=settings, sample=sample, ties=ties, simulate=simulate, **kept)
     given = given_formulas(formulas)
     seen = (*given_measurements(measured, whole.workload), *given.measured)
     asks_trust = within is not None or (bool(given.formulas) and simulate)
@@ -100,9 +129,36 @@ def sweep(
     return SweepTable(complete, trust, tuple(filter(None, [rows.note])), tuple(whole.design.axes))
 
 
+def _given(
+    workload: WorkloadSource | Scenario,
+    machine: MachineSource | None,
+    parameters: Mapping[str, object],
+    options: dict[str, Any],
+) -> tuple[WorkloadSource, MachineSource, dict[str, str]]:
+    """The workload, the machine, and what is set as texts; ``options`` become those of a scenario, if there is one."""
+    if isinstance(workload, Scenario):
+        own = {name: options.pop(name, None) for name in _OF_SCENARIO}
+        scenario = Scenario.of(workload, machine, parameters, **own)
+        options |= {name: getattr(scenario, name) for name in _OF_SCENARIO}
+        workload, machine, parameters = scenario.workload, scenario.machine, scenario.parameters
+    if machine is None:
+        raise InputError("a machine is missing", allowed="an object, a bundled name, or the path of a file")
+    if isinstance(machine, Machine):  # which has no file whose keys could be set
+        known = machine.constants()
+        constants = {name: value for name, value in parameters.items() if name in known and not isinstance(value, str)}
+        machine = machine.with_constants({name: np.asarray(value, dtype=float) for name, value in constants.items()})
+        parameters = {name: value for name, value in parameters.items() if name not in constants}
+    return workload, machine, {name: _text(value) for name, value in parameters.items()}
+
+
 def _tie_text(given: str | Sequence[str | float]) -> str:
     """As ``--tie`` has it behind the sign."""
     return given if isinstance(given, str) else f"[{', '.join(map(str, given))}]"
+
+
+def _text(value: object) -> str:
+    """As ``--set`` has it: a text as it is, a number in SI units."""
+    return value if isinstance(value, str) else repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _texts(values: Sequence[Value]) -> str:

@@ -114,7 +114,9 @@ def test_a_shape_is_tied_as_a_list() -> None:
 
 
 def test_ties_in_python() -> None:
-    swept = sweep("burst", "mesh-256", {"P": [16, 64]}, tie={"nodes": "P", "network.topology.shape": ["P/4", 4]}).table
+    swept = sweep(
+        "burst", "mesh-256", vary={"P": [16, 64]}, tie={"nodes": "P", "network.topology.shape": ["P/4", 4]}
+    ).table
     given = forecast_frame(
         sweep_of("burst", "mesh-256", ["P=16,64"], ties=["nodes=P", "network.topology.shape=[P/4, 4]"])
     )

@@ -15,7 +15,7 @@ VALUES = {"P": [2, 4], "m": [64, 1024.0]}
 
 
 def test_the_table_and_the_map() -> None:
-    swept = sc.sweep("broadcast", "mesh-256", TEXTS, formulas={"mine": lambda P, t_s: P * t_s}, simulate=True)
+    swept = sc.sweep("broadcast", "mesh-256", vary=TEXTS, formulas={"mine": lambda P, t_s: P * t_s}, simulate=True)
     table = swept.table
     assert table["formula_mine_s"].to_numpy() == pytest.approx([40e-6, 40e-6, 80e-6, 80e-6])
     for at, (P, m) in enumerate((P, m) for P in VALUES["P"] for m in VALUES["m"]):
@@ -26,7 +26,7 @@ def test_the_table_and_the_map() -> None:
 
 
 def test_values_in_place_of_texts() -> None:
-    by_text, by_value = (sc.sweep("broadcast", "mesh-256", over) for over in (TEXTS, VALUES))
+    by_text, by_value = (sc.sweep("broadcast", "mesh-256", vary=over) for over in (TEXTS, VALUES))
     assert by_text.trust is None
     pd.testing.assert_frame_equal(by_text.table, by_value.table)
 
@@ -42,4 +42,4 @@ def test_values_in_place_of_texts() -> None:
 )
 def test_bad_input(options: dict[str, Any], word: str) -> None:
     with pytest.raises(sc.InputError, match=word):
-        sc.sweep("broadcast", "mesh-256", TEXTS, **options)
+        sc.sweep("broadcast", "mesh-256", vary=TEXTS, **options)

@@ -43,7 +43,7 @@ def variants(row: list[str]) -> list[tuple[str, str, str]]:
 def trust(network: str, order: str, sharing: str) -> TrustMap:
     settings = {"order": order, "network.sharing": sharing, "network.topology": TOPOLOGIES[network]}
     over = ["P=2:256:x2", "m=64B:1MiB:x4"]
-    made = sc.sweep("broadcast", "mesh-256", over, simulate=True, within=0.1, settings=settings).trust
+    made = sc.sweep("broadcast", "mesh-256", vary=over, simulate=True, within=0.1, parameters=settings).trust
     assert made is not None
     return made
 
