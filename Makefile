@@ -38,11 +38,11 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: venv  ## compare measured, forecast and simulated times in half a minute; the page is demo-output/demo.html
-	@$(BIN)/python -m simcodesign demo --output demo-output
+	@$(BIN)/python -m simcodesign demo --folder demo-output
 
 validate: venv  ## compare the system with every published number; the page is demo-output/report.html
 	@mkdir -p demo-output
-	@$(BIN)/python -m simcodesign validate -j $(JOBS) --report demo-output/report.html
+	@$(BIN)/python -m simcodesign validate -j $(JOBS) --write demo-output/report.html
 
 test: venv  ## run the ordinary tests, always the same: some of the combinations, a few examples of each property
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)

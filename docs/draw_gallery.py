@@ -125,9 +125,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "codesign strawman",
     ),
     "locality": (
-        "locality --kernel matmul --size n=8",
-        "locality --kernel matmul --size n=60 --groups --caches 32KiB:8,256KiB:8",
-        "locality --kernel matmul --size n=60 --reuse --caches 4KiB:4,32KiB:8,256KiB:8,2MiB:16",
+        "locality --generate matmul --set n=8",
+        "locality --generate matmul --set n=60 --groups --caches 32KiB:8,256KiB:8",
+        "locality --generate matmul --set n=60 --reuse --caches 4KiB:4,32KiB:8,256KiB:8,2MiB:16",
     ),
     "fits": (
         "fit FOLDER/one.csv --target p=65536",

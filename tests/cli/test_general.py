@@ -156,12 +156,12 @@ def test_show_a_machine(files: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("name", simcodesign.bundled()["machines"])
 def test_every_shipped_machine_can_be_shown(name: str) -> None:
-    assert name in run("show", name, "--machine").stdout
+    assert name in run("show", name, "--kind", "machine").stdout
 
 
 @pytest.mark.parametrize("name", simcodesign.bundled()["workloads"])
 def test_every_shipped_workload_can_be_shown(name: str) -> None:
-    assert name in run("show", name, "--workload").stdout
+    assert name in run("show", name, "--kind", "workload").stdout
 
 
 def test_show_latex_prints_equations_and_formulas_only(files: tuple[str, str]) -> None:
@@ -178,8 +178,8 @@ def test_show_latex_of_a_machine_is_refused(files: tuple[str, str]) -> None:
 def test_a_name_that_is_both_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simcodesign.cli.run.scenario.available", lambda folder: ["twin"])
     message = refused("show", "twin")
-    assert "--machine" in message
-    assert "--workload" in message
+    assert "--kind machine" in message
+    assert "--kind workload" in message
 
 
 def test_show_a_program_in_python(tmp_path: Path) -> None:

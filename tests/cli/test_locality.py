@@ -231,7 +231,7 @@ def test_inclusion_and_stores_that_miss_mean_a_simulation(run: Any, conflicts: P
 
 def test_a_kernel(run: Any) -> None:
     """C = A B for 4 x 4 doubles: 2 n^3 loads and n^2 stores, on 3 n^2 elements."""
-    answer = run("--kernel", "matmul", "--size", "n=4", "--line", 8, "--groups", "--json").json
+    answer = run("--generate", "matmul", "--set", "n=4", "--line", 8, "--groups", "--json").json
     assert answer["kinds"] == {"loads": 128, "stores": 16, "modifies": 0, "fetches": 0}
     assert answer["cold"] == 48
     assert [(group["name"], group["accesses"], group["cold"]) for group in answer["groups"]] == [
@@ -239,15 +239,15 @@ def test_a_kernel(run: Any) -> None:
         ("B", 64, 16),
         ("C", 16, 16),
     ]
-    assert run("--kernel", "matmul", "--size", "n=4", "--groups").cells("C")[1:3] == ["16", "11.11%"]
+    assert run("--generate", "matmul", "--set", "n=4", "--groups").cells("C")[1:3] == ["16", "11.11%"]
 
 
 def test_sizes_of_kernels(run: Any) -> None:
-    some = run("--kernel", "matmul", "--size", "n=1e1", "--size", "count_c=no", "--json").json
+    some = run("--generate", "matmul", "--set", "n=1e1", "--set", "count_c=no", "--json").json
     assert (some["accesses"], some["kinds"]["stores"]) == (2000, 0)
-    words = run("--kernel", "blocked_matmul", "--size", "n=8", "--size", "b=4", "--size", "count_c=none", "--json").json
+    words = run("--generate", "blocked_matmul", "--set", "n=8", "--set", "b=4", "--set", "count_c=none", "--json").json
     assert words["accesses"] == 1024
-    assert run("--kernel", "triad", "--size", "n=1e6", "--most", 500, "--json").json["accesses"] == 500
+    assert run("--generate", "triad", "--set", "n=1e6", "--most", 500, "--json").json["accesses"] == 500
 
 
 # --- Samples, bursts, saved profiles --------------------------------------------------------------------------
@@ -255,8 +255,8 @@ def test_sizes_of_kernels(run: Any) -> None:
 
 def test_a_sample_of_lines(run: Any) -> None:
     """Uniform use of 4,096 lines: a cache of C of them misses 1 - C / 4096 of what is not a first touch."""
-    kernel = ("--kernel", "random_access", "--size", "n=4096", "--size", "element_bytes=64", "--size", "updates=200000")
-    answer = run(*kernel, "--sample", 512, "--seed", 3, "--caches", "128 KiB:8", "--json").json
+    kernel = ("--generate", "random_access", "--set", "n=4096", "--set", "element_bytes=64", "--set", "updates=200000")
+    answer = run(*kernel, "--sampled-lines", 512, "--seed", 3, "--caches", "128 KiB:8", "--json").json
     assert not answer["sample"]["exact"]
     assert answer["sample"]["keys"] <= 512
     assert answer["accesses"] == 200_000
@@ -264,17 +264,17 @@ def test_a_sample_of_lines(run: Any) -> None:
         exact = max(1 - row["lines"] / 4096, 4096 / 200_000)
         assert row["low"] <= row["miss_ratio"] <= row["high"]
         assert row["low"] - 0.02 <= exact <= row["high"] + 0.02
-    ran = run(*kernel, "--sample", 512)
+    ran = run(*kernel, "--sampled-lines", 512)
     assert "95 % interval" in ran.out
     assert re.fullmatch(r"[\d.]+% to [\d.]+%", ran.cells("128 KiB")[-1])
-    everything = run(*kernel, "--sample", 8192)
+    everything = run(*kernel, "--sampled-lines", 8192)
     assert everything.cells("sample") == ["sample", "all 4,096 lines: what follows is exact"]
     assert "interval" not in everything.out
 
 
 def test_bursts(run: Any) -> None:
     """Two lines in turn: distance 1 in every burst of 10, of which two accesses are the first ones there."""
-    kernel = ("--kernel", "triad", "--size", "n=1", "--size", "repeats=2000")  # b c a b c a ..., 3 lines
+    kernel = ("--generate", "triad", "--set", "n=1", "--set", "repeats=2000")  # b c a b c a ..., 3 lines
     answer = run(*kernel, "--bursts", "30/300", "--json").json
     bursts = answer["bursts"]
     assert (bursts["bursts"], bursts["accesses"], answer["cold"]) == (20, 600, 60)
@@ -286,7 +286,7 @@ def test_bursts(run: Any) -> None:
 
 
 def test_groups_with_few_samples_are_dropped(run: Any) -> None:
-    kernel = ("--kernel", "matmul", "--size", "n=30", "--line", 8, "--bursts", "10000/10000", "--groups")
+    kernel = ("--generate", "matmul", "--set", "n=30", "--line", 8, "--bursts", "10000/10000", "--groups")
     answer = run(*kernel, "--seed", 1, "--json").json
     assert [group["name"] for group in answer["groups"]] == ["A", "B"]  # C is stored once for each element
     assert (answer["bursts"]["dropped_groups"], answer["bursts"]["dropped_samples"]) == (1, 0)
@@ -307,12 +307,12 @@ def test_a_saved_profile_in_place_of_a_trace(run: Any, trace: Path, tmp_path: Pa
 @pytest.mark.thorough
 def test_plots(run: Any, trace: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    kernel = ("--kernel", "random_access", "--size", "n=40000", "--size", "updates=20000")
+    kernel = ("--generate", "random_access", "--set", "n=40000", "--set", "updates=20000")
     for number, arguments in enumerate(
         (
             (trace, "--reuse", "--caches", "64,128:1"),
-            (*kernel, "--sample", 128, "--caches", "32KiB:2"),
-            ("--kernel", "triad", "--size", "n=9", "--size", "repeats=300", "--bursts", "100/200"),
+            (*kernel, "--sampled-lines", 128, "--caches", "32KiB:2"),
+            ("--generate", "triad", "--set", "n=9", "--set", "repeats=300", "--bursts", "100/200"),
         )
     ):
         plot = tmp_path / f"{number}.svg"
@@ -386,19 +386,19 @@ def test_a_program_that_fails(run: Any, program: str, tmp_path: Path) -> None:
 
 # --- Bad input ------------------------------------------------------------------------------------------------
 
-KERNEL = ["--kernel", "matmul", "--size", "n=4"]
+KERNEL = ["--generate", "matmul", "--set", "n=4"]
 BAD = {
-    "nothing": (["--groups"], "nothing to measure (allowed: a file, --kernel NAME, or --run -- PROGRAM ARGS)"),
+    "nothing": (["--groups"], "nothing to measure (allowed: a file, --generate NAME, or --run -- PROGRAM ARGS)"),
     "two": (["TRACE", "other"], "one trace at a time"),
     "missing": (["absent.npy"], "absent.npy"),
-    "kernel": (["--kernel", "matmull"], "no such kernel, got 'matmull' (allowed: did you mean 'matmul'?"),
-    "no size": (["--kernel", "matmul"], "kernel matmul: n is missing"),
-    "size": ([*KERNEL, "--size", "m=1"], "kernel matmul: no such size, got 'm'"),
-    "size twice": ([*KERNEL, "--size", "n=1"], "--size: given twice, got 'n'"),
-    "not a size": (["--kernel", "matmul", "--size", "n"], "--size: not a size, got 'n' (allowed: name=value"),
-    "size for a trace": (["TRACE", "--size", "n=1"], "--size: a trace has no use for it (allowed: with --kernel)"),
+    "kernel": (["--generate", "matmull"], "no such kernel, got 'matmull' (allowed: did you mean 'matmul'?"),
+    "no size": (["--generate", "matmul"], "kernel matmul: n is missing"),
+    "size": ([*KERNEL, "--set", "m=1"], "kernel matmul: no such size, got 'm'"),
+    "size twice": ([*KERNEL, "--set", "n=1"], "--set: given twice, got 'n'"),
+    "not a size": (["--generate", "matmul", "--set", "n"], "--set: not a size, got 'n' (allowed: name=value"),
+    "size for a trace": (["TRACE", "--set", "n=1"], "--set: a trace has no use for it (allowed: with --generate)"),
     "kernel and trace": ([*KERNEL, "TRACE"], "a kernel and a trace"),
-    "kernel and run": ([*KERNEL, "--run"], "--run and --kernel exclude each other"),
+    "kernel and run": ([*KERNEL, "--run"], "--run and --generate exclude each other"),
     "no program": (["--run"], "--run: no program to run (allowed: --run -- PROGRAM ARGS)"),
     "line": (["TRACE", "--line", "48"], "line size is not a power of two, got 48 (allowed: 1, 2, 4, ... bytes)"),
     "line 0": (["TRACE", "--line", "0"], "line size is not a power of two, got 0"),
@@ -420,15 +420,18 @@ BAD = {
     "method": (["TRACE", "--caches", "1KiB", "--method", "best"], "--method: how hits are found, got 'best'"),
     "policy": (["TRACE", "--caches", "1KiB", "--method", "full", "--inclusion", "exclusive"], "(allowed: sets)"),
     "inclusion": (["TRACE", "--caches", "1KiB", "--inclusion", "incl"], "--inclusion: no such inclusion, got 'incl'"),
-    "sample": (["TRACE", "--sample", "10"], "keys of a sample, got 10 (allowed: a whole number of 128 or more)"),
+    "sample": (["TRACE", "--sampled-lines", "10"], "keys of a sample, got 10 (allowed: a whole number of 128 or more)"),
     "bursts": (["TRACE", "--bursts", "10"], "--bursts: not bursts, got '10' (allowed: LENGTH/PERIOD"),
     "long bursts": (
         ["TRACE", "--bursts", "10/5"],
         "--bursts: accesses of a burst, got '10/5' (allowed: LENGTH from 2 to PERIOD)",
     ),
     "few samples": (["TRACE", "--bursts", "2/2"], "--bursts: no instruction has enough samples, got '2/2'"),
-    "both": (["TRACE", "--bursts", "2/2", "--sample", "999"], "--sample and --bursts exclude each other"),
-    "groups of a sample": (["TRACE", "--sample", "999", "--groups"], "--groups: a sample of lines knows no groups"),
+    "both": (["TRACE", "--bursts", "2/2", "--sampled-lines", "999"], "--sampled-lines and --bursts exclude each other"),
+    "groups of a sample": (
+        ["TRACE", "--sampled-lines", "999", "--groups"],
+        "--groups: a sample of lines knows no groups",
+    ),
     "caches of bursts": (["TRACE", "--bursts", "2/2", "--caches", "64"], "bursts know no distance that reaches out"),
     "groups of an array": (["ARRAY", "--groups"], "the trace has no instruction groups"),
     "groups in bursts": (["ARRAY", "--bursts", "400/400", "--groups"], "the trace has no instruction groups"),
@@ -517,7 +520,7 @@ def test_a_program_is_not_run_for_nothing(run: Any, tmp_path: Path, monkeypatch:
     """What is wrong with the options is said before anything is recorded: nobody asks for valgrind."""
     monkeypatch.setenv("PATH", "/nowhere")
     for wrong in (
-        ["--sample", 1],
+        ["--sampled-lines", 1],
         ["--bursts", "1/1"],
         ["--line", 3],
         ["--caches", "65"],
@@ -603,12 +606,12 @@ def test_help_is_short(run: Any) -> None:
         "--caches",
         "--method",
         "--inclusion",
-        "--kernel",
-        "--size",
+        "--generate",
+        "--set",
         "--run",
         "--any-exit",
         "--most",
-        "--sample",
+        "--sampled-lines",
         "--bursts",
         "--seed",
         "--format",

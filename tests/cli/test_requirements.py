@@ -172,7 +172,7 @@ def test_the_largest_problem_is_that_of_the_fit(
     result = sc.forecast(workload, machine, {**given, "n": sizes})
     fits = np.asarray(result.footprint_bytes) <= result.capacity_bytes
     assert sizes[fits].max() == n
-    processes, capacity_bytes = share_of(sc.load_machine(machine), given)
+    processes, capacity_bytes = share_of(sc.Machine.load(machine), given)
     assert fit_memory(workload, processes, capacity_bytes).whole == n
 
 

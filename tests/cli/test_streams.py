@@ -61,7 +61,7 @@ OUTPUTS = [
     ("counters", "simulate jacobi mesh-256 -P 16 --write counters:FILE", "x.csv"),
     ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --output FILE", "x.csv"),
     ("schedule", "simulate jacobi mesh-256 -P 16 --write FILE", "x.goal"),
-    ("profile", "locality --kernel triad --size n=2000 --groups --write FILE", "x.csv"),
+    ("profile", "locality --generate triad --set n=2000 --groups --write FILE", "x.csv"),
 ]
 
 

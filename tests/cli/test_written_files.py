@@ -171,7 +171,7 @@ LINES = [
     "compare broadcast mesh-256 -P 4 ALL",
     "show jacobi ALL",
     "calibrate crossbar-16 osu.txt ALL",
-    "locality --kernel triad --size n=100 ALL trace",
+    "locality --generate triad --set n=100 ALL trace",
     "locality --run ALL profile plot -- true",
     "fit runs.csv --target p=65536 ALL",
     "fit-counters --profile jacobi torus-cluster --set sweeps=2 --vary P=2,4,8 --target P=16 --seeds 2 ALL workload",

@@ -65,7 +65,7 @@ show small.yaml --write equations:-
 show little.yaml
 show links.yaml
 show dragonfly.yaml
-show shipped-machine.yaml --machine
+show shipped-machine.yaml --kind machine
 show ring.goal
 validate --list -k queueing
 forecast app.aspen box.aspen --json
@@ -93,13 +93,13 @@ locality trace.lackey --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
 locality trace.npy --line 64 --most 50 --json
-locality trace.npz --sample 128 --json
+locality trace.npz --sampled-lines 128 --json
 locality trace.u64 --json
-locality --kernel matmul --size n=12 --bursts 30/300 --seed 1
+locality --generate matmul --set n=12 --bursts 30/300 --seed 1
 locality trace.lackey.gz --json
 locality profile.csv --json
 locality profile.json --write out.csv
-locality --kernel matmul --size n=4 --caches 1KiB:2 --json
+locality --generate matmul --set n=4 --caches 1KiB:2 --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Write
+from simcodesign.cli.options import AsJson, Ranks, Write
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import Output, Outputs, RequestedFiles
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write_json
 
 _NO_RANKS = "-P needs a description that depends on the number of ranks"
@@ -56,6 +56,9 @@ def run_list(options: ListOptions) -> None:
         print_all(overview(machines, workloads))
 
 
+KINDS = ("machine", "workload")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions:
     """What is shown, and how."""
@@ -69,19 +72,10 @@ class ShowOptions:
             complete=names_of("machines", "workloads"),
         ),
     ]
-    machine: Annotated[bool, Option(help="NAME is a machine.")] = False
-    workload: Annotated[bool, Option(help="NAME is a workload.")] = False
-    ranks: Annotated[
-        int | None,
-        Option(
-            "-P",
-            "--ranks",
-            metavar="N",
-            min=1,
-            help="Of a program in Python: also count what N ranks yield, its parameters at their defaults; of a "
-            "machine with nodes: P, the one of N ranks.",
-        ),
+    kind: Annotated[
+        str | None, Option(metavar="KIND", help="Read NAME as a machine or as a workload, if there are both.")
     ] = None
+    ranks: Ranks = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
 
@@ -99,18 +93,24 @@ SHOWN_FILES = Outputs(
 
 @command(app, "show", section=Section.MODEL, outputs=SHOWN_FILES)
 def run_show(options: ShowOptions) -> None:
-    """Show what a machine or workload file says."""
+    """Show what a machine or workload file specifies.
+
+    -P counts, in addition, what the ranks of a Python program yield, with its parameters at their defaults. It chooses
+    the size of a machine with as many nodes as there are ranks.
+    """
     from simcodesign.cli.run.scenario import kind_of
 
-    if options.machine and options.workload:
-        raise InputError("--machine and --workload exclude each other", allowed="one of them")
+    if options.kind not in (None, *KINDS):
+        raise InputError("unknown kind", Place("--kind"), value=options.kind, allowed=", ".join(KINDS))
+    if options.ranks is not None and options.ranks < 1:
+        raise InputError("the number of ranks", Place("-P"), value=options.ranks, allowed="1 or more")
     files = SHOWN_FILES.requested(options.write)
     if files.prints and options.as_json:
         raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
         files.refuse(["equations"], f"{options.name} has no equations", "workloads that are shipped or in YAML")
         _show_aspen(options)
-    elif options.machine or (not options.workload and kind_of(options.name) == "machine"):
+    elif (options.kind or kind_of(options.name)) == "machine":
         files.refuse(["equations"], "a machine has no equations", "the name of a workload")
         _show_machine(options)
     else:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AnswerOptions, Format
+from simcodesign.cli.options import AnswerOptions, Format, Seed, Settings
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
@@ -20,7 +20,7 @@ RECORDED = 10_000_000
 PROFILE_SUFFIXES = (".json", ".csv", ".npz")
 METHODS = ("auto", "full", "binomial", "sets")
 #: What is measured.
-FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--kernel", "--run"
+FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--generate", "--run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,23 +53,24 @@ class LocalityOptions:
         str | None, Option(metavar="NAME", help="Simulate: non-inclusive (the default), inclusive, exclusive.")
     ] = None
     no_write_allocate: Annotated[bool, Option(help="Simulate: stores that miss do not fetch the line.")] = False
-    kernel: Annotated[str | None, Option(metavar="NAME", help="A generated stream: matmul, stencil, ...")] = None
-    size: Annotated[list[str], Option(metavar="NAME=VALUE", help="A size of the kernel: n=172. Repeatable.")] = field(
-        default_factory=list
-    )
+    generate: Annotated[
+        str | None,
+        Option(metavar="NAME", help="Generate the accesses of a kernel, whose sizes --set gives: matmul, stencil, ..."),
+    ] = None
+    settings: Settings = field(default_factory=list)
     run: Annotated[bool, Option(help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
     any_exit: Annotated[bool, Option(help="With --run: also of a program that fails.")] = False
     most: Annotated[
         int | None,
         Option(metavar="N", min=1, help=f"Only the first N accesses; of --run by default {RECORDED:,}."),
     ] = None
-    sample: Annotated[
-        int | None, Option(metavar="KEYS", help="From a sample of so many lines, with a 95 % interval: 8192.")
+    sampled_lines: Annotated[
+        int | None, Option(metavar="N", help="Estimate from a sample of N cache lines, with a 95 % interval: 8192.")
     ] = None
     bursts: Annotated[str | None, Option(metavar="LENGTH/PERIOD", help="From bursts of accesses: 10000/1000000.")] = (
         None
     )
-    seed: Annotated[int, Option(metavar="N", min=0, help="Seed of --sample and --bursts.")] = 0
+    seed: Seed = 0
     format: Format = None
     instructions: Annotated[bool, Option(help="Instruction fetches (lackey, din) are accesses too.")] = False
     output: AnswerOptions
@@ -77,17 +78,17 @@ class LocalityOptions:
     @property
     def kind(self) -> str:
         """What is measured. InputError for nothing or several."""
-        if self.run and self.kernel is not None:
-            raise InputError("--run and --kernel exclude each other", allowed="one of them")
+        if self.run and self.generate is not None:
+            raise InputError("--run and --generate exclude each other", allowed="one of them")
         if self.run and not self.source:
             raise InputError("no program to run", Place(RUN), allowed="--run -- PROGRAM ARGS")
-        if self.kernel is not None and self.source:
+        if self.generate is not None and self.source:
             raise InputError("a kernel and a trace", value=self.source[0], allowed="one of them")
-        if self.run or self.kernel is not None:
+        if self.run or self.generate is not None:
             return RUN if self.run else KERNEL
         if len(self.source) != 1:
             what = "one trace at a time" if self.source else "nothing to measure"
-            allowed = "a file, --kernel NAME, or --run -- PROGRAM ARGS"
+            allowed = "a file, --generate NAME, or --run -- PROGRAM ARGS"
             raise InputError(what, value=" ".join(self.source) or None, allowed=allowed)
         return PROFILE if self.format is None and holds_profile(Path(self.source[0])) else FILE
 
@@ -112,7 +113,7 @@ class LocalityOptions:
             raise InputError("a trace at a time", Place("--write"), allowed="one file")
         if self.bursts is not None:
             what = "a profile of bursts lacks all distances that reach out of one"
-            files.refuse(["profile"], what, "without --bursts; or with --sample")
+            files.refuse(["profile"], what, "without --bursts; or with --sampled-lines")
         for output, path in files.files:
             if self.source and real_path(path) == real_path(self.source[0]):
                 what = "this file is in use by the same command"
@@ -122,14 +123,14 @@ class LocalityOptions:
     def _check_kind(self) -> None:
         kind, traced = self.kind, (FILE, KERNEL, RUN)
         for option, value, kinds in (
-            ("--size", self.size, (KERNEL,)),
+            ("--set", self.settings, (KERNEL,)),
             ("--any-exit", self.any_exit, (RUN,)),
             ("--format", self.format, (FILE,)),
             ("--instructions", self.instructions, (FILE,)),
             ("--most", self.most, traced),
             ("--groups", self.groups, traced),
             ("--reuse", self.reuse, traced),
-            ("--sample", self.sample, traced),
+            ("--sampled-lines", self.sampled_lines, traced),
             ("--bursts", self.bursts, traced),
             ("--method sets", self.simulates, traced),
         ):
@@ -137,9 +138,11 @@ class LocalityOptions:
                 raise InputError(f"{kind} has no use for it", Place(option), allowed=f"with {', '.join(kinds)}")
 
     def _check_sampling(self) -> None:
-        if self.sample is not None and self.bursts is not None:
-            raise InputError("--sample and --bursts exclude each other", allowed="one of them")
-        if self.sample is not None and self.groups:
+        if self.seed < 0:
+            raise InputError("seed", Place("--seed"), value=self.seed, allowed="a whole number, 0 or above")
+        if self.sampled_lines is not None and self.bursts is not None:
+            raise InputError("--sampled-lines and --bursts exclude each other", allowed="one of them")
+        if self.sampled_lines is not None and self.groups:
             raise InputError("a sample of lines knows no groups", Place("--groups"), allowed="with --bursts, or exact")
 
     def _check_caches(self) -> None:
@@ -155,7 +158,7 @@ class LocalityOptions:
             raise InputError(what, Place("--method"), value=self.method, allowed="sets")
         if self.bursts is not None and self.caches is not None and not self.simulates:
             what = "bursts know no distance that reaches out of one"
-            raise InputError(what, Place("--caches"), allowed="--method sets with --bursts; or --sample")
+            raise InputError(what, Place("--caches"), allowed="--method sets with --bursts; or --sampled-lines")
 
 
 def holds_profile(path: Path) -> bool:
@@ -188,7 +191,7 @@ FILES = Outputs(
 
 @command(app, "locality", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)
 def run(options: LocalityOptions) -> None:
-    """How near a program's uses of memory are: stack distances, and the misses of caches of every size.
+    """Measure memory locality: LRU stack distances, and miss ratios for every cache size.
 
     The stack distance of an access is the number of distinct other lines used since its own was last.
     """

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import AsJson, Write
+from simcodesign.cli.options import AsJson, Jobs, Write
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import Output, Outputs
 from simcodesign.report.common.terminal import print_all, write_json
@@ -30,9 +30,7 @@ class ValidateOptions:
             help="Only cases whose name, claim or source has these words: seismic, 'cg and not (links or hops)'.",
         ),
     ] = None
-    jobs: Annotated[
-        int | None, Option("-j", "--jobs", metavar="N", min=1, help="Cases at a time; by default one a CPU.")
-    ] = None
+    jobs: Jobs = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
     full: Annotated[bool, Option(help="Also the cases that take minutes.")] = False
@@ -90,7 +88,7 @@ def run_validate(options: ValidateOptions) -> None:
 class DemoOptions:
     """Where the demonstration writes."""
 
-    output: Annotated[Path, Option(metavar="DIR", help="Where to write pictures and the page.")] = Path("demo-output")
+    folder: Annotated[Path, Option(metavar="DIR", help="Write pictures and the page into DIR.")] = Path("demo-output")
 
 
 @command(app, "demo", section=Section.CHECK)
@@ -98,4 +96,4 @@ def run_demo(options: DemoOptions) -> None:
     """Measured, forecast, simulated, and why they differ: Fugaku's broadcast, mesh against hypercube, SPECseis96."""
     from simcodesign.report.demo.flagship import main
 
-    main(options.output)
+    main(options.folder)

@@ -86,8 +86,8 @@ def _check_numbers(options: LocalityOptions) -> None:
     if options.inclusion is not None and options.inclusion.replace("-", "_") not in INCLUSIONS:
         allowed = nearest(options.inclusion, INCLUSIONS)
         raise InputError("no such inclusion", Place("--inclusion"), value=options.inclusion, allowed=allowed)
-    if options.sample is not None:
-        at_least("keys of a sample", options.sample, LEAST_KEYS * PARTS)
+    if options.sampled_lines is not None:
+        at_least("keys of a sample", options.sampled_lines, LEAST_KEYS * PARTS)
     if options.bursts is not None:
         parsed_bursts(options.bursts)
 
@@ -110,7 +110,7 @@ def _of_profile(options: LocalityOptions) -> Findings:
 def _open(options: LocalityOptions, files: RequestedFiles) -> Iterator[tuple[Trace, Recording | None]]:
     """The trace, and how it was recorded if it was."""
     if options.kind == KERNEL:
-        yield kernel_trace(options.kernel or "", **parsed_sizes(options.size)), None
+        yield kernel_trace(options.generate or "", **parsed_sizes(options.settings)), None
     elif options.kind == FILE:
         yield open_trace(options.source[0], options.format, instructions=options.instructions), None
     else:
@@ -174,8 +174,8 @@ def _distances(
     options: LocalityOptions, trace: Trace, line_bytes: int
 ) -> tuple[_Distances, Mapping[int, StackDistanceProfile]]:
     """The profile of all accesses, a sample or bursts, and the profiles of groups by their address where there are."""
-    if options.sample is not None:
-        sample = sampled_profile(trace, line_bytes, options.sample, options.seed)
+    if options.sampled_lines is not None:
+        sample = sampled_profile(trace, line_bytes, options.sampled_lines, options.seed)
         return {"profile": sample.profile, "sample": sample}, {}
     if options.bursts is not None:
         length, period = parsed_bursts(options.bursts)
@@ -248,9 +248,9 @@ def parsed_sizes(items: Sequence[str]) -> dict[str, int | float | bool | str]:
     for item in items:
         name, _, value = (part.strip() for part in item.partition("="))
         if not name or not value:
-            raise InputError("not a size", Place("--size"), value=item, allowed="name=value, e.g. n=172")
+            raise InputError("not a size", Place("--set"), value=item, allowed="name=value, e.g. n=172")
         if name in sizes:
-            raise InputError("given twice", Place("--size"), value=name, allowed="one value per name")
+            raise InputError("given twice", Place("--set"), value=name, allowed="one value per name")
         sizes[name] = _value(value)
     return sizes
 

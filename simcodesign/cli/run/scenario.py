@@ -236,7 +236,9 @@ def kind_of(text: str) -> str:
     machines, workloads = available("topologies"), available("workloads")
     if name in machines and name in workloads:
         what = "both a machine and a workload have this name"
-        raise InputError(what, value=name, allowed="--machine or --workload")
+        raise InputError(
+            what, value=name, allowed="for show: --kind machine or --kind workload; otherwise the path of a file"
+        )
     if name not in machines and name not in workloads:
         allowed = file_here(name) or others_named(name, [*machines, *workloads])
         raise InputError("no such machine or workload", value=name, allowed=allowed)

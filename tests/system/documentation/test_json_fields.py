@@ -155,9 +155,9 @@ fit-counters counters.csv --target P=32 --json
 fit-counters counters.csv --instrumented counters.csv --unprofiled counters.csv --json
 locality trace.lackey --groups --reuse --caches 1KiB:2,4KiB:8 --json
 locality trace.din --instructions --caches 1KiB:2 --method sets --inclusion exclusive --json
-locality trace.npz --sample 128 --json
-locality --kernel matmul --size n=12 --bursts 30/300 --seed 1 --json
-locality --kernel matmul --size n=4 --caches 1KiB:2 --groups --json
+locality trace.npz --sampled-lines 128 --json
+locality --generate matmul --set n=12 --bursts 30/300 --seed 1 --json
+locality --generate matmul --set n=4 --caches 1KiB:2 --groups --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
 codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
@@ -185,7 +185,7 @@ fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
 explore small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
 explore small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --simulate-best 2 --json
 codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --simulate -P 16 --json
-locality --kernel matmul --size n=4 --caches 1KiB:2 --json --write p.json
+locality --generate matmul --set n=4 --caches 1KiB:2 --json --write p.json
 show keeneland --json
 forecast small.yaml links.yaml -P 8 --bounds --json
 simulate small.yaml links.yaml -P 4 --set steps=40 --effects none --iterations steady --json

@@ -107,8 +107,9 @@ class BuildLessonOptions:
     start: Annotated[
         list[str], Option(metavar="SLIDER=STOP", help="Where a slider begins in the page. Repeatable.")
     ] = field(default_factory=list)
-    tolerance: Annotated[
-        list[str], Option(metavar="QUESTION=SHARE", help="How exact an answer must be: factor=5%. Repeatable.")
+    answer_tolerance: Annotated[
+        list[str],
+        Option(metavar="QUESTION=FRACTION", help="Accept answers to QUESTION within FRACTION: factor=5%. Repeatable."),
     ] = field(default_factory=list)
     changes: Annotated[
         Path | None, Option(metavar="FILE", help="Such changes in a YAML file, or in a page that has them.")
@@ -151,7 +152,7 @@ def run_build(options: BuildLessonOptions) -> None:
             on_progress,
             exam=options.exam,
             language=options.language,
-            changes=stored.and_then(changes_of(options.hide, options.start, options.tolerance)),
+            changes=stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance)),
             on_withheld=withheld.append,
         )
     for one in withheld:
