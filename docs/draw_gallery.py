@@ -148,7 +148,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     ),
     "replications": (
         "simulate random-steps torus-cluster -P 4 --set steps=5 --replications 2",
-        "simulate jacobi torus-cluster -P 16 --against fat-tree-cluster --replications 10",
+        "simulate jacobi torus-cluster -P 16 --replications 20",
         "simulate random-steps torus-cluster -P 16 --set steps=5 --replications 200",
     ),
     "optimum": (

@@ -244,15 +244,15 @@ class ReplicationOptions:
     precision: Annotated[
         str | None,
         Option(
-            metavar="SHARE",
-            help="Replicate until the half-width of the makespan (of arrivals: the response time) is this share of its "
-            "mean, e.g. 1%; exit with 1 when that takes more than --at-most. With --against: of the difference, as a "
-            "share of the mean on MACHINE.",
+            metavar="FRACTION",
+            help="Replicate until the half-width of the interval is this fraction, such as 1%, of the mean makespan "
+            "(of arrivals: response time); with multiple machines, until that holds for the difference of each from "
+            "the first one. Exit status 1 if that takes more than --at-most replications.",
         ),
     ] = None
-    at_most: Annotated[int | None, Option(metavar="N", help="Most replications for --precision; by default 1000.")] = (
-        None
-    )
+    at_most: Annotated[
+        int | None, Option(metavar="N", help="Maximum number of replications for --precision (default: 1000).")
+    ] = None
     level: Level = None
     jobs: Jobs = None
 
@@ -266,7 +266,7 @@ class ReplicationOptions:
         one run too."""
         for one in fields(self):
             if one.name != "jobs" and getattr(self, one.name) is not None:
-                raise needs(option_of(one.name), "--replications, --precision or --against")
+                raise needs(option_of(one.name), "--replications or --precision")
 
 
 @dataclass(frozen=True, kw_only=True)

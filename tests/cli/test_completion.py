@@ -25,7 +25,7 @@ def test_names_of_workloads_then_of_machines() -> None:
     assert offered("simulate", "") == available("workloads")
     assert offered("simulate", "jacobi", "") == available("machines")
     assert offered("simulate", "jacobi", "torus-c") == ["torus-cluster"]
-    assert offered("simulate", "jacobi", "torus-cluster", "--against", "fat-tree-c") == ["fat-tree-cluster"]
+    assert offered("compare", "jacobi", "torus-cluster", "fat-tree-c") == ["fat-tree-cluster"]
     assert {"jacobi", "torus-cluster"} <= set(offered("show", ""))
     assert offered("explore", "jacob") == ["jacobi"]
 

@@ -137,7 +137,6 @@ def test_what_is_needed_is_asked_for() -> None:
     ("line", "words"),
     [
         ("simulate jacobi mesh-256 -P 4 --replications 2 --write counters.csv", "shows one run"),
-        ("simulate jacobi mesh-256 -P 4 --against torus-cluster --write gantt.png", "shows one run"),
         ("compare jacobi mesh-256 torus-cluster -P 4 --write trace.json", "is of one comparison"),
         ("compare jacobi mesh-256 --vary P=2,4 --write trace.json", "is of one comparison"),
         ("compare jacobi mesh-256 -P 4 --replications 2 --write plot.png", "shows one run"),
@@ -283,7 +282,6 @@ def test_every_word_and_suffix_of_every_command_is_among_them() -> None:
         "compare jacobi mesh-256 torus-cluster -P 4 --set sweeps=1",
         "compare broadcast mesh-256 --vary P=2,4",
         "simulate jacobi mesh-256 -P 4 --set sweeps=1 --replications 2 -j 1",
-        "simulate jacobi mesh-256 -P 4 --set sweeps=1 --against torus-cluster --replications 2 -j 1",
     ],
 )
 def test_plots_and_tables_of_several_runs(line: str, run: Any) -> None:

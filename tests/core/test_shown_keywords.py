@@ -29,7 +29,7 @@ def test_every_keyword_is_shown(verb: Callable[..., Any], names: str) -> None:
     assert list(parameters)[:3] == ["workload", "machine", "parameters"]
     assert {*parameters} - {"workload", "machine", "parameters"} == {*names.split()}
     assert {each.kind for each in parameters.values()} == {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
-    for name in {*names.split()}:
+    for name in names.split():
         assert parameters[name].default is not Parameter.empty
 
 

@@ -17,14 +17,18 @@ from rich.console import Console
 
 from simcodesign.core.errors import InputError
 from simcodesign.engine.simulate import simulate
+from simcodesign.report.candidates.differences import difference_tables, verdict
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.replication.plot import replications_plot, running
 from simcodesign.report.replication.quantities import QuantityFormat
-from simcodesign.report.replication.tables import machine_names, paired_tables, replication_tables
-from simcodesign.studies.replication.output_analysis import Interval, WarmUp, batch_means
-from simcodesign.studies.replication.replicate import PairedReplications, Replicated, replicate, replicate_against
+from simcodesign.report.replication.tables import replication_tables
+from simcodesign.studies.candidates.several import compare_several, differences
+from simcodesign.studies.replication.observations import Key
+from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals, WarmUp, batch_means, paired
+from simcodesign.studies.replication.replicate import Replicated, replicate
 from tests.command_line import Ran, command
 
+NAMES = ("torus-cluster", "xeon-cluster")
 CASE = ("jacobi", "torus-cluster", "-P", "8", "--phase", "sweep")
 
 
@@ -40,10 +44,8 @@ def replicated() -> Replicated:
 
 
 @pytest.fixture(scope="module")
-def against() -> PairedReplications:
-    return replicate_against(
-        "jacobi", "torus-cluster", {"P": 8}, phases=["sweep"], against="xeon-cluster", replications=6
-    )
+def pairs() -> dict[Key, PairedIntervals]:
+    return differences(*compare_several("jacobi", [*NAMES], {"P": 8}, phases=["sweep"], replications=6).candidates)
 
 
 def shown(tables: Any) -> str:
@@ -150,39 +152,35 @@ def test_batches_are_said(replicated: Replicated) -> None:
         assert words in text
 
 
-def test_two_machines_end_with_a_verdict(against: PairedReplications) -> None:
-    text = shown(paired_tables(against))
-    gap = against.verdict.difference
-    assert f"on xeon-cluster is smaller than on torus-cluster by {QuantityFormat('s').wide(gap).lstrip('-')}" in text
+def test_two_machines_end_with_a_verdict(pairs: dict[Key, PairedIntervals]) -> None:
+    text = shown(difference_tables(pairs, NAMES))
+    pair = pairs["makespan_s",]
+    size = QuantityFormat("s").wide(pair.difference).lstrip("-")
+    assert f"on xeon-cluster is smaller than on torus-cluster by {size}" in text
     assert "does not hold 0: it is not chance" in text
-    assert f"would be {against.verdict.narrowing:.2g} times as wide" in text
+    assert f"would be {pair.narrowing:.2g} times as wide" in text
     assert "±" in text
 
 
-def test_the_same_machine_twice(replicated: Replicated) -> None:
-    same = replicate_against("jacobi", "torus-cluster", {"P": 4}, against="torus-cluster", replications=3)
-    assert machine_names(same) == ("torus-cluster", "torus-cluster (second)")
-    assert "is the same on both" in shown(paired_tables(same))
+def test_the_same_times_on_two_machines() -> None:
+    values = np.array([1.0, 2.0, 4.0])
+    assert "is the same on both" in verdict(paired(values, values), ("makespan_s",), NAMES)
 
 
-def test_undecided_is_said(against: PairedReplications) -> None:
-    key = against.first.stopping.of
-    gap = against.verdict.difference
-    open_pair = replace(against.verdict, difference=replace(gap, low=-1.0, high=1.0))
-    undecided = replace(against, pairs={**against.pairs, key: open_pair})
-    assert "it is not known which is better" in shown(paired_tables(undecided))
+def test_undecided_is_said(pairs: dict[Key, PairedIntervals]) -> None:
+    pair = pairs["makespan_s",]
+    open_pair = replace(pair, difference=replace(pair.difference, low=-1.0, high=1.0))
+    assert "it is not known which is better" in verdict(open_pair, ("makespan_s",), NAMES)
 
 
 # --- Plots and progress --------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
-def test_plots_are_written(replicated: Replicated, against: PairedReplications, tmp_path: Path) -> None:
+def test_plots_are_written(replicated: Replicated, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    for number, one in enumerate((replicated, against)):
-        path = tmp_path / f"{number}.png"
-        replications_plot(one, path)
-        assert path.stat().st_size > 10_000
+    replications_plot(replicated, tmp_path / "0.png")
+    assert (tmp_path / "0.png").stat().st_size > 10_000
     with pytest.raises(InputError, match="nothing to plot"):
         replications_plot(
             replace(replicated, seeds=replicated.seeds[:1], values=replicated.values[:1]), tmp_path / "one.png"
@@ -242,17 +240,22 @@ def test_status_says_whether_the_precision_was_reached(run: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_against_another_machine(run: Any) -> None:
-    answer = run(*CASE, "--against", "xeon-cluster", "--replications", 4, "--json").json
-    assert answer["pairs"]["makespan_s"]["decided"]
-    assert answer["first"]["seeds"] == answer["second"]["seeds"]
-    assert "xeon-cluster is smaller" in " ".join(run(*CASE, "--against", "xeon-cluster").out.split())
+def test_another_machine(capfd: pytest.CaptureFixture[str]) -> None:
+    compared = command(capfd, "compare")
+    two = ("jacobi", "torus-cluster", "xeon-cluster", *CASE[2:])
+    first, second = compared(*two, "--replications", 4, "--json").json["candidates"]
+    assert (first["replications"], second["replications"]) == (4, 4)
+    assert second["against_first"]["decided"]
+    assert "xeon-cluster is smaller" in " ".join(compared(*two).out.split())
+    missed = compared(*two, "--precision", "0.0001%", "--at-most", 20)
+    assert missed.status == 1
+    assert "NOT REACHED" in missed.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--warm-up", "10"), "--warm-up needs --replications, --precision or --against"),
+        (("--warm-up", "10"), "--warm-up needs --replications or --precision"),
         (("--replications", "3", "--at-most", "20"), "--at-most needs --precision"),
         (("--replications", "3", "--precision-of", "x"), "--precision-of needs --precision"),
         (("--replications", "3", "--write", "x.json"), "--write: shows one run"),
@@ -262,7 +265,6 @@ def test_against_another_machine(run: Any) -> None:
         (("--precision", "-1%"), "--precision: not a fraction of 0 or more"),
         (("--precision", "1%", "--precision-of", "makespan_ss"), "did you mean 'makespan_s'"),
         (("--replications", "1"), "one replication has no interval"),
-        (("--against", "xeon-clusterr"), "did you mean 'xeon-cluster'"),
         (("--replications", "2", "--level", "100%"), "level of an interval"),
     ],
 )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
-from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import (
     AnswerOptions,
@@ -116,14 +115,6 @@ class SimulateOptions:
     until: Annotated[str | None, Option("--to", metavar="TIME", help="With --write events or gantt: not after.")] = None
     why: Why = False
     replication: StreamReplicationOptions
-    against: Annotated[
-        str | None,
-        Option(
-            metavar="MACHINE",
-            help="Another machine under the same random numbers: what is the difference?",
-            complete=names_of("machines"),
-        ),
-    ] = None
 
     def requested_files(self) -> RequestedFiles:
         """The files to write. InputError for those that could not be written, before any work is done."""
@@ -133,7 +124,7 @@ class SimulateOptions:
                 allowed = "with --write of events or gantt"
                 raise InputError("has no meaning here", Place(option), value=given, allowed=allowed)
         _ = self.window_s
-        if self.against or self.replication.replicates:
+        if self.replication.replicates:
             allowed = "with a single run: --seed repeats one of the replications alone"
             files.refuse(OF_ONE_RUN, "shows one run", allowed)
         elif self.simulation.iterations != "all":
@@ -168,7 +159,7 @@ def run_simulate(options: SimulateOptions) -> None:
     from simcodesign.report.results.tables import simulation_tables
 
     files = options.requested_files()
-    if options.replication.replicates or options.against:
+    if options.replication.replicates:
         check_why(options.why)
         from simcodesign.cli.run.replication import run_replications
 

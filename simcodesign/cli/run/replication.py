@@ -13,50 +13,28 @@ from simcodesign.core.errors import InputError
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
-from simcodesign.report.replication.tables import paired_tables, replication_tables
+from simcodesign.report.replication.tables import replication_tables
 from simcodesign.studies.replication.comparison import replicate_comparison
-from simcodesign.studies.replication.replicate import (
-    PairedReplications,
-    RepetitionKeywords,
-    Replicated,
-    WarmUpKeywords,
-    replicate,
-    replicate_against,
-)
+from simcodesign.studies.replication.replicate import RepetitionKeywords, WarmUpKeywords, replicate
 
 PRECISION_NOT_REACHED = 1
 _SINGLE = "without --replications and --precision"
 
 
 def run_replications(options: SimulateOptions, files: RequestedFiles) -> None:
-    """Replicate one scenario, or the same on two machines, and print it. Exit status 1 without the precision."""
+    """Replicate one scenario, and print it. Exit status 1 without the precision."""
     scenario = load_scenario(options.scenario)
-    against = None if options.against is None else load_scenario(options.scenario, options.against)
     run, warm_up = run_keywords(options.simulation, scenario.machine), _warm_up(options.replication.warm_up)
-    repetition = _repetition(options.replication, options.replication.precision_of)
-    shown: Replicated | PairedReplications
+    repetition = repetition_of(options.replication, options.replication.precision_of)
     with ProgressBar("replications", counted=True) as on_progress:
-        if against is None:
-            shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
-        else:
-            machine = against.machine
-            shown = replicate_against(
-                scenario, against=machine, **run, **repetition, **warm_up, on_progress=on_progress
-            )
-    printed = Printed(
-        answer=shown,
-        make_tables=lambda: (
-            paired_tables(shown)
-            if isinstance(shown, PairedReplications)
-            else replication_tables(shown, options.stations)
-        ),
-    )
+        shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
+    printed = Printed(answer=shown, make_tables=lambda: replication_tables(shown, options.stations))
     if options.output.as_json:
         write_json(shown)
     else:
         print_all(printed.tables)
     files.write(printed)
-    if not (shown.first if isinstance(shown, PairedReplications) else shown).stopping.reached:
+    if not shown.stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
 
 
@@ -69,7 +47,7 @@ def run_compared_replications(options: CompareOptions, files: RequestedFiles) ->
     for option, value in (("--measured", options.verdict.measured), ("--tolerance-of", options.verdict.tolerance_of)):
         if value:
             raise InputError(f"{option} needs a single simulation", value=value[0], allowed=_SINGLE)
-    run, repetition = run_keywords(options.simulation, scenario.machine), _repetition(options.replication)
+    run, repetition = run_keywords(options.simulation, scenario.machine), repetition_of(options.replication)
     with ProgressBar("replications", counted=True) as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
     printed = Printed(answer=comparison, make_tables=lambda: replicated_comparison_tables(comparison))
@@ -83,7 +61,7 @@ def run_compared_replications(options: CompareOptions, files: RequestedFiles) ->
     return float(comparison.error.mean)
 
 
-def _repetition(options: ReplicationOptions, precision_of: str | None = None) -> RepetitionKeywords:
+def repetition_of(options: ReplicationOptions, precision_of: str | None = None) -> RepetitionKeywords:
     """As ``replicate`` takes them, whose defaults hold for what is missing. InputError for what belongs to a precision
     that is not given."""
     if options.precision is None:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
+from click.exceptions import Exit
+
 from simcodesign.cli.commands.compare import CompareOptions, SeveralCompared
-from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, usable_cpus
-from simcodesign.cli.run.scenario import kind_of, parsed_level, parsed_settings, run_keywords, scenario_of
+from simcodesign.cli.run.replication import PRECISION_NOT_REACHED, repetition_of
+from simcodesign.cli.run.scenario import kind_of, parsed_settings, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors, measured_tables
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
@@ -29,23 +31,20 @@ _VARY = Place("--vary")
 def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, float]:
     """Compare every workload on every machine, and print it; the errors that count."""
     files.refuse(["trace"], "is of one comparison", "with one machine")
-    _refuse(options)
     scenarios = _scenarios(options)
     axis = _axis(options.vary, scenarios[0], options.scenario.all_settings) if options.vary else None
     if axis is not None and axis.note:
         complain(f"note: {axis.note}")
     keywords = run_keywords(options.simulation)
     experiments = [Experiment.of(scenario, **keywords) for scenario in scenarios]
-    replication = options.replication
+    repetition = repetition_of(options.replication)
     with ProgressBar("simulating", note="preparing") as on_progress:
         several = compare_experiments(
             experiments,
             ("", ()) if axis is None else (axis.known.path, [float(value) for value in axis.given]),
             formulas=options.formula,
             measured=measured_tables(options.verdict),
-            replications=replication.replications,
-            confidence=parsed_level(replication.level, SIMULATION_LEVEL),
-            workers=replication.jobs or usable_cpus(),
+            **repetition,
             on_progress=on_progress,
         )
     if axis is not None and axis.known.inverse:
@@ -56,20 +55,9 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
     else:
         print_all(printed.tables)
     files.write(printed)
+    if not all(one.replicated is None or one.replicated.stopping.reached for one in several.candidates):
+        raise Exit(PRECISION_NOT_REACHED)
     return _errors(several, options)
-
-
-def _refuse(options: CompareOptions) -> None:
-    """InputError for what is of one comparison alone."""
-    replication: ReplicationOptions = options.replication
-    for option, value in (
-        ("--precision", replication.precision),
-        ("--at-most", replication.at_most),
-    ):
-        if value is not None:
-            raise InputError(
-                f"{option} needs a single comparison", value=str(value), allowed="one workload on one machine"
-            )
 
 
 def _scenarios(options: CompareOptions) -> list[Scenario]:

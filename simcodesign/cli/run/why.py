@@ -23,7 +23,7 @@ def check_why(why: bool) -> None:
     if why:
         raise InputError(
             "--why needs a single simulation",
-            allowed="one workload on one machine, without --replications, --precision, --against",
+            allowed="one workload on one machine, without --replications or --precision",
         )
 
 

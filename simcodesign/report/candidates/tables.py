@@ -10,6 +10,7 @@ from rich.table import Table
 
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.core.units import format_quantity
+from simcodesign.report.candidates.differences import difference_tables
 from simcodesign.report.candidates.ladders import several_ladders
 from simcodesign.report.candidates.names import (
     label,
@@ -23,6 +24,7 @@ from simcodesign.report.candidates.names import (
 )
 from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, but_small, share_percent, signed_percent
 from simcodesign.report.common.tables import facts, new_table, paragraph
+from simcodesign.report.replication.tables import stopping_text
 from simcodesign.report.results.ladder_rows import effects_shown, hops_line, not_here_line
 from simcodesign.report.results.tables import time_text, use_facts
 from simcodesign.studies.candidates.several import (
@@ -30,6 +32,7 @@ from simcodesign.studies.candidates.several import (
     Candidate,
     SeveralComparisons,
     against,
+    differences,
     is_open,
     ranked,
     same_order,
@@ -55,8 +58,26 @@ def several_tables(several: SeveralComparisons, why: bool = False) -> list[Rende
         *ladders,
         *not_here_line(comparisons),
         *(hops_line(comparisons) if ladders else []),
+        *_differences(several),
         *(paragraph(text) for text in [*_notes(several), *_farther(several), *_verdicts(several)]),
     ]
+
+
+def _differences(several: SeveralComparisons) -> list[RenderableType]:
+    """Return the differences of two machines with each workload, and how replications to a precision ended."""
+    shown: list[RenderableType] = []
+    names = machine_names(several)
+    for group in several.groups:
+        first, *others = group
+        if first.replicated is None:
+            continue
+        if len(others) == 1 and not several.axis:
+            pair = names[first.machine], names[others[0].machine]
+            shown += difference_tables(differences(first, others[0]), pair)
+        if first.replicated.stopping.precision is not None:
+            of = "the difference of the" if others else "the"
+            shown.append(paragraph(stopping_text(first.replicated.stopping, first.replicated.count, of)))
+    return shown
 
 
 def _title(several: SeveralComparisons) -> str:

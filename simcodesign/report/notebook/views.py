@@ -19,14 +19,14 @@ from simcodesign.report.common.tables import text_table
 from simcodesign.report.fits.tables import percent, r2_text
 from simcodesign.report.notebook.html import html_of
 from simcodesign.report.replication.comparison import replicated_comparison_tables
-from simcodesign.report.replication.tables import paired_tables, replication_tables
+from simcodesign.report.replication.tables import replication_tables
 from simcodesign.report.results.comparison_tables import comparison_tables
 from simcodesign.report.results.machine_sheet import machine_sheet
 from simcodesign.report.results.tables import forecast_tables, simulation_tables
 from simcodesign.report.results.workload_sheet import workload_sheet
 from simcodesign.report.trust.tables import trust_tables
 from simcodesign.studies.replication.comparison import ReplicatedComparison
-from simcodesign.studies.replication.replicate import PairedReplications, Replicated
+from simcodesign.studies.replication.replicate import Replicated
 from simcodesign.studies.trust.sweep_in_memory import SweepTable
 from simcodesign.studies.trust.trust_map import TrustMap
 
@@ -98,7 +98,6 @@ for _kind, _tables in (
     (Workload, workload_sheet),
     (Comparison, comparison_tables),
     (Replicated, replication_tables),
-    (PairedReplications, paired_tables),
     (ReplicatedComparison, replicated_comparison_tables),
     (TrustMap, trust_tables),
 ):

@@ -9,16 +9,15 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.report.common.numbers import Seconds, but_small
+from simcodesign.report.common.numbers import Seconds
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QUANTITIES, QuantityFormat, named_quantity
 from simcodesign.studies.replication.observations import MAKESPAN, MSER5, STATION_NUMBERS, Key
-from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals
-from simcodesign.studies.replication.replicate import PairedReplications, Replicated
+from simcodesign.studies.replication.output_analysis import Interval
+from simcodesign.studies.replication.replicate import Replicated
+from simcodesign.studies.replication.stopping import Stopping
 
 SAME = "same in all"
-#: Of a mean: differences below this share of it are rounding.
-_DUST = 1e-12
 #: Of stations: heading of each number.
 _HEADINGS = ("served", "utilisation", "mean queue", "longest queue", "waiting")
 
@@ -38,29 +37,6 @@ def replication_tables(replicated: Replicated, stations: int = 5) -> list[Render
         *([station_table(replicated, stations)] if stations else []),
     ]
     return [*parts, *notes(replicated)]
-
-
-def paired_tables(paired: PairedReplications) -> list[RenderableType]:
-    """Two machines under the same random numbers, ending with the verdict in one sentence."""
-    first = paired.first.first
-    names = machine_names(paired)
-    ranks = [f"{float(side.first.values['P']):,.0f}" for side in (paired.first, paired.second)]
-    on = f"P = {ranks[0]}" if ranks[0] == ranks[1] else f"P = {ranks[0]} and {ranks[1]}"
-    title = f"{first.workload} on {names[1]} against {names[0]}, {on}: {_runs(paired.first)} of each"
-    parts = [
-        paragraph(title, bold=True),
-        _facts(paired.first),
-        paired_table(paired),
-        *notes(paired.first, paired.second),
-        verdict(paired),
-    ]
-    return parts
-
-
-def machine_names(paired: PairedReplications) -> tuple[str, str]:
-    """Names of the first and the second machine, made different."""
-    one, other = paired.first.first.machine, paired.second.first.machine
-    return (one, other) if one != other else (one, f"{other} (second)")
 
 
 def quantity_table(replicated: Replicated) -> Table:
@@ -134,89 +110,34 @@ def station_table(replicated: Replicated, most: int) -> RenderableType:
     return table
 
 
-def paired_table(paired: PairedReplications) -> Table:
-    """Both machines, their difference and ratio."""
-    names = machine_names(paired)
-    table = new_table("Means, and paired intervals", "quantity", *names, "difference", "ratio")
-    keys = [key for key in _shown(paired.first) if key in paired.pairs]
-    keys[1:1] = [
-        ("components_s", part)
-        for part in COMPONENTS
-        if any(side.mean for pair in [paired.pairs["components_s", part]] for side in (pair.first, pair.second))
-    ]
-    for key in keys:
-        name, form = named_quantity(key)
-        pair = paired.pairs[key]
-        sides = (form.wide(side) for side in (pair.first, pair.second))
-        table.add_row(name, *sides, "0" if _equal(pair) else form.wide(pair.difference), _ratio(pair))
-    return table
-
-
-def _equal(pair: PairedIntervals) -> bool:
-    """Whether both differ by no more than rounding, in every replication."""
-    dust = _DUST * max(abs(pair.first.mean), abs(pair.second.mean))
-    gap = pair.difference
-    return max(abs(gap.mean), 0.0 if gap.same else gap.half_width) <= dust
-
-
-def verdict(paired: PairedReplications) -> RenderableType:
-    """Which machine is faster, whether that is certain, and what the common random numbers were good for."""
-    pair, (one, other) = paired.verdict, machine_names(paired)
-    name, form = named_quantity(paired.first.stopping.of)
-    gap = pair.difference
-    if _equal(pair):
-        return paragraph(f"The {name} is the same on both, in every replication.")
-    size = form.wide(gap).lstrip("-")
-    apart = f"The {name} on {other} is {'larger' if gap.mean > 0 else 'smaller'} than on {one} by {size}"
-    small = but_small(pair.ratio.mean - 1)
-    if gap.same:
-        return paragraph(f"{apart}, in every replication{small}.")
-    if math.isnan(gap.low):
-        return paragraph(f"{apart}, in the one run of each: nothing says how certain that is.")
-    unknown = "holds 0: it is not known which is better"
-    certain = f"does not hold 0: it is not chance{small}" if pair.decided else unknown
-    return paragraph(f"{apart}; the interval of the difference {certain}.{_common(pair)}")
-
-
-def _common(pair: PairedIntervals) -> str:
-    if not math.isfinite(pair.narrowing):
-        return ""
-    text = f" Of {pair.first.count} independent runs of each the interval would be {pair.narrowing:.2g} times as wide"
-    if math.isnan(pair.correlation):
-        return f"{text}."
-    return f"{text} (correlation of the runs under common random numbers: {pair.correlation:.2f})."
-
-
-def notes(*replicated: Replicated) -> list[RenderableType]:
+def notes(one: Replicated) -> list[RenderableType]:
     """What the reader must know of how the means came about."""
-    one = replicated[0]
     texts = []
-    if not any(side.random_sources for side in replicated):
+    if not one.random_sources:
         texts.append("Nothing here is random with these effects: every seed gives the same, and one run is the answer.")
     elif one.count > 1:
         texts.append("A number without ± is the same in every replication.")
-    texts += [text for side in replicated for text in _stream_notes(side, named=len(replicated) > 1)]
-    if one.stopping.precision is not None and any(side.random_sources for side in replicated):
-        texts.append(_stopping(one))
-    if len(replicated) == 1 and one.count > 1:
+    texts += _stream_notes(one)
+    if one.stopping.precision is not None and one.random_sources:
+        texts.append(stopping_text(one.stopping, one.count))
+    if one.count > 1:
         texts.append(_extremes(one))
     return [paragraph(text) for text in texts]
 
 
-def _stream_notes(replicated: Replicated, named: bool) -> Iterable[str]:
+def _stream_notes(replicated: Replicated) -> Iterable[str]:
     """Of an open stream: what was left out, and what batches say."""
     if replicated.removed is None:
         return
-    on = f" on {replicated.first.machine}" if named else ""
     how = "as given" if replicated.warm_up != MSER5 else "MSER-5" if replicated.count == 1 else "MSER-5 of the mean run"
     count = (
         f"the first {replicated.removed.removed:,} requests of a run are"
         if replicated.removed.removed
         else "no request is"
     )
-    yield f"Warm-up{on}: {count} left out of response time and blocked ({how}); stations show the whole run."
+    yield f"Warm-up: {count} left out of response time and blocked ({how}); stations show the whole run."
     if replicated.removed.late:
-        yield f"MSER-5 would leave out all that it may{on}: the run may not have settled; more requests would tell."
+        yield "MSER-5 would leave out all that it may: the run may not have settled; more requests would tell."
     if replicated.batches is not None:
         batches = replicated.batches
         verdict = (
@@ -225,22 +146,20 @@ def _stream_notes(replicated: Replicated, named: bool) -> Iterable[str]:
             else "may be taken as independent"
         )
         yield (
-            f"The interval{on} is from {batches.batches} batches of {batches.size:,} requests, which {verdict} "
+            f"The interval is from {batches.batches} batches of {batches.size:,} requests, which {verdict} "
             f"(correlation of neighbours {batches.correlation:.2f}, limit {batches.threshold:.2f})."
         )
 
 
-def _stopping(replicated: Replicated) -> str:
-    stopping = replicated.stopping
+def stopping_text(stopping: Stopping, count: int, of: str = "the") -> str:
+    """Return how replications ended, and whether they reached their precision."""
     name, precision = named_quantity(stopping.of)[0], _percent(stopping.precision or 0.0)
     if stopping.reached:
         return (
-            f"Stopped after {replicated.count} replications: the half-width of the {name} was within {precision} at "
+            f"Stopped after {count} replications: the half-width of {of} {name} was within {precision} at "
             "two looks in a row (this costs 1% of the coverage, or 6% where values are very skewed)."
         )
-    return (
-        f"NOT REACHED: after {replicated.count} replications, the most allowed, the {name} is not known to {precision}."
-    )
+    return f"NOT REACHED: after {count} replications, the most allowed, {of} {name} is not known to {precision}."
 
 
 def _extremes(replicated: Replicated) -> str:
@@ -306,15 +225,6 @@ def _shown(replicated: Replicated) -> list[Key]:
 def _cell(interval: Interval, form: QuantityFormat, show: Seconds) -> str:
     """In a table of times in one unit."""
     return show(interval.mean) if interval.same or not math.isfinite(interval.half_width) else form.wide(interval)
-
-
-def _ratio(pair: PairedIntervals) -> str:
-    ratio = pair.ratio
-    if math.isnan(ratio.mean):
-        return "-"
-    if ratio.same or math.isnan(ratio.low):
-        return f"{ratio.mean:.4g}"
-    return f"{ratio.mean:.4g} ({ratio.low:.4g} to {ratio.high:.4g})"
 
 
 def _relative(interval: Interval) -> str:

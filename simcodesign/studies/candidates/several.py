@@ -17,16 +17,18 @@ from simcodesign.comparison.formulas.values import FormulaSources, given_formula
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
 from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
+from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
-from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
-from simcodesign.studies.replication.observations import Floats
+from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparisons
+from simcodesign.studies.replication.observations import MSER5, Floats, Key
 from simcodesign.studies.replication.output_analysis import Interval, PairedIntervals, paired
-from simcodesign.studies.replication.replicate import nth_replication, random_sources_of
+from simcodesign.studies.replication.replicate import Replications, nth_replication, random_sources_of
+from simcodesign.studies.replication.stopping import MOST, StoppingRules
 
 #: One of something, or several.
 Workloads = WorkloadSource | Sequence[WorkloadSource]
@@ -243,7 +245,10 @@ def compare_several(
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
     replications: int | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
     confidence: float = 0.95,
+    most: int = MOST,
     workers: int = 1,
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
@@ -253,8 +258,10 @@ def compare_several(
     ``workloads``, ``machines``: one or several, as ``compare`` takes each. ``vary``: one name (``P``, a parameter or a
     constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
     anything random, by default 10; all candidates draw the same random numbers, so that differences between machines
-    are paired. ``confidence``: of all intervals; ``workers``: the most processes for replications. Other arguments as
-    for ``compare``.
+    are paired. ``precision``: replicate until the half-width of the difference of each machine from the first one is
+    this fraction of the first mean, up to ``most`` replications. ``precision_of``: the quantity, as for
+    ``replicate``. ``confidence``: of all intervals; ``workers``: maximum
+    number of processes for replications. Other arguments as for ``compare``.
 
     Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
     """
@@ -273,7 +280,10 @@ def compare_several(
         formulas=formulas,
         measured=measured,
         replications=replications,
+        precision=precision,
+        precision_of=precision_of,
         confidence=confidence,
+        most=most,
         workers=workers,
         on_progress=on_progress,
     )
@@ -302,7 +312,10 @@ def compare_experiments(
     formulas: FormulaSources = None,
     measured: MeasuredSources = None,
     replications: int | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
     confidence: float = 0.95,
+    most: int = MOST,
     workers: int = 1,
     on_progress: OnProgress | None = None,
 ) -> SeveralComparisons:
@@ -310,37 +323,24 @@ def compare_experiments(
     _check_apart(experiments)
     name, values = over
     given = given_formulas(formulas)
+    rules = StoppingRules(replications, precision, precision_of, confidence, most, MSER5)
     candidates: list[Candidate] = []
     for group in _groups(experiments, name, values):
         times = (*given_measurements(measured, group[0].scenario.workload), *given.measured)
         ours = replace(given, measured=times)
-        for number, one in enumerate(group):
-            is_random = bool(random_sources_of(one.point, one.effects))
-            comparison = compare_experiment(
-                nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress
-            )
-            replicated = _replicated(one, replications, confidence, workers) if is_random else None
+        is_random = any(random_sources_of(one.point, one.effects) for one in group)
+        comparisons = [
+            compare_experiment(nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress)
+            for one in group
+        ]
+        several = replicate_comparisons(Replications(group[0], rules, workers, None), group) if is_random else ()
+        for number, (one, comparison) in enumerate(zip(group, comparisons, strict=True)):
+            replicated = several[number] if several else None
             at = {name: _float(one.scenario.parameters[name])} if name else {}
             candidate = Candidate(comparison, at, replicated)
             pair = against(candidates[-number], candidate, confidence) if number else None
             candidates.append(replace(candidate, against=pair))
     return SeveralComparisons(tuple(candidates), name)
-
-
-def _replicated(
-    experiment: Experiment, replications: int | None, confidence: float, workers: int
-) -> ReplicatedComparison:
-    """The whole ladder with seeds that are those of every other candidate."""
-    return replicate_comparison(
-        experiment.scenario,
-        effects=experiment.effects,
-        seed=experiment.seed,
-        engine=experiment.engine,
-        iterations=experiment.iterations,
-        replications=replications,
-        confidence=confidence,
-        workers=workers,
-    )
 
 
 def _float(value: Any) -> float:
@@ -367,6 +367,18 @@ def _groups(experiments: Sequence[Experiment], name: str, values: Sequence[float
             yield group
         for value in values:
             yield [replace(one, scenario=one.scenario.at({name: value})) for one in group]
+
+
+def differences(first: Candidate, other: Candidate) -> dict[Key, PairedIntervals]:
+    """Return paired intervals of the simulated time and of its components, of ``other`` against ``first``."""
+    one, two = first.replicated, other.replicated
+    if one is None or two is None:
+        return {}
+    columns = {
+        key: (one.values[:, one.keys.index(key)], two.values[:, two.keys.index(key)])
+        for key in (one.keys[0], *(("components_s", part) for part in COMPONENTS))
+    }
+    return {key: paired(*sides, one.confidence) for key, sides in columns.items()}
 
 
 def against(first: Candidate, other: Candidate, confidence: float) -> PairedIntervals:

@@ -7,7 +7,7 @@ which nothing is random yet are simulated once.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -97,25 +97,34 @@ def replicate_comparison(
 ) -> ReplicatedComparison:
     """Compare again and again with independent random numbers. Arguments, and what is raised, as for ``replicate``."""
     wanted = Replications.of(workload, machine, parameters, **options)
-    experiment = wanted.experiment
-    experiment.point.require_one_point("a simulation")
+    (replicated,) = replicate_comparisons(wanted, (wanted.experiment,))
+    return replicated
+
+
+def replicate_comparisons(wanted: Replications, experiments: Sequence[Experiment]) -> tuple[ReplicatedComparison, ...]:
+    """Replicate the comparisons of experiments side by side, with common random numbers."""
     began = time.monotonic()
-    start = nth_replication(experiment, 0)
-    first = compare_experiment(start)
-    steps = tuple(_step(rung, experiment) for rung in first.rungs)
-    ladder = _Ladder(experiment, float(first.forecast.headline_s), steps, _parts(first.simulation))
-    random_sources = random_sources_of(experiment.point, experiment.effects)
-    observations = [ladder.observation(start.seed, [step.first_s for step in steps], ladder.parts)]
-    (sample,), stopping = gathered(observations, ladder, wanted, bool(random_sources), time.monotonic() - began)
-    return ReplicatedComparison(
-        first=first,
-        seed=experiment.seed,
-        seeds=tuple(sample.seeds),
-        confidence=wanted.rules.confidence,
-        keys=sample.keys,
-        values=sample.table(),
-        random_sources=random_sources,
-        stopping=stopping,
+    firsts: list[Comparison] = []
+    for experiment in experiments:
+        experiment.point.require_one_point("a simulation")
+        firsts.append(compare_experiment(nth_replication(experiment, 0)))
+    ladders = [_ladder(experiment, first) for experiment, first in zip(experiments, firsts, strict=True)]
+    observations = [ladder.first_observation() for ladder in ladders]
+    sources = [random_sources_of(experiment.point, experiment.effects) for experiment in experiments]
+    task = _Ladders(tuple(ladders))
+    samples, stopping = gathered(observations, task, wanted, any(sources), time.monotonic() - began)
+    return tuple(
+        ReplicatedComparison(
+            first=first,
+            seed=experiment.seed,
+            seeds=tuple(sample.seeds),
+            confidence=wanted.rules.confidence,
+            keys=sample.keys,
+            values=sample.table(),
+            random_sources=random_sources,
+            stopping=stopping,
+        )
+        for experiment, first, random_sources, sample in zip(experiments, firsts, sources, samples, strict=True)
     )
 
 
@@ -142,6 +151,12 @@ def _step(rung: Rung, experiment: Experiment) -> _Step:
     )
 
 
+def _ladder(experiment: Experiment, first: Comparison) -> _Ladder:
+    """Return the ladder of an experiment, with the times of the first replication."""
+    steps = tuple(_step(rung, experiment) for rung in first.rungs)
+    return _Ladder(experiment, float(first.forecast.headline_s), steps, _parts(first.simulation))
+
+
 def _parts(result: Result) -> dict[Key, float]:
     """What is known of the simulation with every effect."""
     answer = MAKESPAN if result.response_s is None else RESPONSE
@@ -158,7 +173,13 @@ class _Ladder:
     steps: tuple[_Step, ...]
     parts: Mapping[Key, float]
 
-    def __call__(self, number: int) -> list[Observation]:
+    def first_observation(self) -> Observation:
+        """Return the observation of the first replication."""
+        return self.observation(
+            nth_replication(self.experiment, 0).seed, [one.first_s for one in self.steps], self.parts
+        )
+
+    def __call__(self, number: int) -> Observation:
         replication, times_s, parts = nth_replication(self.experiment, number), list[float](), self.parts
         for step in self.steps:
             if not step.random:
@@ -169,7 +190,7 @@ class _Ladder:
                 result = simulate_experiment(replace(replication, effects=step.effects))
                 times_s.append(float(result.headline_s))
                 parts = _parts(result)
-        return [self.observation(replication.seed, times_s, parts)]
+        return self.observation(replication.seed, times_s, parts)
 
     def observation(self, seed: int, times_s: list[float], parts: Mapping[Key, float]) -> Observation:
         """The observation of these times of all steps."""
@@ -178,3 +199,13 @@ class _Ladder:
         for step, time_s, (change_s, _) in zip(self.steps, times_s, changes, strict=True):
             values |= {("simulated_s", step.effect): time_s, ("change_s", step.effect): change_s}
         return Observation(seed, values, _NO_STATIONS)
+
+
+@dataclass(frozen=True)
+class _Ladders:
+    """The ladders of multiple experiments under the seed of a replication; picklable."""
+
+    ladders: tuple[_Ladder, ...]
+
+    def __call__(self, number: int) -> list[Observation]:
+        return [ladder(number) for ladder in self.ladders]

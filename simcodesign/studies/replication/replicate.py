@@ -1,5 +1,4 @@
-"""Independent replications of a simulation: means with intervals, as many runs as a precision takes, and two machines
-under the same random numbers.
+"""Independent replications of a simulation: means with intervals, and as many runs as a precision takes.
 
 Replication k = 0, 1, ... of a seed is the plain simulation with a seed of its own, ``replication_seed(seed, k)``, so
 that ``simulate`` repeats it alone. Observations are taken in the order of the replications, and whether to stop is
@@ -46,10 +45,8 @@ from simcodesign.studies.replication.observations import (
 from simcodesign.studies.replication.output_analysis import (
     BatchMeans,
     Interval,
-    PairedIntervals,
     WarmUp,
     interval,
-    paired,
 )
 from simcodesign.studies.replication.stopping import MOST, Stopping, StoppingRules, no_such_quantity
 
@@ -178,28 +175,6 @@ class Replicated(PlainResult):
         }
 
 
-@dataclass(frozen=True)
-class PairedReplications(PlainResult):
-    """Two machines under the same random numbers, replication by replication: ``second`` against ``first``.
-
-    ``pairs``: of every quantity that both show.
-    """
-
-    first: Replicated
-    second: Replicated
-    pairs: Mapping[Key, PairedIntervals]
-
-    @property
-    def verdict(self) -> PairedIntervals:
-        """Of the quantity by which they are judged."""
-        return self.pairs[self.first.stopping.of]
-
-    def json_fields(self) -> dict[str, Any]:
-        """Every quantity as a pair, and the replications of both."""
-        shown = {"reading": "paired replications", "judged_by": ".".join(self.first.stopping.of)}
-        return shown | fields_of(self) | {"pairs": nested(self.pairs)}
-
-
 @shows_keywords(StreamReplicationKeywords, taken_by=Replications.of)
 def replicate(
     workload: WorkloadSource | Scenario,
@@ -212,33 +187,14 @@ def replicate(
     ``confidence``, ``most`` and ``workers`` are its ``level``, ``at_most`` and ``jobs``.
     """
     wanted = Replications.of(workload, machine, parameters, **options)
-    (replicated,) = _replicated(wanted, (wanted.experiment,))
-    return replicated
-
-
-@shows_keywords(StreamReplicationKeywords, taken_by=Replications.of)
-def replicate_against(
-    workload: WorkloadSource | Scenario,
-    machine: MachineSource | None = None,
-    parameters: Mapping[str, object] | None = None,
-    *,
-    against: MachineSource,
-    **options: Unpack[StreamReplicationKeywords],
-) -> PairedReplications:
-    """Simulate two machines with the same random numbers; return paired intervals of the difference and the ratio.
-
-    ``precision``: of the half-width of the difference as a fraction of the mean on the first machine, since a
-    difference may well be about 0. Where ``parameters`` do not set P, each machine has as many ranks as it takes. Other
-    arguments, and what is raised, as for ``replicate``.
-    """
-    wanted = Replications.of(workload, machine, parameters, **options)
-    experiment = wanted.experiment
-    other = replace(experiment, scenario=experiment.scenario.on(against))
-    wanted = replace(wanted, rules=replace(wanted.rules, pairs=True))
-    first, second = _replicated(wanted, (experiment, other))
-    shared = [key for key in first.keys if key in second.keys]
-    pairs = {key: paired(first.column(key), second.column(key), first.confidence) for key in shared}
-    return PairedReplications(first, second, pairs)
+    began, experiment = time.monotonic(), wanted.experiment
+    experiment.point.require_one_point("a simulation")
+    task = _Task(experiment, wanted.rules)
+    first = task.result(0)  # in this process: an error in the description shows at once
+    random_sources = random_sources_of(experiment.point, experiment.effects)
+    spent_s = time.monotonic() - began
+    (sample,), stopping = gathered([task.observation(first)], task, wanted, bool(random_sources), spent_s)
+    return _summary(wanted, random_sources, first, sample, stopping)
 
 
 def nth_replication(experiment: Experiment, number: int) -> Experiment:
@@ -260,37 +216,21 @@ def random_sources_of(point: DesignPoint, effects: Collection[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class _Task:
-    """Replication ``number`` of all experiments."""
+    """Replication ``number`` of an experiment."""
 
-    experiments: tuple[Experiment, ...]
+    experiment: Experiment
     rules: StoppingRules
 
     def __call__(self, number: int) -> list[Observation]:
-        return [self.observation(result) for result in self.results(number)]
+        return [self.observation(self.result(number))]
 
-    def results(self, number: int) -> list[Result]:
-        """The simulations of a replication."""
-        return [simulate_experiment(nth_replication(experiment, number)) for experiment in self.experiments]
+    def result(self, number: int) -> Result:
+        """Return the simulation of a replication."""
+        return simulate_experiment(nth_replication(self.experiment, number))
 
     def observation(self, result: Result) -> Observation:
         """The observation of a simulation."""
         return observation_of(result, self.rules.warm_up, self.rules.confidence)
-
-
-def _replicated(wanted: Replications, experiments: tuple[Experiment, ...]) -> tuple[Replicated, ...]:
-    """Replications of all experiments side by side. The first is made in this process: an error in the description
-    shows at once."""
-    began = time.monotonic()
-    for experiment in experiments:
-        experiment.point.require_one_point("a simulation")
-    task = _Task(experiments, wanted.rules)
-    firsts = task.results(0)
-    observations = [task.observation(result) for result in firsts]
-    random_sources = [random_sources_of(experiment.point, experiment.effects) for experiment in experiments]
-    samples, stopping = gathered(observations, task, wanted, any(random_sources), time.monotonic() - began)
-    return tuple(
-        _summary(wanted, *summarised, stopping) for summarised in zip(random_sources, firsts, samples, strict=True)
-    )
 
 
 def gathered(
@@ -308,7 +248,7 @@ def gathered(
     rules, on_progress = wanted.rules.for_random(random), wanted.on_progress
     samples = tuple(Sample(rules.warm_up) for _ in first)
     _add(samples, first)
-    key = rules.key([key for key in samples[0].keys if not rules.pairs or key in samples[1].keys])
+    key = rules.key([key for key in samples[0].keys if all(key in sample.keys for sample in samples)])
     rules.check_single(samples)
     if not rules.enough(samples, key):
         needed_bytes = rules.last * sum(sample.bytes_per_run for sample in samples)

@@ -21,8 +21,9 @@ LIMIT = 1_000_000
 @dataclass(frozen=True)
 class StoppingRules:
     """When to stop replicating. ``replications``: how many at least, or exactly without a ``precision``, which is a
-    relative half-width of the interval of ``precision_of``; ``most``: how many at most for a precision. ``pairs``: the
-    quantity is the difference of two systems; ``random``: without randomness one run is enough."""
+    relative half-width of the interval of ``precision_of``; ``most``: how many at most for a precision. ``random``:
+    without randomness one run is enough. With multiple samples, the precision is of the differences from the first one,
+    as a fraction of its mean."""
 
     replications: int | None
     precision: float | None
@@ -30,7 +31,6 @@ class StoppingRules:
     confidence: float
     most: int
     warm_up: str | int
-    pairs: bool = False
     random: bool = True
 
     def __post_init__(self) -> None:
@@ -90,10 +90,9 @@ class StoppingRules:
 
     def width(self, samples: Sequence[Sample], key: Key) -> float:
         """The relative half-width so far, of the quantity that the precision is of."""
-        values, scale = self._judged(samples, key)
-        so_far = interval(values, self.confidence)
-        mean = abs(float(scale.mean()))
-        return 0.0 if so_far.same else so_far.half_width / mean if mean else math.inf
+        several, mean = _judged(samples, key), abs(float(samples[0].values(key).mean()))
+        intervals = [interval(values, self.confidence) for values in several]
+        return max(0.0 if one.same else one.half_width / mean if mean else math.inf for one in intervals)
 
     def check_single(self, samples: Sequence[Sample]) -> None:
         """InputError where the single replication that is wanted has no interval."""
@@ -108,13 +107,14 @@ class StoppingRules:
         assert self.precision is not None
         if len(samples[0]) % ROUND:
             return False
-        values, scale = self._judged(samples, key)
-        return known_to(values, self.precision, self.confidence, scale)
+        scale = samples[0].values(key)
+        return all(known_to(values, self.precision, self.confidence, scale) for values in _judged(samples, key))
 
-    def _judged(self, samples: Sequence[Sample], key: Key) -> tuple[Floats, Floats]:
-        """The values, or the differences of pairs, and those to whose mean their width is relative."""
-        values = samples[0].values(key)
-        return (samples[1].values(key) - values if self.pairs else values), values
+
+def _judged(samples: Sequence[Sample], key: Key) -> list[Floats]:
+    """Return the values of a single sample, or the differences of the other samples from the first one."""
+    first, *others = (sample.values(key) for sample in samples)
+    return [values - first for values in others] or [first]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.experiment import Experiment
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_several
 from simcodesign.studies.replication.comparison import ReplicatedComparison, replicate_comparison
-from simcodesign.studies.replication.replicate import replicate, replicate_against
 from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
 
 Several = list[Any] | tuple[Any, ...]
@@ -136,29 +135,10 @@ def compare(
     work: Any = workload
     on: Any = machine
     if several:
-        if precision is not None:
-            how["replications"] = _enough(work, on, parameters, vary, how, options)
-        kept = {name: how[name] for name in ("replications", "confidence", "workers")}
-        return compare_several(work, on, parameters, vary=vary, **given, **kept, **options)
+        return compare_several(work, on, parameters, vary=vary, **given, **how, **options)
     if not is_repeated:
         return compare_once(work, on, parameters, **given, **options)
     if formulas is not None or measured is not None:
         what = "replications of one machine have no formulas and measurements"
         raise InputError(what, allowed="machines as a list: compare(workload, [machine], ...)")
     return replicate_comparison(work, on, parameters, **how, **options)
-
-
-def _enough(
-    workload: Any, machine: Any, parameters: Any, vary: object, how: dict[str, Any], options: dict[str, Any]
-) -> int:
-    """Return how many replications the precision takes, the largest number among all pairs of machines."""
-    if vary is not None:
-        raise InputError("precision with vary", allowed="replications=")
-    workloads, machines = (list(one) if isinstance(one, list | tuple) else [one] for one in (workload, machine))
-    first, *others = machines
-    quiet = {name: value for name, value in options.items() if name != "on_progress"}
-    pairs = [(each, other) for each in workloads for other in others]
-    counts = [replicate_against(each, first, parameters, against=other, **how, **quiet).first for each, other in pairs]
-    return max(
-        one.count for one in counts or [replicate(each, first, parameters, **how, **quiet) for each in workloads]
-    )

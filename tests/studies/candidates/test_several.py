@@ -92,7 +92,6 @@ def test_a_precision_of_the_difference() -> None:
     [
         ({"level": 0.9}, "level needs replications"),
         ({"replications": 2, "timeline": True}, "a timeline is of one simulation"),
-        ({"precision": 0.1, "vary": {"P": [2]}}, "precision with vary"),
         ({"replications": 2, "formulas": "1e-3"}, "replications of one machine have no formulas"),
     ],
 )

@@ -21,12 +21,12 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.randomness.random_streams import stream
-from simcodesign.studies.replication.output_analysis import ROUND
+from simcodesign.studies.candidates.several import compare_several, differences
+from simcodesign.studies.replication.output_analysis import ROUND, PairedIntervals
 from simcodesign.studies.replication.replicate import (
     Replicated,
     random_sources_of,
     replicate,
-    replicate_against,
     replication_seed,
 )
 
@@ -180,9 +180,7 @@ def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None
 @pytest.mark.thorough
 def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
     other = replace(machine, name="other", noise=0.1)
-    values = [
-        text(replicate_against(loop, machine, against=other, replications=5, workers=workers)) for workers in (1, 2)
-    ]
+    values = [text(compare_several(loop, [machine, other], replications=5, workers=workers)) for workers in (1, 2)]
     assert values[0] == values[1]
 
 
@@ -344,20 +342,25 @@ def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue
 def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Machine) -> None:
     """A processor that is slightly slower: the same shares of computation, so most of the spread cancels."""
     other = replace(machine, name="other", processor=replace(machine.processor, rate_flop_per_s=0.98e8))
-    replicated = replicate_against(loop, machine, against=other, replications=15)
-    pair = replicated.verdict
-    assert replicated.first.seeds == replicated.second.seeds
+    first, second = compare_several(loop, [machine, other], replications=15).candidates
+    pair = second.against
+    assert first.replicated.seeds == second.replicated.seeds
     assert pair.correlation > 0.99
     assert pair.narrowing > 5
     assert pair.decided
     assert pair.difference.mean > 0
-    both = [replicate(loop, one, replications=15) for one in (machine, other)]
-    assert [side.values.tolist() for side in both] == [
-        replicated.first.values.tolist(),
-        replicated.second.values.tolist(),
-    ]
-    known = stats.ttest_rel(both[1].column(("makespan_s",)), both[0].column(("makespan_s",))).confidence_interval(0.95)
+    times_s = [replicate(loop, one, replications=15).column(("makespan_s",)) for one in (machine, other)]
+    assert [one.times_s.tolist() for one in (first, second)] == [side.tolist() for side in times_s]
+    known = stats.ttest_rel(*reversed(times_s)).confidence_interval(0.95)
     assert (pair.difference.low, pair.difference.high) == pytest.approx((known.low, known.high))
+    assert differences(first, second)["makespan_s",] == pair
+
+
+def against_first(loop: Workload, machine: Machine, other: Machine, **options: Any) -> PairedIntervals:
+    """Return the intervals of the second machine against the first one."""
+    (_, second) = compare_several(loop, [machine, other], **options).candidates
+    assert second.against is not None
+    return second.against
 
 
 def load_machine_with(machine: Machine, **network: float) -> Machine:
@@ -366,16 +369,14 @@ def load_machine_with(machine: Machine, **network: float) -> Machine:
 
 def test_a_difference_that_is_always_the_same(loop: Workload, machine: Machine) -> None:
     """A slower start of messages costs the same whatever the shares are: nothing of the spread is left."""
-    pair = replicate_against(
-        loop, machine, against=load_machine_with(machine, startup_s=120e-6), replications=5
-    ).verdict
+    pair = against_first(loop, machine, load_machine_with(machine, startup_s=120e-6), replications=5)
     assert pair.difference.same
     assert pair.decided
     assert pair.narrowing == np.inf
 
 
 def test_a_machine_against_itself(loop: Workload, machine: Machine) -> None:
-    pair = replicate_against(loop, machine, against=machine, replications=5).verdict
+    pair = against_first(loop, machine, replace(machine, name="twin"), replications=5)
     assert pair.difference.same
     assert not pair.decided
     assert pair.ratio.mean == 1.0
@@ -383,15 +384,25 @@ def test_a_machine_against_itself(loop: Workload, machine: Machine) -> None:
 
 def test_a_precision_of_the_difference(loop: Workload, machine: Machine) -> None:
     other = load_machine_with(machine, startup_s=120e-6)
-    replicated = replicate_against(loop, machine, against=other, precision=0.01)
-    assert replicated.first.stopping.reached
-    assert replicated.first.count == 20  # the difference is known long before the makespan is
-    gap = replicated.verdict.difference
-    assert gap.half_width <= 0.01 * replicated.first.interval("makespan_s").mean
-    assert replicated.first.interval("makespan_s").relative > 0.01
+    first, second = compare_several(loop, [machine, other], precision=0.01).candidates
+    assert first.replicated.stopping.reached
+    assert first.replicated.count == 20  # the difference is known long before the makespan is
+    assert second.against.difference.half_width <= 0.01 * first.simulated.mean
+    assert first.simulated.relative > 0.01
+
+
+@pytest.mark.thorough
+def test_a_precision_is_of_the_difference_of_every_machine(loop: Workload, machine: Machine) -> None:
+    """A slower start of messages differs by the same in every replication; another noise does not."""
+    close, far = load_machine_with(machine, startup_s=120e-6), replace(machine, name="far", noise=0.5)
+    for machines, reached in (([machine, close], True), ([machine, close, far], False)):
+        candidates = compare_several(loop, machines, precision=1e-4, most=20).candidates
+        assert {one.replicated.count for one in candidates} == {20}
+        assert {one.replicated.stopping.reached for one in candidates} == {reached}
 
 
 def test_without_chance_one_run_of_each(loop: Workload, machine: Machine) -> None:
-    replicated = replicate_against(loop, machine, against=load_machine_with(machine, startup_s=1e-3), effects="none")
-    assert (replicated.first.count, replicated.second.count) == (1, 1)
-    assert replicated.verdict.difference.mean > 0
+    slower = load_machine_with(machine, startup_s=1e-3)
+    first, second = compare_several(loop, [machine, slower], effects="none").candidates
+    assert (first.replicated, second.replicated) == (None, None)
+    assert second.against.difference.mean > 0

@@ -179,7 +179,6 @@ show together.yaml --json
 show attached.yaml --json
 validate --cases my_cases -j 1 --json
 validate --list -k queueing --json
-simulate small.yaml little.yaml -P 4 --replications 2 -j 1 --against together.yaml --json
 compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --why --json
 fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
 explore small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
