@@ -27,7 +27,7 @@ class ListOptions:
         list[str],
         Argument(
             metavar="[WORD]...",
-            help="Only those that all of these words are said of: in their name, about, source, or what they do (halo, "
+            help="List only those that match every WORD in their name, description, source, or in what they do (halo, "
             "allreduce, dragonfly, ...).",
         ),
     ] = field(default_factory=list)
@@ -36,7 +36,7 @@ class ListOptions:
 
 @command(app, "list", section=Section.MODEL)
 def run_list(options: ListOptions) -> None:
-    """List the machines and workloads that are shipped, or those of them that words are said of."""
+    """List the bundled machines and workloads, optionally only those that match every WORD."""
     from simcodesign.describe.yaml.files import available, load_machine, load_workload
     from simcodesign.report.descriptions.to_json import overview_json
     from simcodesign.report.results.data_sheets import overview, said_of_machine, said_of_workload
@@ -99,7 +99,7 @@ SHOWN_FILES = Outputs(
 
 @command(app, "show", section=Section.MODEL, outputs=SHOWN_FILES)
 def run_show(options: ShowOptions) -> None:
-    """Show what a machine or workload file says."""
+    """Print a machine or a workload as a data sheet."""
     from simcodesign.cli.run.scenario import kind_of
 
     if options.machine and options.workload:
