@@ -93,6 +93,8 @@ Level = Annotated[
     str | None,
     Option(metavar="FRACTION", help="Probability of the intervals (default: 95%; of fits and calibrations 90%)."),
 ]
+Socket = Annotated[str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket.")]
+Kernel = Annotated[str | None, Option(metavar="NAME", help="Aspen models: run this kernel (default: main).")]
 Why = Annotated[
     bool,
     Option(
@@ -171,10 +173,8 @@ class ScenarioOptions(WorkloadOnRanks):
 class AspenOptions:
     """Options of Aspen models (``.aspen``), in commands that also take them in place of a workload and a machine."""
 
-    socket: Annotated[
-        str | None, Option(metavar="NAME", help="Aspen models: use this kind of socket (default: all of them).")
-    ] = None
-    kernel: Annotated[str, Option(metavar="NAME", help="Aspen models: run this kernel.")] = "main"
+    socket: Socket = None
+    kernel: Kernel = None
     aspen_compatible: Annotated[
         bool, Option("--aspen-compatible", help="Aspen models: add map and par up, as the original does.")
     ] = False

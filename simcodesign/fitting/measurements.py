@@ -197,7 +197,7 @@ def check_points(parameters: Sequence[str], points: FloatArray, place: Place | N
     distinct, times = np.unique(points, axis=0, return_counts=True)
     if len(distinct) < len(points):
         twice = point_text(parameters, distinct[int(np.argmax(times))])
-        raise InputError("one point stands twice", place, value=twice, allowed="each point once")
+        raise InputError("one point appears twice", place, value=twice, allowed="each point once")
 
 
 def _read_only(array: object, dimensions: int, name: str) -> FloatArray:

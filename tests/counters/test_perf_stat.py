@@ -279,7 +279,7 @@ def test_json_with_the_decimal_sign_of_a_locale(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (['{"counter-value" : "5", "event" : "cycles"}', "{oops}"], r":2: no line of perf stat -j, got '\{oops\}'"),
+        (['{"counter-value" : "5", "event" : "cycles"}', "{oops}"], r":2: not a line of perf stat -j, got '\{oops\}'"),
         (['{"counter-value" : "x", "event" : "cycles"}'], ":1: a count that is not a number, got 'x'"),
         (['{"counter-value" : "5", "event" : "cycles", "pcnt-running" : "y"}'], ":1: a percentage that is not a"),
         (['{"metric-value" : 5}'], "no event was counted"),

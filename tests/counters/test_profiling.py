@@ -94,7 +94,7 @@ def test_a_flat_profile(tmp_path: Path) -> None:
     assert table.kernels == ("a", "b<int, long>(int)", "main")
     assert table.column("time_s").tolist() == [1.2, 0.5, 0.3]
     assert read_counters(path, Labels(processes=4, summed=True)).column("time_s").tolist() == [0.3, 0.125, 0.075]
-    with pytest.raises(InputError, match="number of processes is not known"):
+    with pytest.raises(InputError, match="number of processes is missing"):
         read_counters(path)
 
 

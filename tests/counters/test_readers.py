@@ -327,9 +327,9 @@ def test_lines_of_one_event_are_added_up(tmp_path: Path, values: list[int]) -> N
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["5,,cycles,1,100.00,,"], "the number of processes is not known"),
-        (["# processes: 4", "5,,cycles,1,100.00,,", "Segmentation fault"], r":3: no line of perf stat -x"),
-        (["# processes: 4", "hello, world"], ":2: no line of perf"),
+        (["5,,cycles,1,100.00,,"], "the number of processes is missing"),
+        (["# processes: 4", "5,,cycles,1,100.00,,", "Segmentation fault"], r":3: not a line of perf stat -x"),
+        (["# processes: 4", "hello, world"], ":2: not a line of perf"),
         (["# processes: 4", "<not supported>,,cycles,0,100.00,,"], "no event was counted"),
         (["# processes: 4", "5,,page-faults,1,100.00,,"], "no event that a counter needs"),
         (["# processes: 4", "x5,,cycles,1,100.00,,"], ":2: "),

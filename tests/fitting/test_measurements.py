@@ -101,7 +101,7 @@ def test_select_says_what_there_is_not(choice: dict[str, list[str]], message: st
         ({"parameters": ("p", " ")}, "a parameter without a name"),
         ({"points": [[16.0, 1.0], [0.0, 1.0]]}, r"parameter p out of range, got 0.0 \(allowed: positive"),
         ({"points": [[16.0, math.inf], [1.0, 1.0]]}, "parameter n out of range, got inf"),
-        ({"points": [[16.0, 1.0], [16.0, 1.0]]}, "one point stands twice, got 'p=16, n=1'"),
+        ({"points": [[16.0, 1.0], [16.0, 1.0]]}, "one point appears twice, got 'p=16, n=1'"),
         ({"points": [[16.0, 1.0]]}, "values and points do not match"),
         ({"points": [["x", 1.0], [1.0, 1.0]]}, "points are not numbers"),
         ({"points": [16.0, 32.0]}, "points of wrong shape"),

@@ -205,7 +205,7 @@ HEAD = "PARAMETER p n\nPOINTS (16 1000) (32 1000)\n"
         ("PARAMETER p p\n", "a.txt:1: two parameters of one name"),
         ("PARAMETER p\nPOINTS 1 0\n", r"a.txt:2: a parameter out of range, got 0.0 \(allowed: positive finite numbers"),
         ("PARAMETER p\nPOINTS 1 x\n", "a.txt:2: a coordinate that is not a number, got 'x'"),
-        ("PARAMETER p\nPOINTS 1 2 1\n", "a.txt:2: one point stands twice, got 'p=1'"),
+        ("PARAMETER p\nPOINTS 1 2 1\n", "a.txt:2: one point appears twice, got 'p=1'"),
         ("PARAMETER p n\nPOINTS 16 32\n", "a.txt:2: a point that does not fit the parameters, got '16'"),
         ("PARAMETER p n\nPOINTS (16 32 64)\n", r"got '16 32 64' \(allowed: 2 numbers in parentheses"),
         ("PARAMETER p n\nPOINTS (16 32\n", "a parenthesis that is not closed"),
@@ -220,7 +220,7 @@ HEAD = "PARAMETER p n\nPOINTS (16 1000) (32 1000)\n"
         (HEAD + "DATA nan\n", "a.txt:3: not a number, got 'nan'"),
         (HEAD + "DATA 1e999\n", "a.txt:3: not a number, got '1e999'"),
         (HEAD + "DATA\n", "a.txt:3: DATA without a value"),
-        (HEAD + "REGION a\nDATA 1\nDATA 2\nREGION a\nDATA 1\n", "a.txt:7: one region and metric stand twice"),
+        (HEAD + "REGION a\nDATA 1\nDATA 2\nREGION a\nDATA 1\n", "a.txt:7: one region and metric appear twice"),
         (HEAD + "REGION a\nREGION b\nDATA 1\nDATA 2\n", "a.txt:3: REGION without DATA"),
         (HEAD + "DATA 1\nDATA 2\nREGION b\n", "a.txt:5: REGION without DATA"),
         (HEAD + "DATA 1\nDATA 2\nREGION\n", "a.txt:5: REGION without a name"),
@@ -277,9 +277,9 @@ def new_json(measurements: str, parameters: str = '["p"]') -> str:
             new_json('{"r": {"t": [{"point": [1, 2], "values": 1}]}}'),
             r"does not fit the parameters, got '2 coordinates'",
         ),
-        (new_json(f'{{"r": {{"t": [{ROW}, {ROW}]}}}}'), r"\.t\[1\]\.point: one point stands twice"),
-        (new_json(f'{{"r": {{"t": [{ROW}], "t": [{ROW}]}}}}'), r"measurements\.r: a key stands twice, got 't'"),
-        (new_json(f'{{"r": {{"t": [{ROW}]}}, "r": {{"t": [{ROW}]}}}}'), "measurements: a key stands twice, got 'r'"),
+        (new_json(f'{{"r": {{"t": [{ROW}, {ROW}]}}}}'), r"\.t\[1\]\.point: one point appears twice"),
+        (new_json(f'{{"r": {{"t": [{ROW}], "t": [{ROW}]}}}}'), r"measurements\.r: a key appears twice, got 't'"),
+        (new_json(f'{{"r": {{"t": [{ROW}]}}, "r": {{"t": [{ROW}]}}}}'), "measurements: a key appears twice, got 'r'"),
         (new_json(f'{{"r": {{"t": [{ROW}]}}}}', '["a", "b", "c", "d", "e"]'), "parameters: wrong number of parameters"),
         (new_json(f'{{"r": {{"t": [{ROW}]}}}}', "[1]"), r"parameters\[0\]: not a name"),
         (new_json(f'{{"r": {{"t": [{ROW}]}}}}', '"p"'), "parameters: not a list"),
@@ -312,13 +312,13 @@ def changed(change: Callable[[dict[str, list[dict[str, object]]]], object]) -> s
         (changed(lambda c: c["measurements"][4].update(value="x")), r"measurements\[4\]\.value: not a number, got 'x'"),
         (changed(lambda c: c["measurements"][4].pop("value")), r"measurements\[4\]: not a measurement"),
         (changed(lambda c: c["measurements"].pop()), "at p=64, n=1000: a point is missing"),
-        (changed(lambda c: c["coordinates"][2].update(id=1)), r"coordinates\[2\]\.id: one id stands twice"),
+        (changed(lambda c: c["coordinates"][2].update(id=1)), r"coordinates\[2\]\.id: one id appears twice"),
         (
             changed(lambda c: c["coordinates"].append({**c["coordinates"][0], "id": 9})),
-            r"coordinates\[3\]: one point stands twice",
+            r"coordinates\[3\]: one point appears twice",
         ),
         (changed(lambda c: c["coordinates"][0]["parameter_value_pairs"].pop()), r"coordinates\[0\].*1 coordinates"),  # type: ignore[attr-defined]
-        (changed(lambda c: c["metrics"][1].update(name="time")), r"metrics\[1\]\.name: one name stands twice"),
+        (changed(lambda c: c["metrics"][1].update(name="time")), r"metrics\[1\]\.name: one name appears twice"),
         (changed(lambda c: c["metrics"][1].pop("id")), r'metrics\[1\]: "id" is missing'),
         (changed(lambda c: c.pop("callpaths")), '"callpaths" is missing'),
     ],
@@ -372,8 +372,8 @@ TABLE = "p,region,metric,value\n1,a,t,1\n2,a,t,2\n"
         ),
         ("region,value\na,1\n", "a.csv:1: wrong number of parameters"),
         ("a,b,c,d,e,value\n1,1,1,1,1,1\n", "a.csv:1: wrong number of parameters, got '5: a, b, c, d, e'"),
-        ("p,p,value\n1,1,1\n", "a.csv:1: two columns of one name"),
-        ("p,region,callpath,value\n1,a,b,1\n", "a.csv:1: two columns of one name"),
+        ("p,p,value\n1,1,1\n", "a.csv:1: two columns with the same name"),
+        ("p,region,callpath,value\n1,a,b,1\n", "a.csv:1: two columns with the same name"),
         ("p,value\n", "the file holds no measurement"),
         (TABLE + "\n3,a,t,x\n", "a.csv:5: column value: not a number, got 'x'"),
         (TABLE + "3,a,t,inf\n", "a.csv:4: column value: not a number, got 'inf'"),
@@ -388,7 +388,7 @@ TABLE = "p,region,metric,value\n1,a,t,1\n2,a,t,2\n"
         (TABLE + "2,b,t,1\n", "region 'b', metric 't' at p=1: a point is missing: other series have a value there"),
         (
             "p,value,repetition\n1,1,1\n1,2,2\n\n1,3,2\n",
-            r"a.csv:5: column repetition: one repetition stands twice, .*at p=1",
+            r"a.csv:5: column repetition: one repetition appears twice, .*at p=1",
         ),
         ("p,region,value\n1,a,1\n1,b,\n", "region 'b', metric '<default>': a series without a value"),
     ],
@@ -411,12 +411,12 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "profile.cubex").write_bytes(b"x")
     for path, message in (
         (tmp_path / "none", "No such file"),
-        (tmp_path / "profile.cubex", "a file, where a folder of runs is needed"),
+        (tmp_path / "profile.cubex", "a file in place of a folder of runs"),
         (tmp_path, "a folder without runs"),
     ):
         with pytest.raises(InputError, match=message):
             read_measurements(path)
-    with pytest.raises(InputError, match="a folder, where a file is needed"):
+    with pytest.raises(InputError, match="a folder in place of a file"):
         read_measurements(tmp_path, format="csv")
     with pytest.raises(InputError, match=r"a file of no known format, got 'hello' .*talpas"):
         read(tmp_path, "hello", "a.dat")

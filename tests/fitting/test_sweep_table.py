@@ -101,7 +101,7 @@ def test_a_failed_point_is_left_out(tmp_path: Path) -> None:
         ("4.0,mesh,1", ",mesh,1", "sweep.csv:4: column P", "not a number"),
         ("4.0,mesh,1", "-4.0,mesh,1", "sweep.csv:4: column P", "-4"),
         ("2,4.0,mesh,1", "2,4.0,mesh,2", "", "twice"),
-        ("seed", "P", "sweep.csv:1", "two columns of one name"),
+        ("seed", "P", "sweep.csv:1", "two columns with the same name"),
         ("seed", "metric", "sweep.csv", "metric"),
     ],
 )

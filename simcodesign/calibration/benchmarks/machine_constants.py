@@ -121,8 +121,10 @@ def calibrate_machine(
     near = within_node(of_one_node(tables), base, overhead_s, segments, level, robust)
     notes += notes_of_one_node(tables, base, near)
     if messages is not None and np.max(base.network.hop_latency_s) and not samples(far, "ping_pong", by=(HOPS,)):
-        assumed = f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}: no file says how far."
-        notes.append(f"{assumed} --given hops=2, for example, says it.")
+        assumed = (
+            f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}, because no file states it."
+        )
+        notes.append(f"{assumed} Set it, for example by --given hops=2.")
     constants, kind = _others(tables, far, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
     partial = MachineCalibration(str(machine), base, every, messages, tuple(constants), kind, (), level, near)

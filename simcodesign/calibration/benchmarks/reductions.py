@@ -92,7 +92,7 @@ def _unusable(tables: Sequence[BenchmarkTable], operation: str, machine: Machine
         return ""
     ranks = sorted({row.parameters["P"] for row in rows if "P" in row.parameters})
     if not ranks:
-        return f"{operation} is not used: nothing says how many ranks there were. --given P=8, for example, says it."
+        return f"{operation} is not used: no file states the number of ranks. Set it, for example by --given P=8."
     nodes = sorted({row.parameters[NODES] for row in rows if NODES in row.parameters})
     on = f" on {', '.join(f'{one:g}' for one in nodes)} node{'s' if nodes != [1] else ''}" if nodes else ""
     given = f"{', '.join(f'{one:g}' for one in ranks)} ranks{on}"
@@ -115,7 +115,7 @@ def _algorithm(tables: Sequence[BenchmarkTable], operation: str) -> tuple[str, s
     if len(named) > 1 and ours:
         return ours[0], f"{operation} is that by {ours[0]}: the table has {len(named)} algorithms."
     if ours:
-        return ours[0], f"{operation} is taken to be by {ours[0]}, as the table says."
+        return ours[0], f"{operation} is taken to be by {ours[0]}, which the table names."
     default = ALGORITHMS[operation][0]
     return default, f"{operation} is taken to be by {default}: the table names no algorithm of ours."
 

@@ -80,8 +80,8 @@ def windows_of_any_nodes(tables: Sequence[BenchmarkTable]) -> str:
         return ""
     best = max(many, key=lambda one: one.median)
     return (
-        f"Windows of {best.parameters['pairs']:g} pairs reach {best.median / 1e9:.4g} GB/s together. No file says on "
-        "how many nodes they are, so that they tell no interface: for example, --given nodes=2 says it."
+        f"Windows of {best.parameters['pairs']:g} pairs reach {best.median / 1e9:.4g} GB/s together. They "
+        "determine no interface, because no file states the number of nodes: set it, for example by --given nodes=2."
     )
 
 

@@ -9,7 +9,17 @@ from typing import Annotated
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import Jobs, OutputOptions, Phases, Preset, Ranks, Settings, SizeName
+from simcodesign.cli.options import (
+    Jobs,
+    Kernel,
+    OutputOptions,
+    Phases,
+    Preset,
+    Ranks,
+    Settings,
+    SizeName,
+    Socket,
+)
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 
@@ -92,7 +102,7 @@ class SearchOptions:
             "boundary (default: 17), added until straight lines between them are accurate to 1 % of the intercepts.",
         ),
     ] = None
-    socket: Annotated[str | None, Option(metavar="NAME", help="Aspen: use this kind of socket of the machine.")] = None
+    socket: Socket = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +163,7 @@ class ExploreOptions:
     search: SearchOptions
     simulation: ExploreSimulationOptions = field(default_factory=ExploreSimulationOptions)
     output: OutputOptions
-    kernel: Annotated[
-        str | None, Option(metavar="NAME", help="Aspen: run this kernel of the application (default: main).")
-    ] = None
+    kernel: Kernel = None
 
     def check(self) -> None:
         """InputError for options without the one that gives them a meaning."""

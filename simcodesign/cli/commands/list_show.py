@@ -27,7 +27,7 @@ class ListOptions:
         list[str],
         Argument(
             metavar="[WORD]...",
-            help="Only those that all of these words are said of: in their name, about, source, or what they do (halo, "
+            help="List only those that match every WORD in their name, description, source, or in what they do (halo, "
             "allreduce, dragonfly, ...).",
         ),
     ] = field(default_factory=list)
@@ -36,7 +36,7 @@ class ListOptions:
 
 @command(app, "list", section=Section.MODEL)
 def run_list(options: ListOptions) -> None:
-    """List the machines and workloads that are shipped, or those of them that words are said of."""
+    """List the bundled machines and workloads, optionally only those that match every WORD."""
     from simcodesign.describe.yaml.files import available, load_machine, load_workload
     from simcodesign.report.descriptions.to_json import overview_json
     from simcodesign.report.results.data_sheets import overview, said_of_machine, said_of_workload
@@ -93,10 +93,10 @@ SHOWN_FILES = Outputs(
 
 @command(app, "show", section=Section.MODEL, outputs=SHOWN_FILES)
 def run_show(options: ShowOptions) -> None:
-    """Show what a machine or workload file specifies.
+    """Print a machine or a workload as a data sheet.
 
-    -P counts, in addition, what the ranks of a Python program yield, with its parameters at their defaults. It chooses
-    the size of a machine with as many nodes as there are ranks.
+    For a Python program, -P also counts what its ranks yield, with its parameters at their defaults. For a machine
+    whose number of nodes is P, it sets P.
     """
     from simcodesign.cli.run.scenario import kind_of
 

@@ -20,12 +20,12 @@ class WarmUpOptions:
 
 @command(app, "warm-up", section=Section.CHECK)
 def run(options: WarmUpOptions) -> None:
-    """Compile everything that Numba compiles, so that nothing has to wait for it later."""
+    """Compile all Numba functions now, so that later commands start without delay."""
     from simcodesign.cli.run.warm_up import compile_all
     from simcodesign.core.jit import HAVE_NUMBA
 
     if not HAVE_NUMBA:
         complain("note: Numba is not installed, so there is nothing to compile (pip install simcodesign[fast])")
         return
-    complain("note: compiling takes some 150 CPU seconds the first time, and seconds when all is compiled already")
+    complain("note: compiling takes about 150 CPU seconds the first time, and a few seconds if everything is compiled")
     compile_all(options.jobs or usable_cpus())

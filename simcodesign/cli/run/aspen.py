@@ -14,6 +14,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.report.aspen.tables import Answer, answer_dict, answer_tables, comparison_tables, socket_tables
 from simcodesign.report.common.terminal import print_all, write_json
 
+#: The kernel that runs if none is chosen.
+MAIN = "main"
 SETTINGS = "NAME=VALUE of a parameter of the application or the machine, e.g. --set n=4096"
 
 
@@ -47,7 +49,7 @@ def compare_models(
         machine,
         timing.socket,
         given,
-        kernel=aspen.kernel,
+        kernel=timing.kernel,
         seed=simulation.seed,
         engine=simulation.engine,
         effects=simulation.effects,
@@ -114,7 +116,7 @@ def _timing(
 ) -> Timing:
     """Return the closed form; with a ``seed`` samples are drawn in place of their means."""
     return run_time(
-        application, machine, socket, given, kernel=aspen.kernel, compatible=aspen.aspen_compatible, seed=seed
+        application, machine, socket, given, kernel=aspen.kernel or MAIN, compatible=aspen.aspen_compatible, seed=seed
     )
 
 

@@ -30,7 +30,7 @@ def read_gprof(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     ``labels.processes`` must be given. Raises InputError for a file without a flat profile or without times.
     """
     if labels.processes is None:
-        raise InputError("the number of processes is not known", Place(str(path)), allowed="FILE@P=4")
+        raise InputError("the number of processes is missing", Place(str(path)), allowed="FILE@P=4")
     rows: list[dict[str, object]] = []
     places, inside = [], False
     for line, text in lines(path):

@@ -77,7 +77,7 @@ def read_perf_stat(path: Path, labels: Labels = NO_LABELS) -> CounterTable:
     run = labels.over(labels_in(comments))
     if run.processes is None:
         allowed = "FILE@P=4 for 'fit-counters', or a line '# processes: 4' in it"
-        raise InputError("the number of processes is not known", Place(str(path)), allowed=allowed)
+        raise InputError("the number of processes is missing", Place(str(path)), allowed=allowed)
     row: dict[str, object] = {"kernel": WHOLE, **run.row()}
     counters = row | counters_of(events, run.processes if run.summed else 1.0)
     return counter_table([counters], [Place(str(path), 1)], [f"{path.name}: {note}" for note in unknown])

@@ -108,7 +108,7 @@ def _columns(titles: list[str], place: Place) -> list[_Column]:
         else:
             raise unknown_column(title, place)
         if name and [column.name or column.title for column in columns].count(name) > 1:
-            raise InputError("two columns of one name", place, value=title)
+            raise InputError("two columns with the same name", place, value=title)
     return columns
 
 

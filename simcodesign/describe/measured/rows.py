@@ -250,7 +250,7 @@ def _check_known(names: Sequence[str], known: Collection[str], head: Place) -> N
         if name not in known and "." not in name:
             raise InputError("unknown column", head, value=name, allowed=nearest(name, [*known, *TIMES]))
         if names.count(name) > 1:
-            raise InputError("two columns of one name", head, value=name, allowed="each once")
+            raise InputError("two columns with the same name", head, value=name, allowed="each once")
 
 
 def _meaning(title: str, workload: Workload, has_count: bool) -> str:

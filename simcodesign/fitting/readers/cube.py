@@ -99,7 +99,7 @@ def run_of(file: Path, prefix: str = "") -> Run:
         raise InputError("the name of a run's folder", Place(str(file.parent)), value=name, allowed=FORM)
     pairs = [(key, float(value.replace(",", "."))) for key, value in COORDINATE.findall(match["point"])]
     if len(dict(pairs)) < len(pairs):
-        raise InputError("one parameter stands twice", Place(str(file.parent)), value=name, allowed=FORM)
+        raise InputError("one parameter appears twice", Place(str(file.parent)), value=name, allowed=FORM)
     return Run(file, dict(pairs), int(match["run"] or 0))
 
 

@@ -142,7 +142,7 @@ def old_coordinates(rows: Rows, content: dict[str, object], parameters: Sequence
         before = len(rows.points)
         points[identity] = add_point(rows, [given[name] for name in parameters], path)
         if len(rows.points) == before:
-            raise JsonError("one point stands twice", list(given.values()), "each once", path)
+            raise JsonError("one point appears twice", list(given.values()), "each once", path)
     return points
 
 
@@ -155,7 +155,7 @@ def named_table(content: dict[str, object], key: str) -> dict[float, str]:
         identity = identity_of(entry, name_of_id, path)
         name_of_id[identity] = name = text_of(member(entry, "name", path), f"{path}.name")
         if name in names:
-            raise JsonError("one name stands twice", name, "each once", f"{path}.name")
+            raise JsonError("one name appears twice", name, "each once", f"{path}.name")
         names.add(name)
     return name_of_id
 
@@ -163,7 +163,7 @@ def named_table(content: dict[str, object], key: str) -> dict[float, str]:
 def identity_of(entry: object, known: dict[float, int] | dict[float, str], path: str) -> float:
     identity = finite(member(entry, "id", path), f"{path}.id")
     if identity in known:
-        raise JsonError("one id stands twice", identity, "each once", f"{path}.id")
+        raise JsonError("one id appears twice", identity, "each once", f"{path}.id")
     return identity
 
 

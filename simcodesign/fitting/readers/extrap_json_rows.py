@@ -153,7 +153,7 @@ def numbers(given: object, path: str, what: str) -> list[float]:
 
 def point_twice(points: list[tuple[float, ...]]) -> JsonError:
     index = next(index for index in range(len(points)) if points[index] in points[:index])
-    return JsonError("one point stands twice", points[index], "each once; repetitions in values", f"[{index}].point")
+    return JsonError("one point appears twice", points[index], "each once; repetitions in values", f"[{index}].point")
 
 
 def repeated(points: list[int], lengths: list[int]) -> list[int]:

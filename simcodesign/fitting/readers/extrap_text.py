@@ -80,7 +80,7 @@ class TextReader:
         for point in parse_points(rest, len(self.parameters), place):
             if point in self.rows.points:
                 raise InputError(
-                    "one point stands twice", place, value=point_text(self.parameters, point), allowed="each once"
+                    "one point appears twice", place, value=point_text(self.parameters, point), allowed="each once"
                 )
             self.rows.point(point, lambda: place)
 
@@ -104,7 +104,7 @@ class TextReader:
         current = pair(self.rows.region(self.region), self.rows.metric(self.metric))
         if self.at_point == 0 and current in self.finished:
             raise InputError(
-                "one region and metric stand twice", place, value=f"{self.region}, {self.metric}", allowed="each once"
+                "one region and metric appear twice", place, value=f"{self.region}, {self.metric}", allowed="each once"
             )
         if self.at_point == len(self.rows.points):
             raise self.wrong_count(place, f"at least {self.at_point + 1}")
@@ -144,7 +144,7 @@ def read_extrap_text(path: Path, partial: bool = False) -> Measurements:
     """The measurements in a file of Extra-P's text format.
 
     Raises InputError naming the line: a keyword that there is not, no parameter or more than four, points that do not
-    fit the parameters or stand twice, a wrong number of DATA lines, what is not a number.
+    fit the parameters or appear twice, a wrong number of DATA lines, what is not a number.
     """
     reader = TextReader(Rows(str(path), partial))
     for line_number, text in lines(path):

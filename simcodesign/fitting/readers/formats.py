@@ -68,10 +68,10 @@ def read_measurements(
     reader = named or recognised(start, path)
     if start.is_folder and not reader.reads_folder:
         folders = ", ".join(name for name, reader in READERS.items() if reader.reads_folder)
-        raise InputError("a folder, where a file is needed", Place(str(path)), allowed=f"a folder for format {folders}")
+        raise InputError("a folder in place of a file", Place(str(path)), allowed=f"a folder for format {folders}")
     if reader.reads_folder and not start.is_folder:
         allowed = "the folder that holds a folder for each run"
-        raise InputError("a file, where a folder of runs is needed", Place(str(path)), allowed=allowed)
+        raise InputError("a file in place of a folder of runs", Place(str(path)), allowed=allowed)
     if not start.is_folder and not start.text:
         raise InputError("the file is empty", Place(str(path)), allowed=f"measurements: {READERS.names}")
     if value is not None:

@@ -80,7 +80,7 @@ def checked_object(pairs: Pairs) -> dict[str, object]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise JsonError("a key stands twice", twice, "each key once")
+        raise JsonError("a key appears twice", twice, "each key once")
     for key, value in pairs:
         if type(value) is JsonError:
             raise value.under(step(key))

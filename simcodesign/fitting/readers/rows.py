@@ -216,7 +216,7 @@ class Grid:
     def twice(self, cell: int, place: Place | None) -> InputError:
         """The error of a repetition that a file names twice."""
         return InputError(
-            f"one repetition stands twice, {self.text(cell)}", place or Place(self.file), allowed="each once"
+            f"one repetition appears twice, {self.text(cell)}", place or Place(self.file), allowed="each once"
         )
 
 

@@ -167,7 +167,7 @@ def _checked_titles(titles: list[str], place: Place) -> list[str]:
         allowed = f"{POINT}, axes, and results that begin with {' or '.join(READINGS)}"
         raise InputError("not the columns of a sweep", place, value=", ".join(titles), allowed=allowed)
     if len(set(titles)) < len(titles):
-        raise InputError("two columns of one name", place, value=", ".join(titles), allowed="each once")
+        raise InputError("two columns with the same name", place, value=", ".join(titles), allowed="each once")
     return titles
 
 

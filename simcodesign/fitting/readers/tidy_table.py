@@ -69,7 +69,7 @@ def columns_of(titles: Sequence[str], place: Place, value: str | None = None) ->
         allowed = ALLOWED_COLUMNS if value is None else error.allowed
         raise InputError(error.what, place, value=error.value, allowed=allowed) from None
     if len(set(names)) < len(names):
-        raise InputError("two columns of one name", place, value=", ".join(names), allowed="each once")
+        raise InputError("two columns with the same name", place, value=", ".join(names), allowed="each once")
     meaning = {name: SYNONYMS.get(name.lower(), name.lower()) for name in names}
     named = {meaning[name]: name for name in names if meaning[name] in (REGION, METRIC, REPETITION)}
     named[VALUE] = names[values]
@@ -79,7 +79,7 @@ def columns_of(titles: Sequence[str], place: Place, value: str | None = None) ->
     parameters = tuple(name for name in names if meaning[name] not in known and name != names[values])
     left_out = sum(meaning[name] in others and name != names[values] for name in names)
     if len(named) + len(parameters) + left_out < len(names):
-        raise InputError("two columns of one name", place, value=", ".join(names), allowed="each once")
+        raise InputError("two columns with the same name", place, value=", ".join(names), allowed="each once")
     check_parameters(parameters, place)
     factors = {name: factor for name, unit in split if (factor := unit_factor(unit))}
     return Columns(names, parameters, named, factors)

@@ -108,7 +108,7 @@ def test_reductions_alone_use_the_machines_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "words"),
     [
-        ({}, "allreduce is not used: nothing says how many ranks .*--given P=8"),
+        ({}, "allreduce is not used: no file states the number of ranks.*--given P=8"),
         ({"P": 64.0}, "made cannot have .* among 64 ranks"),
         ({"P": 4.0, "nodes": 1.0}, "made cannot have .* among 4 ranks on 1 node"),
     ],

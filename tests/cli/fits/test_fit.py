@@ -295,7 +295,7 @@ def test_bad_options_are_one_line(run: Any, runs: Path, options: list[str], word
         ("a.json", b'{"parameters": ["p"], "measu', "is the file cut off?"),
         ("a.bin", bytes(range(256)) * 4, "a.bin"),
         ("a.txt", bytes(range(128, 256)), "not text in UTF-8"),
-        ("a.cubex", b"x", "a file, where a folder of runs is needed"),
+        ("a.cubex", b"x", "a file in place of a folder of runs"),
     ],
 )
 def test_bad_files_are_one_line(run: Any, tmp_path: Path, name: str, content: bytes, words: str) -> None:

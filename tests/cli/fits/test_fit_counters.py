@@ -307,7 +307,7 @@ def test_a_file_twice(run: Any, runs: Path) -> None:
 def test_a_perf_file_without_processes(run: Any, tmp_path: Path) -> None:
     ran = run(perf_file(tmp_path / "a.txt", 1, 1, 1))
     assert ran.status == 2
-    assert "a.txt: the number of processes is not known" in ran.err
+    assert "a.txt: the number of processes is missing" in ran.err
     assert "FILE@P=4" in ran.err
 
 

@@ -19,19 +19,22 @@ class LabOptions:
 
     lesson: Annotated[
         str | None,
-        Argument(metavar="LESSON", help="A shipped lesson, or a folder with a file lesson.yaml; by default a list."),
+        Argument(
+            metavar="LESSON",
+            help="A bundled lesson, or a folder with a file lesson.yaml (default: a list of the bundled ones).",
+        ),
     ] = None
-    port: Annotated[int, Option(metavar="N", min=0, max=65535, help="The port; 0: one that is free.")] = 0
-    no_browser: Annotated[bool, Option("--no-browser", help="Print the address, and open no browser.")] = False
+    port: Annotated[int, Option(metavar="N", min=0, max=65535, help="Serve on port N; 0 chooses a free one.")] = 0
+    no_browser: Annotated[bool, Option("--no-browser", help="Print the address and do not open a browser.")] = False
     jobs: Jobs = None
 
 
 @command(app, "lab", section=Section.TEACH)
 def run(options: LabOptions) -> None:
-    """Serve lessons to a browser on this computer, with a panel for a machine and a workload of one's own.
+    """Serve lessons to a browser on this computer, with a panel for your own machine and workload.
 
-    The panel forecasts at every change and simulates point by point. The address is of this computer alone, and has a
-    token. Ctrl-C ends it.
+    The panel forecasts at every change and simulates point by point. The address has a token and works on this computer
+    only. Ctrl-C ends the server.
     """
     if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
         raise InputError("the laboratory needs Starlette and uvicorn: pip install 'simcodesign[lab]'")

@@ -72,7 +72,7 @@ class _Part:
 
 
 def read_imb(path: Path) -> BenchmarkTable:
-    """Read all benchmarks of a file. Raises InputError for a row of other length than its titles."""
+    """Read all benchmarks of a file. Raises InputError for a row with more or fewer cells than titles."""
     rows: list[BenchmarkRow] = []
     notes: list[str] = []
     part = _Part()
@@ -117,7 +117,7 @@ def _is_said(text: str, part: _Part) -> bool:
 def _rows(part: _Part, text: str, place: Place) -> Iterator[BenchmarkRow]:
     values = numbers(text.split(), Path(place.file), place.line or 0)
     if len(values) != len(part.titles):
-        raise InputError("a row of other length than its titles", place, value=text, allowed=" ".join(part.titles))
+        raise InputError("a row with more or fewer cells than titles", place, value=text, allowed=" ".join(part.titles))
     cells = dict(zip(part.titles, values, strict=True))
     operation = part.operation
     parameters = _parameters(part, operation, cells)

@@ -146,7 +146,7 @@ def _split(titles: Sequence[str], text: str, place: Place) -> tuple[_Sizes, list
     left = LEFT.fullmatch(" ".join(cells[: max(right, 0)]))
     is_whole = left is not None and (right == firsts[0] or not left[4])  # old versions leave both words blank
     if left is None or not is_whole or not all(map(RIGHT.fullmatch, cells[right:])):
-        what = "a row of other length than its titles"
+        what = "a row with more or fewer cells than titles"
         raise InputError(what, place, value=text, allowed=" ".join(titles))
     of_times = dict(enumerate(cells[right:], firsts[0]))
     times: list[Columns] = [

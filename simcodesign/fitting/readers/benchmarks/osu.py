@@ -141,7 +141,7 @@ def _cells(test: _Test, text: str, place: Place) -> dict[str, float] | None:
     words = text.split()
     if len(words) < len(test.columns) or not test.columns:
         allowed = ", ".join(test.columns)
-        raise InputError("a row of other length than its titles", place, value=text, allowed=allowed)
+        raise InputError("a row with more or fewer cells than titles", place, value=text, allowed=allowed)
     used = {name: word for name, word in zip(test.columns, words, strict=False) if name}
     if used.pop("validation", "Pass").lower().startswith("fail"):
         return None

@@ -78,7 +78,7 @@ def _row(
 ) -> BenchmarkRow:
     cells = text.split()
     if len(cells) != 4 or not all(NUMBER.fullmatch(cell) for cell in cells):
-        raise InputError("a row of STREAM", place, value=text, allowed="rate, average, least and longest time")
+        raise InputError("not a row of STREAM", place, value=text, allowed="rate, average, least and longest time")
     rate, _, least, most = numbers(cells, Path(place.file), place.line or 0)
     repetitions, unit = repeated
     best = rate * unit
