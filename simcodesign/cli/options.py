@@ -72,9 +72,12 @@ Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short f
 Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
 Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
-Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
-Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
-Seed = Annotated[int, Option(metavar="N", help="Seed of all random numbers.")]
+EFFECTS = Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")
+Effects = Annotated[str, EFFECTS]
+ENGINE = Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
+Engine = Annotated[str, ENGINE]
+SEED = Option(metavar="N", help="Seed of all random numbers.")
+Seed = Annotated[int, SEED]
 #: Probabilities of intervals where ``--level`` sets none.
 SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
@@ -97,6 +100,7 @@ SizeName = Annotated[
         help="The parameter that is the size of the problem (default: what the workload states, n otherwise).",
     ),
 ]
+Simulate = Annotated[bool, Option("--simulate", help="Simulate as well.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Write = Annotated[
     list[str],

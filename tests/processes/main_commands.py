@@ -27,7 +27,7 @@ COMMANDS = (
     "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2",
     "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2 --output sweep.csv",
     "fit runs.csv",
-    "codesign upgrade kripke",
+    "compare kripke lulesh juqueen strawman-vector --requirements",
     "export jacobi crossbar-16 jacobi.goal -P 4",
     "validate -k classics/collectives/crossbar/barrier-dissemination --jobs 2",
 )

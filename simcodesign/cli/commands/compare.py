@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +14,40 @@ from simcodesign.cli.options import (
     OutputOptions,
     ReplicationOptions,
     ScenarioOptions,
+    Simulate,
     SimulationOptions,
+    SizeName,
     Vary,
     VerdictOptions,
     check_timeline,
+    option_of,
 )
 from simcodesign.cli.sections import Section
+from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import print_all, write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementOptions:
+    """Whether requirements are compared in place of times, and for which problem."""
+
+    requirements: Annotated[
+        bool,
+        Option(
+            help="Compare what processes require if their problems fill the memory, in place of times: the largest "
+            "problem on each machine, and the shortest time of the same problem on all machines. With --simulate also "
+            "the times on smaller machines, of at most -P ranks.",
+        ),
+    ] = False
+    size: SizeName = None
+    benchmark: Annotated[
+        float | None,
+        Option(
+            metavar="N",
+            help="With --requirements: the overall problem to be timed (default: the largest that fits all machines).",
+        ),
+    ] = None
+    simulate: Simulate = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +88,7 @@ class CompareOptions:
         Path | None, Option(metavar="FILE", help="Write a trace that ui.perfetto.dev shows (JSON).")
     ] = None
     replication: ReplicationOptions
+    requirements: RequirementOptions = field(default_factory=RequirementOptions)
 
 
 @command(app, "compare", section=Section.MODEL)
@@ -74,6 +102,14 @@ def run(options: CompareOptions) -> None:
 
     options.output.check()
     check_timeline(options.timeline)
+    if options.requirements.requirements:
+        from simcodesign.cli.run.requirements import run_requirements
+
+        run_requirements(options)
+        return
+    for one in fields(options.requirements):
+        if getattr(options.requirements, one.name):
+            raise InputError(f"{option_of(one.name)} needs --requirements")
     limit = tolerance_of(options.verdict, bool(options.formula))
     if options.more or options.vary:
         from simcodesign.cli.run.several import run_several

@@ -32,7 +32,16 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 #: Commands with one of these words take long: part of ``make test-all``.
 LONG = (
-    *("size=65536", "upgrade milc", "validate --quick", "npb-bt", "npb-ep", "bt4.csv", "--simulate-best", "--most 1000000"),
+    *(
+        "size=65536",
+        "compare milc",
+        "validate --quick",
+        "npb-bt",
+        "npb-ep",
+        "bt4.csv",
+        "--simulate-best",
+        "--most 1000000",
+    ),
     *("compare transpose", "explore comd-eam", "--power power.png", "rate >= 6.1e13", "--simulate"),
     *("compare pencil-fft xeon", "compare pencil-fft juqueen"),
 )
