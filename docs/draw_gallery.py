@@ -32,6 +32,8 @@ from simcodesign.studies.validation.verdict import points_of
 #: Words of a command, without the option that names the picture; or a function of the file.
 Recipe = str | Callable[[Path], object]
 
+SYSTEMS = "strawman-massively-parallel strawman-vector strawman-hybrid"
+UPGRADES = "juqueen 'juqueen with nodes=x2' 'juqueen with processors_per_node=x2' 'juqueen with memory.capacity=x2'"
 CG = "cg exascale-cg --set nodes=64"
 FFT = "pencil-fft power-budget-cluster -P 16 --set n=64 --set processors_per_node=4 --vary q=1,4,16"
 VARY = "--vary 'machine.clock=1.6 GHz:2.8 GHz' --vary 'machine.link=5 GB/s:27 GB/s'"
@@ -110,19 +112,19 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--vary 'network.hop_latency=10 ns,30 ns,100 ns,300 ns,1 us'",
     ),
     "upgrades": (
-        "codesign upgrade milc",
-        "codesign upgrade milc lulesh",
-        "codesign upgrade milc lulesh kripke icofoam relearn",
+        f"compare milc {UPGRADES} --requirements",
+        f"compare milc lulesh {UPGRADES} --requirements",
+        f"compare milc lulesh kripke icofoam relearn {UPGRADES} --requirements",
     ),
     "upgrades, simulated": (
-        "codesign upgrade milc --simulate -P 16",
-        "codesign upgrade milc lulesh --simulate -P 16",
-        "codesign upgrade milc lulesh kripke relearn --simulate -P 16",
+        f"compare milc {UPGRADES} --requirements --simulate -P 16",
+        f"compare milc lulesh {UPGRADES} --requirements --simulate -P 16",
+        f"compare milc lulesh kripke relearn {UPGRADES} --requirements --simulate -P 16",
     ),
     "straw men": (
-        "codesign strawman --workload lulesh",
-        "codesign strawman --workload lulesh --workload relearn",
-        "codesign strawman",
+        f"compare lulesh {SYSTEMS} --requirements",
+        f"compare lulesh relearn {SYSTEMS} --requirements",
+        f"compare kripke lulesh milc relearn icofoam {SYSTEMS} --requirements",
     ),
     "locality": (
         "locality --generate matmul --set n=8",

@@ -82,11 +82,13 @@ Ranks = Annotated[int | None, Option("-P", "--ranks", metavar="N", help="Short f
 Preset = Annotated[str | None, Option(metavar="NAME", help="A named set of parameter values of the workload.")]
 Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this phase. Repeatable.")]
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
-Effects = Annotated[str, Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")]
-Engine = Annotated[str, Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")]
-_SEED = Option(metavar="N", help="Seed of all random numbers.")
-Seed = Annotated[int, _SEED]
-SeedOfSamples = Annotated[int | None, _SEED]
+EFFECTS = Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")
+Effects = Annotated[str, EFFECTS]
+ENGINE = Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
+Engine = Annotated[str, ENGINE]
+SEED = Option(metavar="N", help="Seed of all random numbers.")
+Seed = Annotated[int, SEED]
+SeedOfSamples = Annotated[int | None, SEED]
 #: Probabilities of intervals where ``--level`` sets none.
 SIMULATION_LEVEL, FIT_LEVEL = 0.95, 0.9
 Level = Annotated[
@@ -111,6 +113,7 @@ SizeName = Annotated[
         help="The parameter that is the size of the problem (default: what the workload states, n otherwise).",
     ),
 ]
+Simulate = Annotated[bool, Option("--simulate", help="Simulate as well.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Write = Annotated[
     list[str],

@@ -18,6 +18,8 @@ MOST_SHOWN = 4
 #: What a change begins with; "," only ends one where another begins behind it, for lists have commas too.
 _CHANGE = r"[A-Za-z_][A-Za-z0-9_.]*\s*="
 _BEGINS = re.compile(rf"\s+with\s+(?={_CHANGE})")
+#: ``x2``: so many times what is in the file.
+_FACTOR = re.compile(r"x([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)")
 _NEXT = re.compile(rf",\s*(?={_CHANGE})")
 
 
@@ -31,6 +33,12 @@ def split_variant(text: str | Path) -> tuple[str, dict[str, str]]:
             raise InputError("not a variant", value=str(text), allowed="NAME with KEY=VALUE, KEY=VALUE; each key once")
         changes[key] = value
     return name, changes
+
+
+def factor_of(text: object) -> float | None:
+    """The factor of ``x2``; None for a value."""
+    match = _FACTOR.fullmatch(str(text).strip())
+    return float(match[1]) if match else None
 
 
 def change_texts(changes: Mapping[str, object]) -> tuple[str, ...]:

@@ -30,9 +30,9 @@ JACOBI = "jacobi torus-cluster -P 8 --set sweeps=2"
 #: A command line for each command; the last word before its arguments ends the name of its file.
 LINES = [
     "calibrate seismic power-challenge times.csv --unknown network.startup,network.per_byte --shared",
-    "codesign strawman --workload lulesh --workload relearn",
-    "codesign upgrade lulesh --upgrade racks",
     f"compare {JACOBI} --effects hops,links",
+    "compare lulesh relearn strawman-massively-parallel strawman-vector strawman-hybrid --requirements",
+    "compare lulesh juqueen 'juqueen with nodes=x2' --requirements",
     "demo --folder plots",
     "explore cg exascale-cg --set nodes=64 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --set eta=1",
     "explore torus-cluster --vary nodes=1:1000 --subject-to 'memory_bandwidth <= 1 TB/s'",
@@ -55,9 +55,10 @@ LINES = [
     "sweep jacobi torus-cluster --vary P=1:64:x2",
     "validate --cases my_cases -j 1",
 ]
-#: File of what each line prints: the words of the command, and for ``explore`` what it is about.
+#: File of what each line prints: the words of the command, for ``explore`` and requirements also what they are about.
 STEMS = [
-    "-".join(words[: 2 if words[0] in ("codesign", "explore", "lesson", "sweep-store") else 1])
+    "-".join(words[: 2 if words[0] in ("explore", "lesson") else 1])
+    + "-".join(["", *words[1:3]]) * ("--requirements" in words)
     for words in map(str.split, LINES)
 ]
 #: What takes more than a second or two: part of ``make test-all``.
@@ -75,7 +76,7 @@ def commands(group: Any) -> Iterator[str]:
 def name_of(line: str) -> str:
     """The command that a line calls: its one or two first words."""
     words = line.split()
-    return " ".join(words[: 2 if words[0] in ("codesign", "lesson") else 1])
+    return " ".join(words[: 2 if words[0] in ("lesson") else 1])
 
 
 @pytest.fixture(scope="module")

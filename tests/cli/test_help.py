@@ -18,13 +18,7 @@ def test_every_command_stands_once_in_its_section() -> None:
     assert listed == [
         ["compare", "forecast", "list", "schema", "show", "simulate"],
         ["calibrate", "fit", "fit-counters", "fit-formula", "locality"],
-        ["codesign", "explore", "sweep"],
+        ["explore", "sweep"],
         ["grade", "lab", "lesson"],
         ["demo", "validate", "warm-up"],
     ]
-
-
-def test_codesign_and_explore_name_each_other() -> None:
-    text = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
-    assert "(explore searches for one)" in text
-    assert "(codesign judges those that you name)" in text

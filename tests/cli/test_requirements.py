@@ -1,4 +1,4 @@
-"""The commands ``codesign upgrade`` and ``strawman``: what they print, as tables, JSON and plots; the memory of ``explore``."""
+"""``compare --requirements``: what it prints, as tables, JSON and plots; the memory of ``explore``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from simcodesign.cli.app import main
 from simcodesign.studies.requirements.memory_capacity import fit_memory
 from simcodesign.studies.requirements.upgrade import share_of
 
+SYSTEMS = ["strawman-massively-parallel", "strawman-vector", "strawman-hybrid"]
+J = "juqueen"
+RACKS, SOCKETS, MEMORY = (f"{J} with {key}=x2" for key in ("nodes", "processors_per_node", "memory.capacity"))
+UPGRADES = [J, RACKS, SOCKETS, MEMORY]
 APPS = ["kripke", "lulesh", "milc", "relearn", "icofoam"]
 
 
@@ -25,17 +29,17 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["codesign", *arguments]) == 0
+    assert main(["compare", *arguments, "--requirements"]) == 0
     return " ".join(capsys.readouterr().out.split())
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert main(["codesign", *arguments, "--json"]) == 0
+    assert main(["compare", *arguments, "--requirements", "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["codesign", *arguments]) == 2
+    assert main(["compare", *arguments, "--requirements"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")
@@ -44,7 +48,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_five_steps(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "upgrade", "lulesh", "--upgrade", "racks")
+    text = out(capsys, "lulesh", J, RACKS)
     for words in (
         "lulesh on juqueen",
         "I requirements of a process model",
@@ -63,21 +67,21 @@ def test_the_five_steps(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_all_ratios_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "upgrade", *APPS)
-    assert "upgrade kripke lulesh milc relearn icofoam baseline" in text
+    text = out(capsys, *APPS, *UPGRADES)
+    assert "kripke lulesh milc relearn icofoam baseline" in text
     assert "overall problem size 1 1.095 1 0.5 0 1" in text
-    assert "racks: does not fit at any n with all of 917504 processes" in text
+    assert "nodes=x2: does not fit at any n with all of 917504 processes" in text
     assert "100 p log2(p) alone 1.817 GB, and a process has 1 GB" in text
 
 
 def test_ratios_in_json_are_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
-    (study,) = answer(capsys, "upgrade", "lulesh", "--upgrade", "racks", "-P", "1024")["studies"]
+    (study,) = answer(capsys, "lulesh", J, RACKS, "-P", "1024")["studies"]
     assert study["ratios"]["computation"] == pytest.approx(2**0.25 * 1.1, rel=1e-14)
     assert (study["old"]["processes"], study["new"]["processes"]) == (1024, 2048)
     assert (
         study["new"]["requirements"]["flops"] / study["old"]["requirements"]["flops"] == study["ratios"]["computation"]
     )
-    (nothing,) = answer(capsys, "upgrade", "icofoam", "--upgrade", "racks")["studies"]
+    (nothing,) = answer(capsys, "icofoam", J, RACKS)["studies"]
     assert (nothing["ratios"]["size"], nothing["ratios"]["computation"], nothing["new"]["requirements"]) == (
         0,
         None,
@@ -88,13 +92,12 @@ def test_ratios_in_json_are_not_rounded(capsys: pytest.CaptureFixture[str]) -> N
 def test_settings_and_bases(capsys: pytest.CaptureFixture[str]) -> None:
     text = out(
         capsys,
-        "upgrade",
         "lulesh",
         "kripke",
-        "--upgrade",
-        "memory",
-        "--log",
-        "natural",
+        J,
+        MEMORY,
+        "--set",
+        f"n_base={math.e!r}",
         "--set",
         "memory.capacity=32 GB",
     )
@@ -104,18 +107,42 @@ def test_settings_and_bases(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1e5 * n * math.log(n) <= 1e9 < 1e5 * (n + 1) * math.log(n + 1)
 
 
-def test_an_upgrade_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("simcodesign: 1\nname: mine\nnodes: 4\nmemory: 0.5\n", encoding="utf-8")
-    assert "overall problem size N = p n 4.588e9 9.175e9 2" in out(capsys, "upgrade", "kripke", "--upgrade", str(path))
-    path.write_text("simcodesign: 1\nname: mine\nrates: {network: 3}\n", encoding="utf-8")
-    assert "mine: also changes rates (network x 3)" in out(capsys, "upgrade", "kripke", "--upgrade", str(path))
-    path.write_text("simcodesign: 1\nname: mine\nnods: 4\n", encoding="utf-8")
-    assert f"{path}:3: nods: unknown key" in refusal(capsys, "upgrade", "kripke", "--upgrade", str(path))
+def test_an_upgrade_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    half = f"{J} with nodes=x4, memory.capacity=x0.5"
+    assert "overall problem size N = p n 4.588e9 9.175e9 2" in out(capsys, "kripke", J, half)
+    text = out(capsys, "kripke", J, f"{J} with network.bandwidth=x3")
+    assert "network.bandwidth=x3: also changes rates (network x 3)" in text
+    assert "not an upgrade, got 'nods'" in refusal(capsys, "kripke", J, f"{J} with nods=x4")
+
+
+def test_a_variant_with_values_is_a_machine_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """16 GB and 32 GB a node of 16 processes; kripke needs 1e5 bytes for each size."""
+    (study,) = answer(capsys, "kripke", J, f"{J} with memory.capacity=32 GB")["studies"]
+    assert [system["fit"]["whole"] for system in study["systems"]] == [1e4, 2e4]
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        ("nodes=x2", "nodes=32"),
+        ("network.startup=x0.5", "network.startup=5 us"),
+        ("network.bandwidth=x1.5", "network.bandwidth=150 MB/s"),
+    ],
+)
+def test_a_factor_is_a_multiple_of_what_the_file_has(change: str, value: str) -> None:
+    """crossbar-16 has 16 nodes, a startup of 10 us and 100 MB/s."""
+    by_factor, by_value = (sc.Machine.load(f"crossbar-16 with {text}") for text in (change, value))
+    assert by_factor.nodes == by_value.nodes
+    assert by_factor.constants() == pytest.approx(by_value.constants(), rel=1e-14)
+
+
+def test_a_factor_of_nothing_is_refused() -> None:
+    with pytest.raises(sc.InputError, match="no factor of what the file leaves out"):
+        sc.Machine.load("crossbar-16 with memory.capacity=x2")
 
 
 def test_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "strawman")
+    text = out(capsys, *APPS, *SYSTEMS)
     for words in (
         "processors 2e9 5e7 1e8",
         "memory of a processor 5 MB 200 MB 100 MB",
@@ -130,7 +157,7 @@ def test_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_any_set_of_systems(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "strawman", "juqueen", "strawman-vector", "--workload", "kripke", "--workload", "icofoam")
+    result = answer(capsys, "kripke", "icofoam", J, "strawman-vector")
     kripke, icofoam = result["studies"]
     assert [system["machine"] for system in kripke["systems"]] == ["juqueen", "strawman-vector"]
     assert kripke["benchmark"] == pytest.approx(458752 * 1e4)
@@ -139,13 +166,13 @@ def test_any_set_of_systems(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_problem_too_small_for_some_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "strawman", "--workload", "kripke", "--benchmark", "1e9")
+    text = out(capsys, "kripke", *SYSTEMS, "--benchmark", "1e9")
     assert "no time, 0.5 of a process is no size that it allows" in text
     assert "time for 1e9 - 0.01 s 0.01 s" in text or "10 ms 10 ms" in text
 
 
 def test_added_terms(capsys: pytest.CaptureFixture[str]) -> None:
-    (study,) = answer(capsys, "strawman", "--workload", "lulesh", "--preset", "additive")["studies"]
+    (study,) = answer(capsys, "lulesh", *SYSTEMS, "--preset", "additive")["studies"]
     assert all(system["wall_time_s"] < 0.1 for system in study["systems"])
 
 
@@ -183,7 +210,7 @@ def test_every_n_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         encoding="utf-8",
     )
     assert largest(capsys, str(path), "juqueen") == 1e6
-    assert "racks: every n fits" in out(capsys, "upgrade", str(path))
+    assert "nodes=x2: every n fits" in out(capsys, str(path), *UPGRADES)
 
 
 SMALL = ["--simulate", "-P", "16", "--effects", "links"]
@@ -242,41 +269,41 @@ def test_io_is_a_requirement_where_there_is_any(tmp_path: Path, capsys: pytest.C
     path = tmp_path / "restarts.yaml"
     path.write_text(IO.lstrip())
     before, after = 1e9 + 1e5 * 458752, 1e9 + 1e5 * 917504
-    text = out(capsys, "upgrade", str(path), "kripke", "--upgrade", "racks")
+    text = out(capsys, str(path), "kripke", J, RACKS)
     assert "bytes read and written 4.688e10 9.275e10 1.979" in text
     assert "I/O 1.979 - 1" in text
-    assert "bytes read" not in out(capsys, "upgrade", "kripke", "--upgrade", "racks")
-    (study,) = answer(capsys, "upgrade", str(path), "--upgrade", "racks")["studies"]
+    assert "bytes read" not in out(capsys, "kripke", J, RACKS)
+    (study,) = answer(capsys, str(path), J, RACKS)["studies"]
     assert study["ratios"]["io"] == pytest.approx(after / before, rel=1e-12)
     assert study["baseline"]["io"] == 1
-    (none,) = answer(capsys, "upgrade", "kripke", "--upgrade", "racks")["studies"]
+    (none,) = answer(capsys, "kripke", J, RACKS)["studies"]
     assert none["ratios"]["io"] is None
 
 
 def test_io_ranks_upgrades_and_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "restarts.yaml"
     path.write_text(IO.lstrip())
-    result = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "sockets", *SMALL)
+    result = answer(capsys, str(path), J, RACKS, SOCKETS, *SMALL)
     before = 1e9 + 1e5 * 16
-    expected = {"racks": (1e9 + 1e5 * 32) / before / 2, "sockets": (5e8 + 1e5 * 32) / before}
+    expected = {"nodes=x2": (1e9 + 1e5 * 32) / before / 2, "processors_per_node=x2": (5e8 + 1e5 * 32) / before}
     (ranking,) = result["rankings"]
     assert ranking["scores"]["io"] == pytest.approx(expected, rel=1e-12)
     assert [cell["counter_ratios"]["disk_bytes"] for cell in result["cells"]] == pytest.approx(
-        [2 * expected["racks"], expected["sockets"]], rel=1e-12
+        [2 * expected["nodes=x2"], expected["processors_per_node=x2"]], rel=1e-12
     )
-    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", *SMALL)
+    text = out(capsys, str(path), J, RACKS, *SMALL)
     assert "I/O" in text
     assert "disk.bandwidth" in text
 
 
 @pytest.mark.thorough
 def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
-    text = out(capsys, "upgrade", "kripke", "lulesh", *SMALL)
+    text = out(capsys, "kripke", "lulesh", *UPGRADES, *SMALL)
     for words in (
         "kripke, lulesh with 16 of 458752 processes (torus 1x1x1x1)",
         "Scaling: nodes as they are",
         "Counters: in all 6 cells those of the simulation have the ratios of the requirements",
-        "kripke racks 1 2 1 1 1.016 1 1 1.016",
+        "kripke nodes=x2 1 2 1 1 1.016 1 1 1.016",
         "weights of resources",
         "smaller machine | whole machine",
         "The requirements, against the simulated time: ",
@@ -288,13 +315,13 @@ def test_simulated_upgrades(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_simulated_upgrades_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    result = answer(capsys, "upgrade", "kripke", "--upgrade", "memory", *SMALL, "--vary", "processor.rate=0.5,1,4")
+    result = answer(capsys, "kripke", J, MEMORY, *SMALL, "--vary", "processor.rate=x0.5,x1,x4")
     (cell,), (ranking,) = result["cells"], result["rankings"]
     assert cell["counter_ratios"].pop("disk_bytes") is None  # nothing is read or written
     assert cell["counter_ratios"] == pytest.approx({"flops": 2, "sent_bytes": 2, "loads_stores": 2})
     assert cell["time_ratio"] == cell["new"]["simulated_s"] / cell["old"]["simulated_s"]
     assert [step["name"] for step in cell["steps"]][-2:] == ["hops", "links"]
-    assert (ranking["picks"]["simulated"], ranking["verdict"]) == (["memory"], "same")
+    assert (ranking["picks"]["simulated"], ranking["verdict"]) == (["memory.capacity=x2"], "same")
     assert result["varied"]["reading"] == "simulation"
     assert [one["factor"] for one in result["varied"]["numbers"]] == [0.5, 4]
 
@@ -307,14 +334,14 @@ def test_simulated_upgrades_after_which_nothing_fits(tmp_path: Path, capsys: pyt
         encoding="utf-8",
     )
     # On the whole machine not even the base fits, and without messages two resources have no ratios.
-    text = out(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)
-    assert "tight, racks: does not fit at any n" in text
-    (cell, _) = answer(capsys, "upgrade", str(path), "--upgrade", "racks", "--upgrade", "memory", *SMALL)["cells"]
+    text = out(capsys, str(path), J, RACKS, MEMORY, *SMALL)
+    assert "tight, nodes=x2: does not fit at any n" in text
+    (cell, _) = answer(capsys, str(path), J, RACKS, MEMORY, *SMALL)["cells"]
     assert (cell["new"], cell["time_ratio"], cell["full"]["time_ratio"]) == (None, None, None)
 
 
 def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["strawman", "--workload", "kripke", "--simulate", "-P", "200", "--effects", "none"]
+    arguments = ["kripke", *SYSTEMS, "--simulate", "-P", "200", "--effects", "none"]
     text = out(capsys, *arguments)
     assert "kripke whole systems, computation alone 1 1 1" in text
     assert "processors divided by 1e7 on all systems (nodes by 1e4, processors of a node by 1000)" in text
@@ -328,43 +355,42 @@ def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{form}"
-    out(capsys, "upgrade", "kripke", "milc", *SMALL, "--plot", str(path))
+    out(capsys, "kripke", "milc", *UPGRADES, *SMALL, "--plot", str(path))
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert path.read_bytes().startswith(begins[form])
     if form == "svg":
-        assert "milc, sockets" in path.read_text(encoding="utf-8")
+        assert "milc, processors_per_node=x2" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["upgrade", "lulesh", "--log", "7"], "--log: base of logarithms, got '7'"),
-        (["upgrade", "kripke", "--log", "natural"], "no workload has logarithms"),
-        (["upgrade", "kripke", "--upgrade", "rack"], "did you mean 'racks'"),
-        (["upgrade", "kripke", "--base", "torus-cluster"], "does not say how much memory"),
-        (["upgrade", "jacobi"], "does not say its footprint"),
-        (["upgrade", "kripke", "--set", "nothing=3"], "--set: no workload has a parameter"),
-        (["upgrade", "kripke", "--set", "n"], "--set: not a setting"),
-        (["upgrade", "kripke", "--set", "n=2", "--set", "n=3"], "--set: set twice"),
-        (["upgrade", "kripke", "--set", "c_flop=x"], "must be a number"),
-        (["upgrade", "kripke", "--size", "m"], "no parameter 'm'"),
-        (["upgrade", "kripke", "-P", "1000000"], "processes on juqueen: P"),
-        (["strawman", "nowhere"], "no such machine"),
-        (["strawman", "--set", "P=8"], "P cannot be given"),
-        (["strawman", "--workload", "kripke", "--benchmark", "0"], "overall problem"),
-        (["upgrade", "kripke", "--vary", "blocking=2"], "--vary: only a simulation has --vary"),
-        (["upgrade", "kripke", "--effects", "none"], "--effects: only a simulation has --effects"),
-        (["strawman", "-P", "200"], "-P: only a simulation has -P"),
-        (["upgrade", "kripke", "--simulate", "-P", "8"], "a multiple of 16"),
-        (["upgrade", "kripke", "--simulate", "--vary", "blocking"], "--vary: not something to vary"),
-        (["upgrade", "kripke", "--simulate", "--vary", "blocking=x"], "--vary: factors of blocking"),
-        (["upgrade", "kripke", "--simulate", "--vary", "blockin=2"], "did you mean 'blocking'"),
-        (["upgrade", "kripke", "--simulate", "--vary", "n=2"], "n cannot be varied"),
-        (["upgrade", "kripke", "--simulate", "--vary", "blocking=2", "--vary", "blocking=3"], "varied twice"),
-        (["upgrade", "kripke", "--simulate", "--effects", "heat"], "no such effect"),
-        (["strawman", "--simulate", "--benchmark", "1e9"], "without --benchmark and --plot"),
-        (["strawman", "--simulate", "-P", "100"], "200 or more"),
-        (["upgrade", "kripke", "--plot", "x.txt"], "unknown format of a plot"),
+        (["kripke", "torus-cluster", "torus-cluster with nodes=x2"], "does not say how much memory"),
+        (["jacobi", *UPGRADES], "does not say its footprint"),
+        (["kripke", *UPGRADES, "--set", "nothing=3"], "--set: "),
+        (["kripke", *UPGRADES, "--set", "n"], "--set: not a setting"),
+        (["kripke", *UPGRADES, "--set", "n=2", "--set", "n=3"], "--set: set twice"),
+        (["kripke", *UPGRADES, "--set", "c_flop=x"], "must be a number"),
+        (["kripke", *UPGRADES, "--size", "m"], "no parameter 'm'"),
+        (["kripke", *UPGRADES, "-P", "1000000"], "processes on juqueen: P"),
+        (["kripke", "nowhere", *SYSTEMS], "no such machine"),
+        (["kripke", *SYSTEMS, "--set", "P=8"], "P cannot be given"),
+        (["milc", J, "--set", "n=8"], "n cannot be given"),
+        (["kripke", *SYSTEMS, "--benchmark", "0"], "overall problem"),
+        (["kripke", *UPGRADES, "--vary", "blocking=x2"], "--vary: only a simulation has --vary"),
+        (["kripke", *UPGRADES, "--effects", "none"], "--effects: only a simulation has --effects"),
+        (["kripke", *SYSTEMS, "-P", "200"], "-P: only a simulation has -P"),
+        (["kripke", *UPGRADES, "--why"], "--why: has no meaning here"),
+        (["kripke", *UPGRADES, "--simulate", "-P", "8"], "a multiple of 16"),
+        (["kripke", *UPGRADES, "--simulate", "--vary", "blocking"], "--vary: not something to vary"),
+        (["kripke", *UPGRADES, "--simulate", "--vary", "blocking=x"], "--vary: factors of blocking"),
+        (["kripke", *UPGRADES, "--simulate", "--vary", "blockin=x2"], "did you mean 'blocking'"),
+        (["kripke", *UPGRADES, "--simulate", "--vary", "n=x2"], "n cannot be varied"),
+        (["kripke", *UPGRADES, "--simulate", "--vary", "blocking=x2", "--vary", "blocking=x3"], "varied twice"),
+        (["kripke", *UPGRADES, "--simulate", "--effects", "heat"], "no such effect"),
+        (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark and --plot"),
+        (["kripke", *SYSTEMS, "--simulate", "-P", "100"], "200 or more"),
+        (["kripke", *UPGRADES, "--plot", "x.txt"], "unknown format of a plot"),
     ],
 )
 def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -374,8 +400,8 @@ def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["upgrade", *APPS],
-        ["upgrade", "icofoam", "--upgrade", "racks"],
+        [*APPS, *UPGRADES],
+        ["icofoam", J, RACKS],
         ["strawman"],
         ["strawman", "--workload", "icofoam"],
         ["strawman", "juqueen", "strawman-vector"],
@@ -386,7 +412,7 @@ def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixtur
 def test_plots(arguments: list[str], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{form}"
-    assert main(["codesign", *arguments, "--plot", str(path)]) == 0
+    assert main(["compare", *arguments, "--requirements", "--plot", str(path)]) == 0
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert path.read_bytes().startswith(begins[form])
     if "icofoam" in arguments and form == "svg":

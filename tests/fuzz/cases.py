@@ -60,7 +60,6 @@ def case(number: int, inputs: Mapping[str, bytes]) -> Case:
             files[name] = shipped(folder)[rng.choice(list(shipped(folder)))]
     named = {name for word in words if (name := word.partition("@")[0]) in files}
     reached = named | {other for name in named for other in files if other.encode() in files[name]}
-    commands = 2 if words[0] in ("codesign", "explore") else 1
     changed = list[str]()
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if reached and rng.random() < 0.7:
@@ -68,7 +67,7 @@ def case(number: int, inputs: Mapping[str, bytes]) -> Case:
             files[name] = changed_file(rng, files[name])
             changed.append(name)
         else:
-            words[commands:] = changed_words(rng, words[commands:])
+            words[1:] = changed_words(rng, words[1:])
     if "-j" in LINES[number % len(LINES)]:
         words += ["-j", "1"]  # the last one counts
     if words[0] == "validate":

@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign import cli
 from tests import ROOT
 
-#: Command lines; words that name a file of ``files`` are such inputs. ``codesign demo``, ``schema`` and ``warm-up`` read none.
+#: Command lines; words that name a file of ``files`` are such inputs. ``demo``, ``schema`` and ``warm-up`` read none.
 LINES = """
 forecast small.yaml little.yaml -P 4 --json
 forecast small.yaml little.yaml -P 4 --phase work --bounds
@@ -101,8 +101,8 @@ locality profile.csv --json
 locality profile.json --write out.csv
 locality --generate matmul --set n=4 --caches 1KiB:2 --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
-codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
-codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
+compare relearn.yaml strawman-hybrid strawman-vector --requirements --json
+compare small.yaml little.yaml 'little.yaml with nodes=x2, network.bandwidth=x2' --requirements --json
 explore small.yaml little.yaml --vary P=1:8 --json
 explore --file study.yaml --json
 explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json

@@ -27,7 +27,7 @@ COMMANDS = (
     "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2",
     "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2 --output sweep.csv",
     "fit runs.csv",
-    "codesign upgrade kripke",
+    "compare kripke lulesh juqueen strawman-vector --requirements",
     "simulate jacobi crossbar-16 -P 4 --write jacobi.goal",
     "validate -k classics/collectives/crossbar/barrier-dissemination --jobs 2",
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +16,40 @@ from simcodesign.cli.options import (
     AspenOptions,
     ReplicationOptions,
     ScenarioOptions,
+    Simulate,
     SimulationOptions,
+    SizeName,
     Vary,
     VerdictOptions,
+    option_of,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, Printed, RequestedFiles
+from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import print_all, write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementOptions:
+    """Whether requirements are compared in place of times, and for which problem."""
+
+    requirements: Annotated[
+        bool,
+        Option(
+            help="Compare what processes require if their problems fill the memory, in place of times: the largest "
+            "problem on each machine, and the shortest time of the same problem on all machines. With --simulate also "
+            "the times on smaller machines, of at most -P ranks.",
+        ),
+    ] = False
+    size: SizeName = None
+    benchmark: Annotated[
+        float | None,
+        Option(
+            metavar="N",
+            help="With --requirements: the overall problem to be timed (default: the largest that fits all machines).",
+        ),
+    ] = None
+    simulate: Simulate = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +88,7 @@ class CompareOptions:
     ] = False
     output: AnswerOptions
     replication: ReplicationOptions
+    requirements: RequirementOptions = field(default_factory=RequirementOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +98,17 @@ class SeveralCompared(Printed):
     why: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class RequirementsCompared(Printed):
+    """Requirements of machines, with the function that draws them."""
+
+    draw: Callable[[Path], object]
+
+
 def _plot(compared: Printed, path: Path) -> None:
-    if isinstance(compared, SeveralCompared):
+    if isinstance(compared, RequirementsCompared):
+        compared.draw(path)
+    elif isinstance(compared, SeveralCompared):
         from simcodesign.report.candidates.plot import several_plot
 
         several_plot(compared.answer, path, compared.why)
@@ -106,6 +144,14 @@ def run(options: CompareOptions) -> None:
     from simcodesign.cli.run.why import check_why
 
     files = FILES.requested(options.output.write)
+    if options.requirements.requirements:
+        from simcodesign.cli.run.requirements import run_requirements
+
+        run_requirements(options, files)
+        return
+    for one in fields(options.requirements):
+        if getattr(options.requirements, one.name):
+            raise InputError(f"{option_of(one.name)} needs --requirements")
     limit = tolerance_of(options.verdict, bool(options.formula))
     scenario, usable = options.scenario, ("settings", "effects", "engine", "seed", "tolerance", "as_json")
     if options.aspen.apply_to(scenario.workload, scenario.machine, *options.more, other_options=usable):

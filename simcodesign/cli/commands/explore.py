@@ -10,6 +10,9 @@ from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
+    EFFECTS,
+    ENGINE,
+    SEED,
     Jobs,
     Kernel,
     OutputOptions,
@@ -17,8 +20,10 @@ from simcodesign.cli.options import (
     Preset,
     Ranks,
     Settings,
+    Simulate,
     SizeName,
     Socket,
+    Vary,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
@@ -28,17 +33,7 @@ from simcodesign.core.errors import InputError, Place
 class ProblemOptions:
     """What is varied, under which constraints, for which objectives."""
 
-    vary: Annotated[
-        list[str],
-        Option(
-            metavar="NAME=VALUES",
-            help="Vary NAME over a range, LOW:HIGH with :whole, :log or :linear, or over choices, A,B,C. NAME: a "
-            "parameter, P, or a constant of the machine (network.bandwidth='1 GB/s:10 GB/s'); SI units are the "
-            "default. NAME alone is the whole range of an Aspen parameter, or all choices. Two costs without values "
-            "span a region: ts (startup), tw (time per value), constants, parameters. Without --vary, the size of the "
-            "problem is varied. Repeatable.",
-        ),
-    ] = field(default_factory=list)
+    vary: Vary = field(default_factory=list)
     subject_to: Annotated[
         list[str],
         Option(
@@ -79,7 +74,7 @@ class SearchOptions:
     ] = None
     seed: Annotated[
         int | None,
-        Option(metavar="N", min=0, help="Seed of the search and of all simulations (default: 0)."),
+        Option(metavar="N", min=0, help=SEED.help),
     ] = None
     max_evaluations: Annotated[
         int | None,
@@ -109,13 +104,7 @@ class SearchOptions:
 class ExploreSimulationOptions:
     """Whether points are simulated, which, and how."""
 
-    simulate: Annotated[
-        bool,
-        Option(
-            help="Find the best point when simulated, constraints included: simulate a few points, chosen by the "
-            "forecast and the previous simulations. For a region: also its boundary by simulation.",
-        ),
-    ] = False
+    simulate: Simulate = False
     max_simulations: Annotated[
         int | None,
         Option(
@@ -135,12 +124,8 @@ class ExploreSimulationOptions:
             "--pareto: K points spread over the front.",
         ),
     ] = None
-    effects: Annotated[
-        str | None, Option(metavar="LIST", help="With simulations: all (the default), none, or some effects.")
-    ] = None
-    engine: Annotated[
-        str | None, Option(metavar="NAME", help="With simulations: auto (the default), simpy, or compiled.")
-    ] = None
+    effects: Annotated[str | None, EFFECTS] = None
+    engine: Annotated[str | None, ENGINE] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +172,10 @@ class ExploreOptions:
 @command(app, "explore", section=Section.DESIGN)
 def run(options: ExploreOptions) -> None:
     """Search for the best design among all that --vary allows: parameters of the workload, constants of the machine.
+
+    A name alone (--vary ecc) is varied over all choices, or over the range of an Aspen parameter; without --vary, the
+    size of the problem is varied. With --simulate, the best point when simulated is found, constraints included: a few
+    points are simulated, chosen by the forecast and the previous simulations.
 
     Without --minimize and --maximize: if the size of the problem is varied, or nothing, the largest problem that meets
     the constraints and fits the memory; if only constants of the machine are varied and the time or the rate is

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Command, Option, command
-from simcodesign.cli.options import Jobs, ScenarioOptions, SimulationOptions, Vary, VerdictOptions, check_plot
+from simcodesign.cli.options import Jobs, ScenarioOptions, Simulate, SimulationOptions, Vary, VerdictOptions, check_plot
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import write
@@ -56,7 +56,7 @@ class SweepOptions:
             "'network.topology.shape=[P/8, 8]'. Repeatable.",
         ),
     ] = field(default_factory=list)
-    simulate: Annotated[bool, Option(help="Simulate every point, too.")] = False
+    simulate: Simulate = False
     simulation: SimulationOptions
     formula: Annotated[
         list[str],

@@ -1,20 +1,19 @@
-"""Requirements of a process: upgrades of a machine, straw-man systems."""
+"""Requirements of processes that fill their memory: of several machines, and of upgrades of one."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypedDict
 
-from simcodesign.cli.commands.codesign import (
-    RequirementOptions,
-    SimulatedRequirementOptions,
-    StrawManOptions,
-    UpgradeOptions,
-)
+from simcodesign.cli.commands.compare import CompareOptions, RequirementsCompared
 from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine
+from simcodesign.cli.run.several import named
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.variants import factor_of, split_variant
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
@@ -36,17 +35,10 @@ from simcodesign.studies.requirements.simulated_strawman import simulated_straw_
 from simcodesign.studies.requirements.simulated_upgrade import simulated_upgrades
 from simcodesign.studies.requirements.strawman import straw_man_table
 from simcodesign.studies.requirements.upgrade import upgrade_table
-from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
+from simcodesign.studies.requirements.upgrade_file import Upgrade, upgrade_of
 from simcodesign.studies.requirements.upgrade_ranking import rankings
 
-#: Bases of logarithms of requirement models, and the parameters that are bases.
-LOGS = {"2": 2.0, "natural": math.e, "10": 10.0}
-BASES = ("n_base", "p_base")
-#: The upgrades, systems and workloads where none are named.
-UPGRADES = ("racks", "sockets", "memory")
-SYSTEMS = ("strawman-massively-parallel", "strawman-vector", "strawman-hybrid")
-APPLICATIONS = ("kripke", "lulesh", "milc", "relearn", "icofoam")
-VARY_FORMS = "name=factor,..., e.g. --vary network.bandwidth=0.5,2"
+VARY_FORMS = "factors, e.g. --vary network.bandwidth=x0.5,x2"
 
 
 class _Simulation(TypedDict):
@@ -59,38 +51,66 @@ class _Simulation(TypedDict):
     seed: int
 
 
-def run_upgrade(options: UpgradeOptions) -> None:
-    """Requirements before and after upgrades, and with --simulate the times."""
-    requirements, simulate = options.requirements, options.simulation.simulate
-    workloads, given, changes = _load(options.workloads, requirements, None if simulate else options.ranks)
-    machine = load_noted_machine(options.machine, changes)
-    upgrades = [load_upgrade(name) for name in options.upgrades or UPGRADES]
-    if simulate:
-        _simulate_upgrade(workloads, machine, upgrades, given, options)
+def run_requirements(options: CompareOptions, files: RequestedFiles) -> None:
+    """The largest problems and least times of machines, and with --simulate the simulated times."""
+    _refuse(options)
+    files.refuse(["trace"], "requirements have no trace", "without --requirements")
+    names, machine_names = named(options)
+    workloads, given, changes = _load(names, options.scenario.settings)
+    base, *others = machine_names
+    upgrades = _upgrades(base, others)
+    if upgrades:
+        _run_upgrades(workloads, load_noted_machine(base, changes), upgrades, given, options, files)
         return
-    options.simulation.check_unused("--vary", options.vary)
-    studies = upgrade_table(
-        workloads, machine, upgrades, given, preset=requirements.preset, size=_size(workloads, requirements)
+    machines = [load_noted_machine(name, changes) for name in machine_names]
+    if options.requirements.simulate:
+        _simulate_straw_men(workloads, machines, given, options, files)
+        return
+    _refuse_simulation(options)
+    studies = straw_man_table(
+        workloads,
+        machines,
+        given,
+        preset=options.scenario.preset,
+        size=_size(workloads, options),
+        benchmark=options.requirements.benchmark,
     )
-    if options.output.as_json:
-        write_json({"studies": studies})
-    else:
-        print_all(upgrade_tables(studies))
-    if options.output.plot:
-        upgrade_plot(studies, options.output.plot)
+    _show({"studies": studies}, lambda: straw_man_tables(studies), partial(straw_man_plot, studies), options, files)
 
 
-def _simulate_upgrade(
+def _run_upgrades(
     workloads: Sequence[Workload],
     machine: Machine,
     upgrades: Sequence[Upgrade],
     given: dict[str, float],
-    options: UpgradeOptions,
+    options: CompareOptions,
+    files: RequestedFiles,
+) -> None:
+    """Requirements before and after upgrades, and with --simulate the times."""
+    ranks = options.scenario.ranks
+    if options.requirements.simulate:
+        _simulate_upgrades(workloads, machine, upgrades, given, options, files)
+        return
+    _refuse_simulation(options, "-P")
+    given = given if ranks is None else {"P": float(ranks), **given}
+    studies = upgrade_table(
+        workloads, machine, upgrades, given, preset=options.scenario.preset, size=_size(workloads, options)
+    )
+    _show({"studies": studies}, lambda: upgrade_tables(studies), partial(upgrade_plot, studies), options, files)
+
+
+def _simulate_upgrades(
+    workloads: Sequence[Workload],
+    machine: Machine,
+    upgrades: Sequence[Upgrade],
+    given: dict[str, float],
+    options: CompareOptions,
+    files: RequestedFiles,
 ) -> None:
     """Simulate every workload with every upgrade, and again with other numbers where they are varied."""
     factors = parsed_factors(options.vary)
-    check_varied(factors, workloads, _size(workloads, options.requirements))
-    simulation = _simulation(workloads, options.requirements, options.simulation)
+    check_varied(factors, workloads, _size(workloads, options))
+    simulation = _simulation(workloads, options)
     with ProgressBar("systems", counted=True) as on_progress:
         cells = simulated_upgrades(
             workloads,
@@ -98,99 +118,120 @@ def _simulate_upgrade(
             upgrades,
             given,
             **simulation,
-            ranks=options.ranks,
+            ranks=options.scenario.ranks,
             on_progress=on_progress,
             on_simulation_progress=on_progress,
         )
         reading = "simulation" if factors else "forecast"
         varied = sensitivity(cells, factors, given, **simulation, reading=reading, on_progress=on_progress)
-    if options.output.as_json:
-        write_json(
-            {
-                "cells": cells,
-                "rankings": rankings(cells),
-                "varied": {"reading": reading, "numbers": varied},
-            }
-        )
-    else:
-        print_all(simulated_upgrade_tables(cells, varied, simulated=bool(factors)))
-    if options.output.plot:
-        ratio_against_time(cells, options.output.plot)
+    answer = {"cells": cells, "rankings": rankings(cells), "varied": {"reading": reading, "numbers": varied}}
+    tables = partial(simulated_upgrade_tables, cells, varied, simulated=bool(factors))
+    _show(answer, tables, partial(ratio_against_time, cells), options, files)
 
 
-def run_straw_man(options: StrawManOptions) -> None:
-    """The largest problems and least times of systems, and with --simulate the simulated times."""
-    requirements = options.requirements
-    workloads, given, changes = _load(options.workloads or APPLICATIONS, requirements, None)
-    machines = [load_noted_machine(name, changes) for name in options.systems or SYSTEMS]
-    if options.simulation.simulate:
-        _simulate_straw_men(workloads, machines, given, options)
-        return
-    options.simulation.check_unused("-P", options.ranks)
-    studies = straw_man_table(
-        workloads,
-        machines,
-        given,
-        preset=requirements.preset,
-        size=_size(workloads, requirements),
-        benchmark=options.benchmark,
-    )
+def _show(
+    answer: dict[str, Any],
+    tables: Callable[[], Iterable[Any]],
+    draw: Callable[[Path], object],
+    options: CompareOptions,
+    files: RequestedFiles,
+) -> None:
+    """Print and write an answer."""
+    printed = RequirementsCompared(answer=answer, make_tables=lambda: tuple(tables()), draw=draw)
     if options.output.as_json:
-        write_json({"studies": studies})
+        write_json(answer)
     else:
-        print_all(straw_man_tables(studies))
-    if options.output.plot:
-        straw_man_plot(studies, options.output.plot)
+        print_all(printed.tables)
+    files.write(printed)
+
+
+def _upgrades(base: str, others: Sequence[str]) -> list[Upgrade]:
+    """The other machines as upgrades of the first; none if they are machines of their own."""
+    variants = [split_variant(name) for name in others]
+    if not variants or any(name != base or not all(map(factor_of, changes.values())) for name, changes in variants):
+        return []
+    return [upgrade_of(changes) for _, changes in variants]
+
+
+def _refuse(options: CompareOptions) -> None:
+    """InputError for options of times, which requirements have no use for."""
+    replication = options.replication
+    given = {
+        "--phase": options.scenario.phase,
+        "--formula": options.formula,
+        "--why": options.why,
+        "--measured": options.verdict.measured,
+        "--tolerance": options.verdict.tolerance,
+        "--replications": replication.replications,
+        "--precision": replication.precision,
+    }
+    for option, value in given.items():
+        if value:
+            raise InputError("has no meaning here", Place(option), allowed="without --requirements")
+
+
+def _refuse_simulation(options: CompareOptions, *more: str) -> None:
+    """InputError for options that only a simulation has."""
+    for option, is_given in (
+        ("-P", options.scenario.ranks),
+        ("--vary", options.vary),
+        ("--effects", options.simulation.effects != "all"),
+    ):
+        if is_given and option not in more:
+            raise InputError(f"only a simulation has {option}", Place(option), allowed="with --simulate")
 
 
 def _simulate_straw_men(
-    workloads: Sequence[Workload], machines: Sequence[Machine], given: dict[str, float], options: StrawManOptions
+    workloads: Sequence[Workload],
+    machines: Sequence[Machine],
+    given: dict[str, float],
+    options: CompareOptions,
+    files: RequestedFiles,
 ) -> None:
     """Simulate every workload on all systems made smaller."""
-    if options.benchmark is not None or options.output.plot is not None:
-        what = "simulated systems solve the largest problem that all of them hold, and have no plot"
-        raise InputError(what, Place("--simulate"), allowed="without --benchmark and --plot")
+    if options.requirements.benchmark is not None:
+        what = "simulated systems solve the largest problem that all of them hold"
+        raise InputError(what, Place("--simulate"), allowed="without --benchmark")
+    files.refuse(["plot"], "simulated systems have no plot", "without --simulate")
     with ProgressBar("systems", counted=True) as on_progress:
         studies = simulated_straw_men(
             workloads,
             machines,
             given,
-            **_simulation(workloads, options.requirements, options.simulation),
-            ranks=options.ranks,
+            **_simulation(workloads, options),
+            ranks=options.scenario.ranks,
             on_progress=on_progress,
             on_simulation_progress=on_progress,
         )
-    if options.output.as_json:
-        write_json({"studies": studies})
-    else:
-        print_all(simulated_straw_man_tables(studies))
+    _show({"studies": studies}, lambda: simulated_straw_man_tables(studies), _no_plot, options, files)
 
 
-def _size(workloads: Sequence[Workload], requirements: RequirementOptions) -> str:
+def _no_plot(_: Path) -> None:
+    """Nothing: a plot is refused before."""
+
+
+def _size(workloads: Sequence[Workload], options: CompareOptions) -> str:
     """The parameter that is the problem size of a process: as given, or as the workloads state together."""
     stated = {one.size_parameter for one in workloads}
-    return requirements.size or (stated.pop() if len(stated) == 1 else SIZE)
+    return options.requirements.size or (stated.pop() if len(stated) == 1 else SIZE)
 
 
-def _simulation(
-    workloads: Sequence[Workload], requirements: RequirementOptions, simulation: SimulatedRequirementOptions
-) -> _Simulation:
+def _simulation(workloads: Sequence[Workload], options: CompareOptions) -> _Simulation:
+    simulation = options.simulation
     return {
-        "preset": requirements.preset,
-        "size": _size(workloads, requirements),
+        "preset": options.scenario.preset,
+        "size": _size(workloads, options),
         "effects": simulation.effects,
         "engine": simulation.engine,
         "seed": simulation.seed,
     }
 
 
-def _load(
-    names: Sequence[str], options: RequirementOptions, ranks: int | None
-) -> tuple[list[Workload], dict[str, float], dict[str, str]]:
+def _load(names: Sequence[str], settings: Sequence[str]) -> tuple[list[Workload], dict[str, float], dict[str, str]]:
     """The workloads, parameters that some of them have, and changes of the machine."""
     workloads = [load_workload(name) for name in names]
-    given = {} if ranks is None else {"P": str(ranks)}
-    for item in [*options.settings, *_base_settings(options.log, workloads)]:
+    given: dict[str, str] = {}
+    for item in settings:
         name, _, value = (part.strip() for part in item.partition("="))
         if not name or not value or name in given:
             what = "set twice" if name in given else "not a setting"
@@ -213,19 +254,6 @@ def _number(name: str, value: str) -> float:
         raise InputError(what, Place("--set"), value=value, allowed="e.g. 16, 0.5 or 1e6") from None
 
 
-def _base_settings(log: str | None, workloads: Sequence[Workload]) -> list[str]:
-    """Settings NAME=VALUE of the bases of logarithms that any of the workloads has."""
-    if log is None:
-        return []
-    if log not in LOGS:
-        raise InputError("base of logarithms", Place("--log"), value=log, allowed=", ".join(LOGS))
-    names = [name for name in BASES if any(name in workload.parameters for workload in workloads)]
-    if not names:
-        what = "no workload has logarithms whose base can be set"
-        raise InputError(what, Place("--log"), value=log, allowed=f"workloads with the parameters {', '.join(BASES)}")
-    return [f"{name}={LOGS[log]!r}" for name in names]
-
-
 def parsed_factors(items: Iterable[str]) -> dict[str, list[float]]:
     """Factors by name. InputError for what is none, and for a name given twice."""
     factors: dict[str, list[float]] = {}
@@ -236,7 +264,7 @@ def parsed_factors(items: Iterable[str]) -> dict[str, list[float]]:
         if name in factors:
             raise InputError("varied twice", Place("--vary"), value=name, allowed="all factors at once")
         try:
-            factors[name] = [float(part) for part in text.split(",")]
+            factors[name] = [float(part.strip().removeprefix("x")) for part in text.split(",")]
         except ValueError:
-            raise InputError(f"factors of {name}", Place("--vary"), value=text, allowed="e.g. 0.5,1,2") from None
+            raise InputError(f"factors of {name}", Place("--vary"), value=text, allowed="e.g. x0.5,x2") from None
     return factors

@@ -63,18 +63,25 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
 def _scenarios(options: CompareOptions) -> list[Scenario]:
     """Every workload on every machine that is named, workload by workload. InputError where no machine is."""
     given = options.scenario
-    named = [(name, kind_of(name)) for name in (given.machine, *options.more)] if options.more else []
-    workloads = [given.workload, *(name for name, kind in named if kind == "workload")]
-    machines = [name for name, kind in named if kind == "machine"] if named else [given.machine]
-    if not machines:
-        raise InputError(
-            "no machine is given", value=" ".join(workloads), allowed="workloads, and at least one machine"
-        )
+    workloads, machines = named(options)
     return [
         scenario_of(workload, machine, given.all_settings, given.preset, given.phases)
         for workload in workloads
         for machine in machines
     ]
+
+
+def named(options: CompareOptions) -> tuple[list[str], list[str]]:
+    """The workloads and the machines that are named. InputError where no machine is."""
+    given = options.scenario
+    kinds = [(name, kind_of(name)) for name in (given.machine, *options.more)] if options.more else []
+    workloads = [given.workload, *(name for name, kind in kinds if kind == "workload")]
+    machines = [name for name, kind in kinds if kind == "machine"] if kinds else [given.machine]
+    if not machines:
+        raise InputError(
+            "no machine is given", value=" ".join(workloads), allowed="workloads, and at least one machine"
+        )
+    return workloads, machines
 
 
 def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> SweepAxis:

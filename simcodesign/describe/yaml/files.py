@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -29,7 +30,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import load_program, python_file
 from simcodesign.describe.resources import PREFIX
-from simcodesign.describe.variants import change_texts, split_variant, variant_label
+from simcodesign.describe.variants import change_texts, factor_of, split_variant, variant_label
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, MACHINE_KEYS, check_format, machine_from
@@ -73,6 +74,10 @@ def with_changes(machine: Machine, changes: Mapping[str, object]) -> Machine:
     return replace(machine, changes=(*machine.changes, *shown)) if changes else machine
 
 
+#: A number, and its unit.
+_AMOUNT = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)(\s*[A-Za-z/]*)")
+
+
 def _with_unit(path: str, value: object) -> object:
     """A bare number of a constant, or of a bandwidth in place of a time per byte, with its SI unit."""
     part, _, key = path.rpartition(".")
@@ -96,7 +101,25 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
         raise _of_other_kind(name, "workload", "machine")
     path = _find(name, "topologies")
     tree = _extended(path, ())
+    changes = {key: _multiplied(tree, key, value) for key, value in (changes or {}).items()}
     return (merged(tree, nested(changes, "set"), _REPLACING) if changes else tree), path.parent
+
+
+def _multiplied(tree: Entry, path: str, value: object) -> object:
+    """The value, or ``x2`` times what the file has at this path."""
+    factor = factor_of(value)
+    if factor is None:
+        return value
+    entry = tree
+    for key in path.split("."):
+        items = entry.mapping() if isinstance(entry.content, dict) else {}
+        if key not in items:
+            raise InputError("no factor of what the file leaves out", tree.place, value=path, allowed=f"{path}=VALUE")
+        entry = items[key]
+    amount = _AMOUNT.fullmatch(entry.text())
+    if amount is None:
+        raise entry.error("no number, so that it has no multiples")
+    return f"{float(amount[1]) * factor:.15g}{amount[2]}"
 
 
 def load_workload(name: str | Path) -> Workload:

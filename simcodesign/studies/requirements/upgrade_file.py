@@ -14,12 +14,16 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import names_a_path
 from simcodesign.core.to_json import fields_of
+from simcodesign.describe.variants import factor_of
 from simcodesign.describe.yaml.files import shipped, shipped_path
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 
 #: Parts of a machine whose rate an upgrade may change.
 RATES = ("processor", "network", "memory", "disk")
+#: Keys of a machine of which a factor is an upgrade: counts, and rates by the part.
+COUNT_KEYS = ("nodes", "processors_per_node", "memory.capacity")
+RATE_KEYS = {"processor.rate": "processor", **{f"{part}.bandwidth": part for part in RATES[1:]}}
 #: Where the shipped ones are.
 FOLDER = "topologies/upgrades"
 _KEYS = ("simcodesign", "name", "about", "source", "nodes", "processors_per_node", "memory", "rates")
@@ -98,6 +102,24 @@ def upgrade_from(entry: Entry) -> Upgrade:
         source=items["source"].text() if "source" in items else "",
         place=entry.place,
     )
+
+
+def upgrade_of(changes: Mapping[str, str]) -> Upgrade:
+    """The upgrade of a variant whose changes are factors: ``nodes=x2``, ``processors_per_node=x2``,
+    ``memory.capacity=x2`` (of a node), ``network.bandwidth=x2``.
+
+    Processors that are added to a node share its memory. Raises InputError for anything else.
+    """
+    factors = {key: float(factor_of(text) or 0) for key, text in changes.items()}
+    nodes, per_node = factors.pop("nodes", 1.0), factors.pop("processors_per_node", 1.0)
+    memory = factors.pop("memory.capacity", 1.0) / per_node
+    rates = {}
+    for key, factor in factors.items():
+        if key not in RATE_KEYS:
+            raise InputError("not an upgrade", value=key, allowed=nearest(key, [*COUNT_KEYS, *RATE_KEYS]))
+        rates[RATE_KEYS[key]] = factor
+    name = ", ".join(f"{key}={text}" for key, text in changes.items())
+    return Upgrade(name, nodes, per_node, memory, rates)
 
 
 def _factor(items: Mapping[str, Entry], key: str) -> float:

@@ -159,8 +159,8 @@ locality trace.npz --sampled-lines 128 --json
 locality --generate matmul --set n=12 --bursts 30/300 --seed 1 --json
 locality --generate matmul --set n=4 --caches 1KiB:2 --groups --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
-codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --json
-codesign upgrade small.yaml --base little.yaml --upgrade faster.yaml --json
+compare relearn.yaml strawman-hybrid strawman-vector --requirements --json
+compare small.yaml little.yaml 'little.yaml with nodes=x2, network.bandwidth=x2' --requirements --json
 explore --file study.yaml --json
 explore small.yaml little.yaml --vary P=1:8 --simulate --max-simulations 5 -j 1 --json
 explore small.yaml little.yaml --metrics --json
@@ -183,7 +183,7 @@ compare small.yaml little.yaml -P 4 --formula n*2.5e-6 --why --json
 fit runs.csv --target p=128 --json -j 1 --write made.yaml --write a.png
 explore small.yaml together.yaml --vary P=1,2,4 --subject-to 'time <= 1 ns' --json
 explore small.yaml together.yaml --vary P=1,2,4 --vary n=10,100 --subject-to 'n >= 20' --simulate-best 2 --json
-codesign strawman --workload relearn.yaml strawman-hybrid strawman-vector --simulate -P 16 --json
+compare relearn.yaml strawman-hybrid strawman-vector --requirements --simulate -P 16 --json
 locality --generate matmul --set n=4 --caches 1KiB:2 --json --write p.json
 show keeneland --json
 forecast small.yaml links.yaml -P 8 --bounds --json
@@ -206,7 +206,7 @@ show jobs.yaml --json
 show ring.py:ring -P 4 --json
 forecast ring.py:ring crossbar-16 -P 4 --json
 explore small.yaml little.yaml -P 4 --vary n=10,100 --subject-to 'time <= 10 s' --json
-codesign upgrade kripke --upgrade memory --simulate -P 16 --effects links --vary processor.rate=0.5,4 --json
+compare kripke juqueen 'juqueen with memory.capacity=x2' --requirements --simulate -P 16 --effects links --vary processor.rate=x0.5,x4 --json
 compare sums.yaml line.yaml -P 8 --effects links --json
 forecast all.yaml four.yaml -P 4 --bounds --json
 show all.yaml --json

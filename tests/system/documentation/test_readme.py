@@ -34,7 +34,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 LONG = (
     *(
         "size=65536",
-        "upgrade milc",
+        "compare milc",
         "validate --quick",
         "npb-bt",
         "npb-ep",
