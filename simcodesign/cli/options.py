@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -16,8 +15,7 @@ from click.core import ParameterSource
 
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option
-from simcodesign.cli.written_files import PLOT_SUFFIXES
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import SHIPPED
 
 #: The suffix of Aspen models, and how a command is given two of them.
@@ -281,18 +279,6 @@ class AnswerOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """What is made of the answer beside tables."""
-
-    as_json: AsJson = False
-    plot: Annotated[Path | None, Option(metavar="FILE", help="Write a plot (.png, .svg or .pdf).")] = None
-
-    def check(self) -> None:
-        """InputError for a plot that could not be written, before any work is done."""
-        check_plot("--plot", self.plot)
-
-
-@dataclass(frozen=True, kw_only=True)
 class VerdictOptions:
     """What was measured, and how far from it, or from the simulation, the total may be."""
 
@@ -337,24 +323,3 @@ def needs(option: str, other: str) -> InputError:
 def usable_cpus() -> int:
     """CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def check_plot(option: str, file: Path | None) -> None:
-    """InputError for a plot of a format that there is not, in no folder, or without Matplotlib."""
-    if file is None:
-        return
-    if file.suffix.lower() not in PLOT_SUFFIXES:
-        allowed = ", ".join(PLOT_SUFFIXES)
-        raise InputError("unknown format of a plot", Place(option), value=str(file), allowed=allowed)
-    from simcodesign.report.common.plot_style import load_matplotlib
-
-    load_matplotlib()
-    check_folder(option, file)
-
-
-def check_folder(option: str, file: Path, suffixes: tuple[str, ...] = ()) -> None:
-    """InputError for a file whose folder does not exist, or whose name does not end as it should."""
-    if suffixes and file.suffix.lower() not in suffixes:
-        raise InputError("name of a file", Place(option), value=str(file), allowed=f"names in {', '.join(suffixes)}")
-    if file.is_dir() or not file.parent.is_dir():
-        raise InputError("cannot be written", Place(option), value=str(file), allowed="a file in an existing folder")

@@ -13,9 +13,9 @@ from simcodesign.cli.options import (
     EFFECTS,
     ENGINE,
     SEED,
+    AnswerOptions,
     Jobs,
     Kernel,
-    OutputOptions,
     Phases,
     Preset,
     Ranks,
@@ -26,6 +26,7 @@ from simcodesign.cli.options import (
     Vary,
 )
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs
 from simcodesign.core.errors import InputError, Place
 
 
@@ -86,7 +87,6 @@ class SearchOptions:
             "as many as the final local search needs).",
         ),
     ] = None
-    trace: Annotated[Path | None, Option(metavar="FILE", help="Write every evaluation (.csv or .parquet).")] = None
     pareto: Annotated[bool, Option(help="Find the front of two or three objectives in place of one optimum.")] = False
     points: Annotated[
         int | None,
@@ -147,12 +147,11 @@ class ExploreOptions:
     phase: Phases = field(default_factory=list)
     search: SearchOptions
     simulation: ExploreSimulationOptions = field(default_factory=ExploreSimulationOptions)
-    output: OutputOptions
+    output: AnswerOptions
     kernel: Kernel = None
 
     def check(self) -> None:
         """InputError for options without the one that gives them a meaning."""
-        self.output.check()
         search, simulation = self.search, self.simulation
         simulated = simulation.simulate or bool(simulation.simulate_best)
         for option, value, needed, by in (
@@ -169,7 +168,13 @@ class ExploreOptions:
             )
 
 
-@command(app, "explore", section=Section.DESIGN)
+FILES = Outputs(
+    Output("plot", PLOT_SUFFIXES, "the optimum within its space, a front, or a region"),
+    Output("evaluations", (".csv", ".parquet"), "every point that the search evaluated"),
+)
+
+
+@command(app, "explore", section=Section.DESIGN, outputs=FILES)
 def run(options: ExploreOptions) -> None:
     """Search for the best design among all that --vary allows: parameters of the workload, constants of the machine.
 

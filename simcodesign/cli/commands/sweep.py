@@ -13,8 +13,9 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Command, Option, command
-from simcodesign.cli.options import Jobs, ScenarioOptions, Simulate, SimulationOptions, Vary, VerdictOptions, check_plot
+from simcodesign.cli.options import Jobs, ScenarioOptions, Simulate, SimulationOptions, Vary, VerdictOptions, Write
 from simcodesign.cli.sections import Section
+from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import write
 
@@ -72,7 +73,7 @@ class SweepOptions:
             metavar="FRACTION",
             help="With simulations: where formulas, the workload's own and our forecast are within this share of the "
             "simulation (10%, or 0.1; 1 is 100%), which to use where, and the condition in words if a simple one "
-            "fits; --plot is then a map of it. By default 10% with --formula.",
+            "fits; a plot is then a map of it. By default 10% with --formula.",
         ),
     ] = None
     verdict: VerdictOptions
@@ -102,26 +103,12 @@ class SweepOptions:
         str | None,
         Option(metavar="ADDRESS", help="A Dask scheduler (tcp://host:8786) or its scheduler file, in place of -j."),
     ] = None
-    output: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Write the table (.csv or .parquet), and what all rows have in common (FILE.meta.json).",
-        ),
-    ] = None
-    plot: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Plot over one or two axes (.png, .svg or .pdf): with --formula or --within and simulations a trust "
-            "map, unless --of or --form is given.",
-        ),
-    ] = None
+    write: Write = field(default_factory=list)
     of: Annotated[
         list[str],
         Option(
             metavar="NAME",
-            help="With --plot: forecast, simulated, ratio or a column of the table, a panel for each; by default those "
+            help="With a plot: forecast, simulated, ratio or a column of the table, a panel for each; by default those "
             "of the three that there are. Repeatable.",
         ),
     ] = field(default_factory=list)
@@ -129,7 +116,7 @@ class SweepOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="With --plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where "
+            help="With a plot: lines, bars, heat or contour; by default heat for two axes of numbers, bars where "
             "axes have words only, else lines.",
         ),
     ] = None
@@ -151,15 +138,17 @@ class SweepOptions:
         """Whether the plot is a trust map."""
         return self.asks_trust and not self.of and self.form is None
 
-    def check(self) -> None:
-        """InputError for options that exclude each other and plots that cannot be written, before any work."""
+    def requested_files(self) -> RequestedFiles:
+        """Return the files to write. Raises InputError for those that cannot be, and for options that exclude each
+        other."""
+        files = FILES.requested(self.write)
         if self.scheduler and self.jobs:
             raise InputError("--jobs and --scheduler exclude each other", allowed="one of them")
         if self.store and self.resume:
             raise InputError("--store and --resume exclude each other", allowed="one of them")
         for option, given, needed, there in (
-            ("--of", self.of, "--plot", self.plot),
-            ("--form", self.form, "--plot", self.plot),
+            ("--of", self.of, "--write plot:FILE", "plot" in files),
+            ("--form", self.form, "--write plot:FILE", "plot" in files),
             ("--retry", self.retry, "--resume", self.resume),
             ("--scheduler", self.scheduler, "--simulate", self.simulate),
             ("--within", self.within, "--simulate", self.simulate),
@@ -167,7 +156,15 @@ class SweepOptions:
         ):
             if given and not there:
                 raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")
-        check_plot("--plot", self.plot)
+        return files
+
+
+FILES = Outputs(
+    Output("table", (".csv", ".parquet"), "the table; FILE.meta.json has what all rows have in common"),
+    Output(
+        "plot", PLOT_SUFFIXES, "a plot over one or two axes; of formulas, where they are accurate (see --of, --form)"
+    ),
+)
 
 
 class _RememberingCommand(Command):
@@ -178,7 +175,7 @@ class _RememberingCommand(Command):
         return super().parse_args(ctx, args)
 
 
-@command(app, "sweep", section=Section.DESIGN, no_args_is_help=True, cls=_RememberingCommand)
+@command(app, "sweep", section=Section.DESIGN, no_args_is_help=True, cls=_RememberingCommand, outputs=FILES)
 def run(options: SweepOptions) -> None:
     """Forecast or simulate a workload on a machine at every point of a grid or sample.
 
@@ -187,8 +184,7 @@ def run(options: SweepOptions) -> None:
     """
     from simcodesign.cli.run.sweep import run_sweep
 
-    options.check()
-    run_sweep(options)
+    run_sweep(options, options.requested_files())
 
 
 def resuming_command(arguments: Sequence[str], store: Path) -> str:

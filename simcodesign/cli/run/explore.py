@@ -8,11 +8,12 @@ from typing import TypedDict
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.aspen.parse import parse_file
-from simcodesign.cli.commands.explore import ExploreOptions
-from simcodesign.cli.options import check_folder, usable_cpus
+from simcodesign.cli.commands.explore import FILES, ExploreOptions
+from simcodesign.cli.options import usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
 from simcodesign.cli.run.region import run_region, spans_region
 from simcodesign.cli.run.scenario import kind_of, load_noted_machine, machine_parameters, scenario_of
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.machine import Machine
@@ -27,7 +28,7 @@ from simcodesign.report.explore.tables import front_tables, solution_tables
 from simcodesign.report.explore.to_json import front_dict, solution_dict
 from simcodesign.studies.explore.aspen_model import AspenMachineModel, AspenModel
 from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity, bound_sensitivities
-from simcodesign.studies.explore.evaluator import check_trace, write_trace
+from simcodesign.studies.explore.evaluator import write_trace
 from simcodesign.studies.explore.machine_model import MachineModel
 from simcodesign.studies.explore.native_model import NativeModel
 from simcodesign.studies.explore.pareto import POINTS, pareto_front
@@ -61,10 +62,11 @@ class _Simulation(TypedDict):
 
 def run(options: ExploreOptions) -> None:
     """Search, explain, simulate, print, write."""
+    files = FILES.requested(options.output.write)
     _check(options)
     study = _study(options)
     if spans_region(study) and not _is_special(study):
-        run_region(study, options)
+        run_region(study, options, files)
         return
     if options.search.points is not None and not options.search.pareto:
         raise InputError("has no meaning here", Place("--points"), allowed="with --pareto, or for a simulated region")
@@ -82,11 +84,11 @@ def run(options: ExploreOptions) -> None:
         "evaluations": options.search.max_evaluations,
     }
     if options.search.pareto:
-        _run_front(problem, search, options)
+        _run_front(problem, search, options, files)
     elif options.simulation.simulate:
-        _run_simulated(problem, search, options)
+        _run_simulated(problem, search, options, files)
     else:
-        _run_optimum(problem, search, options)
+        _run_optimum(problem, search, options, files)
 
 
 def _is_special(study: ExplorationStudy) -> bool:
@@ -110,7 +112,7 @@ def _list_metrics(model: Model, as_json: bool) -> None:
         print_all([metrics_table(model)])
 
 
-def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
     """The optimum when simulated."""
     with _searching() as on_progress:
         solution = solve(problem, **search, on_progress=on_progress)
@@ -122,14 +124,14 @@ def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions) -
             **_simulation(options, search["seed"]),
             on_progress=on_system,
         )
-    if options.search.trace:
-        write_trace(optimum.trace, options.search.trace)
+    for path in files.paths("evaluations"):
+        write_trace(optimum.trace, path)
     if options.output.as_json:
         write_json(simulated_dict(optimum))
     else:
         print_all(simulated_tables(optimum))
-    if options.output.plot and problem.objectives:
-        simulated_plot(optimum, options.output.plot)
+    for path in files.paths("plot") if problem.objectives else ():
+        simulated_plot(optimum, path)
 
 
 def _searching() -> ProgressBar:
@@ -138,19 +140,16 @@ def _searching() -> ProgressBar:
 
 
 def _check(options: ExploreOptions) -> None:
-    """InputError for a trace that cannot be written, and for a solver that is not installed."""
-    if options.search.trace:
-        check_trace(options.search.trace)
-        check_folder("--trace", options.search.trace)
+    """Raise InputError for a solver that is not installed."""
     if options.search.solver == "isres":
         load_nlopt()
 
 
-def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
     """One optimum, or why there is none."""
     solution, why, sensitivities = _solved(problem, search)
-    if options.search.trace:
-        write_trace(solution.trace, options.search.trace)
+    for path in files.paths("evaluations"):
+        write_trace(solution.trace, path)
     confirmation = None
     if options.simulation.simulate_best and solution.feasible:
         with ProgressBar("systems", counted=True) as on_progress:
@@ -164,8 +163,8 @@ def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions) -> 
         write_json(solution_dict(solution, why, sensitivities, confirmation))
     else:
         print_all(solution_tables(solution, why, sensitivities, confirmation))
-    if options.output.plot:
-        solution_plot(solution, options.output.plot)
+    for path in files.paths("plot"):
+        solution_plot(solution, path)
 
 
 def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility | None, list[BoundSensitivity]]:
@@ -180,15 +179,15 @@ def _solved(problem: Problem, search: _Search) -> tuple[Solution, Infeasibility 
         return solution, explain(solution, **search, on_progress=on_progress), []
 
 
-def _run_front(problem: Problem, search: _Search, options: ExploreOptions) -> None:
+def _run_front(problem: Problem, search: _Search, options: ExploreOptions, files: RequestedFiles) -> None:
     """The Pareto front in place of one optimum."""
     why, confirmation = None, None
     with _searching() as on_progress:
         front = pareto_front(problem, points=options.search.points or POINTS, **search, on_progress=on_progress)
         if not front.points and problem.constraints:
             why = explain(front.solution, **search, on_progress=on_progress)
-    if options.search.trace:
-        write_trace(front.trace, options.search.trace)
+    for path in files.paths("evaluations"):
+        write_trace(front.trace, path)
     if options.simulation.simulate_best and front.points:
         with ProgressBar("systems", counted=True) as on_system:
             confirmation = confirm_front(
@@ -201,8 +200,8 @@ def _run_front(problem: Problem, search: _Search, options: ExploreOptions) -> No
         write_json(front_dict(front, why, confirmation))
     else:
         print_all(front_tables(front, why, confirmation))
-    if options.output.plot and front.points:
-        front_plot(front, options.output.plot)
+    for path in files.paths("plot") if front.points else ():
+        front_plot(front, path)
 
 
 def _simulation(options: ExploreOptions, seed: int) -> _Simulation:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from simcodesign.cli.commands.explore import ExploreOptions
 from simcodesign.cli.run.scenario import GivenScenario, scenario_of
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.expressions.expression import Number
 from simcodesign.describe.effects import chosen_effects
@@ -35,9 +36,10 @@ def _costs(study: ExplorationStudy) -> list[Statement]:
     return [one for one in study.vary if not one.text]
 
 
-def run_region(study: ExplorationStudy, options: ExploreOptions) -> None:
+def run_region(study: ExplorationStudy, options: ExploreOptions, files: RequestedFiles) -> None:
     """Find the regions, print and draw them."""
     _refuse(options)
+    files.refuse(["evaluations"], "a region has no list of evaluated points", "--write plot:FILE")
     name, values = _varied(study)
     questions = [_question(study, name, value) for value in values]
     simulation = options.simulation
@@ -51,8 +53,8 @@ def run_region(study: ExplorationStudy, options: ExploreOptions) -> None:
         write_json({"regions": [region_dict(region) for region in regions], "least": least})
     else:
         print_all(region_tables(questions, regions, least))
-    if options.output.plot:
-        region_plot(questions, regions, options.output.plot)
+    for path in files.paths("plot"):
+        region_plot(questions, regions, path)
 
 
 def _refuse(options: ExploreOptions) -> None:
@@ -63,7 +65,6 @@ def _refuse(options: ExploreOptions) -> None:
         ("--max-evaluations", search.max_evaluations),
         ("--max-simulations", simulation.max_simulations),
         ("--simulate-best", simulation.simulate_best),
-        ("--trace", search.trace),
         ("--pareto", search.pareto or None),
         ("--size", options.problem.size),
     ):

@@ -21,6 +21,7 @@ from simcodesign.cli.run.verdict import (
     measured_tables,
     tolerance_of,
 )
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.comparison.formulas.values import given_formulas
 from simcodesign.comparison.measured.sources import given_measurements
 from simcodesign.core.errors import InputError, Place, SimcodesignError
@@ -44,7 +45,7 @@ from simcodesign.studies.sweep.points import PointResult
 from simcodesign.studies.sweep.run import SweepOutcome, outcome_of, run, run_forecast
 from simcodesign.studies.sweep.store import Store
 from simcodesign.studies.sweep.sweep import Sweep, sweep_of
-from simcodesign.studies.sweep.table import check_table_file, write_table
+from simcodesign.studies.sweep.table import write_table
 from simcodesign.studies.trust.formula_times import (
     check_formulas,
     column_of_formula,
@@ -72,10 +73,8 @@ _DIGITS = 8
 _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 
 
-def run_sweep(options: SweepOptions) -> None:
+def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     """Evaluate every point; print, write and draw the table. Exit status 1 where every point fails."""
-    if options.output:
-        check_table_file(options.output)
     sweep = _sweep(options)
     share = WITHIN if options.within is None else check_share(parsed_share(options.within, "--within"), _WITHIN)
     given = given_formulas(options.formula)
@@ -85,9 +84,9 @@ def run_sweep(options: SweepOptions) -> None:
     limit = tolerance_of(options.verdict, bool(options.formula))
     for note in _notes(sweep):
         complain(f"note: {note}")
-    if options.plot and options.plots_trust:
+    if "plot" in files and options.plots_trust:
         check_trust_plot(sweep.design.axes, len(given.formulas) + len(sweep.workload.formulas) + 1)
-    elif options.plot:
+    elif "plot" in files:
         formulas = [*(one.name for one in given.formulas), *(sweep.workload.formulas if options.asks_trust else ())]
         columns = _columns(sweep, formulas, bool(measured or sweep.workload.measured))
         check_plot(columns, sweep.design.axes, options.of, options.form)
@@ -97,7 +96,7 @@ def run_sweep(options: SweepOptions) -> None:
     trust = trust_map(sweep, table, times, share) if options.asks_trust else None
     rows = measured_rows(sweep, table, measured, sweep.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
-    _show(options, sweep, complete, [one.column for one in times], trust)
+    _show(options, files, sweep, complete, [one.column for one in times], trust)
     if rows.note:
         complain(f"note: {rows.note}")
     if file is not None:
@@ -185,18 +184,24 @@ def _store_file(options: SweepOptions, sweep: Sweep) -> Path | None:
 
 
 def _show(
-    options: SweepOptions, sweep: Sweep, table: pd.DataFrame, formulas: Sequence[str], trust: TrustMap | None
+    options: SweepOptions,
+    files: RequestedFiles,
+    sweep: Sweep,
+    table: pd.DataFrame,
+    formulas: Sequence[str],
+    trust: TrustMap | None,
 ) -> None:
     """Write, draw and print the table and what is to be trusted where."""
     many = f"{sweep.count:,} point{'' if sweep.count == 1 else 's'}"
     title = f"{_workload_label(options, sweep)} on {sweep.source.machine.label}: {many}"
     axes = sweep.design.axes
-    if options.output:
-        write_table(table, options.output, sweep.meta())
-    if options.plot and trust is not None and options.plots_trust:
-        trust_plot(trust, options.plot)
-    elif options.plot:
-        sweep_plot(table, axes, options.plot, options.of, options.form, title=title, zipped=sweep.design.zipped)
+    for path in files.paths("table"):
+        write_table(table, path, sweep.meta())
+    for path in files.paths("plot"):
+        if trust is not None and options.plots_trust:
+            trust_plot(trust, path)
+        else:
+            sweep_plot(table, axes, path, options.of, options.form, title=title, zipped=sweep.design.zipped)
     if options.json_lines:
         for row in measured_records(table, [axis.name for axis in axes]):
             write_event("measured", **row)

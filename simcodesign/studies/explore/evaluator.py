@@ -279,11 +279,11 @@ def write_trace(frame: pd.DataFrame, path: str | Path) -> None:
 def check_trace(path: Path) -> None:
     """Raise InputError for an unknown suffix, and for Parquet without pyarrow."""
     if path.suffix.lower() not in TRACES:
-        raise InputError("name of a trace", Place("--trace"), value=str(path), allowed=f"names in {', '.join(TRACES)}")
+        raise InputError("name of a trace", Place("--write"), value=str(path), allowed=f"names in {', '.join(TRACES)}")
     if path.suffix.lower() == ".parquet":
         try:
             import pyarrow  # noqa: F401  # optional dependency
         except ImportError as error:
             raise InputError(
-                "pyarrow is not installed", Place("--trace"), allowed="pip install pyarrow, or .csv"
+                "pyarrow is not installed", Place("--write"), allowed="pip install pyarrow, or .csv"
             ) from error
