@@ -20,7 +20,7 @@ LINES = [
     "simulate jacobi torus-cluster -P 4 --set sweeps=2 --write out.goal",
     "sweep jacobi torus-cluster --vary P=2,4,8 --vary n=100,200 --output table.csv",
     "explore jacobi torus-cluster --vary P=2:8 --set n=256 --json",
-    "aspen {root}/validation/aspen/sensor.aspen {root}/validation/aspen/gpu-cluster.aspen --simulate --json",
+    "compare {root}/validation/aspen/sensor.aspen {root}/validation/aspen/gpu-cluster.aspen --json",
     "fit {root}/tests/fuzz/inputs/runs.txt --target p=128,n=20 --json",
     "fit-counters {root}/tests/fuzz/inputs/counters.csv --target P=32 --json",
     "locality {root}/tests/fuzz/inputs/trace.lackey --groups --json",
