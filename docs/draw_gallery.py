@@ -175,7 +175,6 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 #: Words of ``--write`` for other pictures than plots, and the commands that have the option.
 WORDS = {"power": "power", "Gantt chart": "gantt"}
-WRITING = ("forecast", "simulate", "compare", "locality", "fit", "fit-counters")
 
 
 def works(workload: str, machines: Sequence[str], ranks: Sequence[int]) -> Recipe:
@@ -258,9 +257,9 @@ def draw(recipe: Recipe, kind: str, path: Path) -> tuple[str, str]:
             return "", str(error)
         return "", ""
     words = shlex.split(recipe.replace("FOLDER", str(path.parent)))
-    store = ["--store", str(path.with_suffix(".sqlite"))] if words[0] == "sweep" and "both" in words else []
+    store = ["--store", str(path.with_suffix(".sqlite"))] if words[0] == "sweep" and "--simulate" in words else []
     path.with_suffix(".sqlite").unlink(missing_ok=True)
-    picture = ["--write", f"{WORDS.get(kind, 'plot')}:{path}"] if words[0] in WRITING else ["--plot", str(path)]
+    picture = ["--write", f"{WORDS.get(kind, 'plot')}:{path}"]
     return f"simcodesign {recipe}", run([*words, *picture, *store])
 
 

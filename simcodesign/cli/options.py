@@ -99,8 +99,9 @@ Why = Annotated[
     bool,
     Option(
         "--why",
-        help="What would help: by how much the time falls when one constant, link, cache, ... is 10 % better, or a "
-        "collective takes another algorithm. A simulation each.",
+        help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, or a "
+        "collective operation uses another algorithm (a simulation each). For several machines, or with --vary: which "
+        "part of each gap every effect explains, and which part of a measured time is unexplained.",
     ),
 ]
 SizeName = Annotated[
@@ -112,6 +113,16 @@ SizeName = Annotated[
     ),
 ]
 Simulate = Annotated[bool, Option("--simulate", help="Simulate as well.")]
+Formulas = Annotated[
+    list[str],
+    Option(
+        "--formula",
+        metavar="FILE|EXPRESSION",
+        help="Evaluate a formula of your own beside the forecast, and its error against the simulation: a .yaml file "
+        "with 'formulas:', or an expression of the total time, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see "
+        "docs/formulas.md). Repeatable.",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Write = Annotated[
     list[str],

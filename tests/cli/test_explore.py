@@ -98,7 +98,7 @@ def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = (*JACOBI, "--vary", "P=1:64", "--minimize", "time", "--minimize", "P", "--pareto")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
     pytest.importorskip("matplotlib")
-    text = out(capsys, *arguments, "--points", "100", "--trace", str(trace), "--plot", str(plot))
+    text = out(capsys, *arguments, "--points", "100", "--write", str(trace), "--write", str(plot))
     assert "Pareto front" in text
     assert len(pd.read_csv(trace)) == 64
     assert plot.stat().st_size > 10_000
@@ -128,9 +128,9 @@ def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
         "P=1:32",
         "--vary",
         "network.startup=1 us, 2 us",
-        "--trace",
+        "--write",
         str(trace),
-        "--plot",
+        "--write",
         str(plot),
     )
     frame = pd.read_csv(trace)
@@ -229,8 +229,8 @@ def test_a_size_in_the_preset_is_not_varied(capsys: pytest.CaptureFixture[str], 
         ([*JACOBI, "--vary", "n=4:9", "--pareto"], "2 or 3"),
         ([*JACOBI, "--vary", "n=4:9", "--points", "5"], "--points"),
         ([*JACOBI, "--vary", "n=4:9", "--engine", "simpy"], "--engine"),
-        ([*JACOBI, "--vary", "n=4:9", "--trace", "trace.txt"], "name of a trace"),
-        ([*JACOBI, "--vary", "n=4:9", "--plot", "plot.txt"], "--plot"),
+        ([*JACOBI, "--vary", "n=4:9", "--write", "trace.txt"], "name of a trace"),
+        ([*JACOBI, "--vary", "n=4:9", "--write", "plot.txt"], "--write"),
         ([*JACOBI, "--vary", "n=4:9", "--file", "nothing.yaml"], "nothing.yaml"),
         ([*JACOBI, "--vary", "n=4:9", "--set", "n5"], "not a setting"),
         ([*KEENELAND, "--vary", "machine.ecc=on,of"], "'of' (allowed: on, off)"),
@@ -268,7 +268,7 @@ def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path:
         "n=2000",
         "--minimize",
         "energy",
-        "--trace",
+        "--write",
         str(trace),
     )
     assert "precision single_complex single_complex double_complex" in text
@@ -339,7 +339,7 @@ def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     values = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimize", "energy"]
     traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
     for trace in traces:
-        out(capsys, *values, "--trace", str(trace))
+        out(capsys, *values, "--write", str(trace))
     csv, parquet = pd.read_csv(traces[0]), pd.read_parquet(traces[1])
     assert len(parquet) == 22
     pd.testing.assert_frame_equal(csv, parquet, check_dtype=False, rtol=1e-15)

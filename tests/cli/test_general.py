@@ -575,7 +575,7 @@ def test_demo_passes_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     folders: list[Path] = []
     monkeypatch.setattr("simcodesign.report.demo.flagship.main", folders.append)
     assert run("demo").exit_code == 0
-    assert run("demo", "--output", str(tmp_path)).exit_code == 0
+    assert run("demo", "--folder", str(tmp_path)).exit_code == 0
     assert folders == [Path("demo-output"), tmp_path]
 
 

@@ -86,7 +86,7 @@ def test_sweep(capfd: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> 
     sweep = command(capfd, "sweep")
     arguments = (*PROGRAM, "--vary", "P=4:16:x2", "--measured", file)
     plot = tmp_path / "p.svg"
-    ran = sweep(*arguments, "--plot", str(plot), "--tolerance", "5%")
+    ran = sweep(*arguments, "--write", str(plot), "--tolerance", "5%")
     assert ran.status == 1
     assert "the forecast against what was measured -17.440%" in ran.err
     assert plot.stat().st_size

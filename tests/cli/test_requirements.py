@@ -355,7 +355,7 @@ def test_simulated_straw_men(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{form}"
-    out(capsys, "kripke", "milc", *UPGRADES, *SMALL, "--plot", str(path))
+    out(capsys, "kripke", "milc", *UPGRADES, *SMALL, "--write", str(path))
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert path.read_bytes().startswith(begins[form])
     if form == "svg":
@@ -388,9 +388,9 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["kripke", *UPGRADES, "--simulate", "--vary", "n=x2"], "n cannot be varied"),
         (["kripke", *UPGRADES, "--simulate", "--vary", "blocking=x2", "--vary", "blocking=x3"], "varied twice"),
         (["kripke", *UPGRADES, "--simulate", "--effects", "heat"], "no such effect"),
-        (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark and --plot"),
+        (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark and --write"),
         (["kripke", *SYSTEMS, "--simulate", "-P", "100"], "200 or more"),
-        (["kripke", *UPGRADES, "--plot", "x.txt"], "unknown format of a plot"),
+        (["kripke", *UPGRADES, "--write", "x.txt"], "unknown format of a plot"),
     ],
 )
 def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -412,7 +412,7 @@ def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixtur
 def test_plots(arguments: list[str], form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"plot.{form}"
-    assert main(["compare", *arguments, "--requirements", "--plot", str(path)]) == 0
+    assert main(["compare", *arguments, "--requirements", "--write", str(path)]) == 0
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert path.read_bytes().startswith(begins[form])
     if "icofoam" in arguments and form == "svg":

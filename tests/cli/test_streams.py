@@ -59,7 +59,7 @@ OUTPUTS = [
     ("timeline", "simulate jacobi mesh-256 -P 16 --write FILE", "x.json"),
     ("packed timeline", "simulate jacobi mesh-256 -P 64 --write FILE", "x.json.gz"),
     ("counters", "simulate jacobi mesh-256 -P 16 --write counters:FILE", "x.csv"),
-    ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --output FILE", "x.csv"),
+    ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --write FILE", "x.csv"),
     ("schedule", "simulate jacobi mesh-256 -P 16 --write FILE", "x.goal"),
     ("profile", "locality --generate triad --set n=2000 --groups --write FILE", "x.csv"),
 ]

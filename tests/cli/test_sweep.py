@@ -57,7 +57,7 @@ def done(text: str) -> dict[str, object]:
 
 
 def test_a_sweep_of_forecasts_needs_no_store(folder: Path) -> None:
-    result = invoke(*SWEEP, *RANKS, "--output", "table.csv")
+    result = invoke(*SWEEP, *RANKS, "--write", "table.csv")
     assert (result.exit_code, result.stderr) == (0, "")
     assert {file.name for file in folder.iterdir()} == {"table.csv", "table.csv.meta.json"}
     table = pd.read_csv("table.csv")
@@ -119,8 +119,8 @@ def test_first_rows_of_a_mesh_are_said() -> None:
 
 
 def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
-    invoke(*SWEEP, *RANKS, "--output", "one.csv")
-    result = invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "other.csv")
+    invoke(*SWEEP, *RANKS, "--write", "one.csv")
+    result = invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--write", "other.csv")
     assert result.stderr == "6 of 6 points stored in s.sqlite, 1 of them failed\n"
     assert (folder / "one.csv").read_text() == (folder / "other.csv").read_text()
     again = done(invoke(*SWEEP, *RANKS, "--resume", "s.sqlite", "--json-lines").stdout)
@@ -128,14 +128,14 @@ def test_forecasts_in_a_store_are_the_same(folder: Path) -> None:
 
 
 def test_samples() -> None:
-    result = invoke(*SWEEP, "--vary", "P=1:16", "--sample", "4", "sobol", "--output", "table.csv")
+    result = invoke(*SWEEP, "--vary", "P=1:16", "--sample", "4", "sobol", "--write", "table.csv")
     assert result.exit_code == 0
     assert pd.read_csv("table.csv")["P"].between(1, 16).all()
 
 
 def test_a_plot() -> None:
     pytest.importorskip("matplotlib")
-    arguments = [*SWEEP, "--vary", "P=1:16:x2", "--vary", "processor.clock=1,2,4GHz", "--plot", "plot.svg"]
+    arguments = [*SWEEP, "--vary", "P=1:16:x2", "--vary", "processor.clock=1,2,4GHz", "--write", "plot.svg"]
     assert invoke(*arguments, "--of", "forecast_disk_s", "--form", "lines").exit_code == 0
     assert Path("plot.svg").read_text().startswith("<?xml")
 
@@ -146,7 +146,7 @@ def test_a_plot() -> None:
 @pytest.mark.thorough
 def test_both_readings(folder: Path) -> None:
     arguments = ["sweep", "cg-iteration", "torus-cluster", "--vary", "P=1:8:x2", "--simulate", "-j", "1"]
-    result = invoke(*arguments, "--json-lines", "--output", "table.csv")
+    result = invoke(*arguments, "--json-lines", "--write", "table.csv")
     (store,) = map(str, Path("sweeps").glob("cg-iteration-torus-cluster-*.sweep.sqlite"))
     outcome = events(result.stdout)
     assert result.stderr.splitlines()[-1] == f"4 of 4 points stored in {store}"  # before it, a note about few ranks
@@ -189,7 +189,7 @@ def test_each_grid_has_a_store_of_its_own(folder: Path) -> None:
 
 
 def test_what_is_drawn_is_checked_before_anything_is_simulated(folder: Path) -> None:
-    arguments = ["sweep", "cg-iteration", "torus-cluster", "--vary", "P=1,2", "--plot", "p.svg", "-j", "1"]
+    arguments = ["sweep", "cg-iteration", "torus-cluster", "--vary", "P=1,2", "--write", "p.svg", "-j", "1"]
     for simulate, wrong in ((["--simulate"], "simulated_disc_s"), ([], "simulated"), ([], "ratio")):
         result = invoke(*arguments, *simulate, "--of", wrong)
         assert result.exit_code == 2
@@ -263,12 +263,12 @@ def test_only_a_store_that_exists_is_continued(folder: Path) -> None:
     ("arguments", "what"),
     [
         ((), "--vary"),
-        ((*RANKS, "--of", "ratio"), "--of: has no meaning here (allowed: with --plot)"),
-        ((*RANKS, "--form", "heat"), "--form: has no meaning here (allowed: with --plot)"),
+        ((*RANKS, "--of", "ratio"), "--of: has no meaning here (allowed: with --write)"),
+        ((*RANKS, "--form", "heat"), "--form: has no meaning here (allowed: with --write)"),
         ((*RANKS, "--retry"), "--retry: has no meaning here (allowed: with --resume)"),
-        ((*RANKS, "--plot", "a.txt"), "--plot: unknown format of a plot"),
-        ((*RANKS, "--plot", "a.svg", "--form", "heat"), "a heat needs two axes"),
-        ((*RANKS, "--output", "a.txt"), "format of a table"),
+        ((*RANKS, "--write", "a.txt"), "--write: unknown format of a plot"),
+        ((*RANKS, "--write", "a.svg", "--form", "heat"), "a heat needs two axes"),
+        ((*RANKS, "--write", "a.txt"), "format of a table"),
         ((*RANKS, "--store", "a", "--resume", "b"), "--store and --resume exclude each other"),
         ((*RANKS, "-j", "2", "--scheduler", "tcp://a:1"), "--jobs and --scheduler exclude each other"),
         ((*RANKS, "--set", "P=4"), "set and varied"),
@@ -288,10 +288,10 @@ def test_bad_options_leave_nothing(folder: Path, arguments: tuple[str, ...], wha
 
 
 def test_a_store_is_checked(folder: Path) -> None:
-    invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--output", "one.csv")
+    invoke(*SWEEP, *RANKS, "--store", "s.sqlite", "--write", "one.csv")
     checked = invoke("sweep", "--check", "s.sqlite")
     assert (checked.exit_code, checked.stdout) == (0, "6 of 6 points, 1 of them failed; the file is whole\n")
-    invoke(*SWEEP, *RANKS, "--resume", "s.sqlite", "--output", "two.csv")
+    invoke(*SWEEP, *RANKS, "--resume", "s.sqlite", "--write", "two.csv")
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
 
 
@@ -432,7 +432,7 @@ def test_a_table_says_what_all_of_its_rows_have_in_common(folder: Path) -> None:
         "--set",
         "network.startup=1 us",
     ]
-    result = invoke(*arguments, "--simulate", "--effects", "links", "-j", "1", "--output", "t.csv")
+    result = invoke(*arguments, "--simulate", "--effects", "links", "-j", "1", "--write", "t.csv")
     assert result.exit_code == 0
     meta = json.loads((folder / "t.csv.meta.json").read_text(encoding="utf-8"))
     assert meta["machine"] == "mesh-256 with network.startup=1 us"

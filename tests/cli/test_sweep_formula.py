@@ -27,7 +27,7 @@ def events(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.thorough
 def test_columns_words_and_a_map(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
-    ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--formula", "t_s", "--output", "t.csv", "--plot", "t.png")
+    ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--formula", "t_s", "--write", "t.csv", "--write", "t.png")
     assert ran.status == 0
     table = pd.read_csv("t.csv")
     names = [name for name in table.columns if name.startswith("formula")]
@@ -58,14 +58,14 @@ def test_a_stored_sweep_answers_other_formulas_without_a_simulation(capfd: pytes
 
 
 def test_a_forecast_has_times_of_formulas_alone(capfd: pytest.CaptureFixture[str]) -> None:
-    ran = command(capfd, "sweep")(*BOTH[:6], "--formula", GRAMA, "--output", "t.csv")
+    ran = command(capfd, "sweep")(*BOTH[:6], "--formula", GRAMA, "--write", "t.csv")
     assert ran.status == 0
     assert [name for name in pd.read_csv("t.csv").columns if name.startswith("formula")] == ["formula_mine_s"]
 
 
 @pytest.mark.thorough
 def test_a_plot_of_columns_stays_one(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
-    ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--plot", "t.png", "--of", "formula_mine_error")
+    ran = command(capfd, "sweep")(*BOTH, "--formula", GRAMA, "--write", "t.png", "--of", "formula_mine_error")
     assert ran.status == 0
     assert (folder / "t.png").stat().st_size > 1000
 
@@ -78,7 +78,10 @@ def test_a_plot_of_columns_stays_one(capfd: pytest.CaptureFixture[str], folder: 
         (("--formula", "no-such-file.yaml"), "no-such-file.yaml"),
         (("--within", "0"), "above 0"),
         (("--within", "a lot"), "--within"),
-        (("--within", "10%", "--vary", "network.startup=1,2us", "--vary", "order=far,near", "--plot", "t.png"), "axes"),
+        (
+            ("--within", "10%", "--vary", "network.startup=1,2us", "--vary", "order=far,near", "--write", "t.png"),
+            "axes",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_any_simulation(

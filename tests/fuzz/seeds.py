@@ -114,11 +114,11 @@ explore app.aspen box.aspen --vary n=16:64 --json
 explore box.aspen --vary clock --subject-to 'rack_units <= 9' --subject-to 'die_area <= 1' --minimize price --maximize clock --json
 fit-counters --profile small.yaml little.yaml --vary P=2,4,8 --target P=16 --seeds 1 --json
 sweep small.yaml little.yaml --vary P=1:4:x2 --vary n=10,100 --json-lines -j 1
-sweep small.yaml little.yaml --vary n=0:100:+50 --set P=2 --output out.csv -j 1
+sweep small.yaml little.yaml --vary n=0:100:+50 --set P=2 --write out.csv -j 1
 sweep small.yaml little.yaml --vary network.bandwidth=10,100MB/s --vary n=10:1000:log --sample 4 sobol -P 2 --json-lines -j 1
 sweep small.yaml little.yaml --vary seed=1,2 -P 2 --simulate --store out.sqlite -j 1
 sweep small.yaml little.yaml --vary P=1,2,4 --vary n=10,100 --simulate --formula "a = log2(P)*(t_s + m*t_w)" --within 10% --json-lines -j 1
-sweep small.yaml little.yaml --vary P=1:4:x2 --formula "n*2.5e-6" --output out.csv
+sweep small.yaml little.yaml --vary P=1:4:x2 --formula "n*2.5e-6" --write out.csv
 compare loads.yaml cached.yaml -P 3 --json
 forecast loads.yaml cached.yaml -P 2 --set caches.L2.bandwidth="16 B/cycle" --bounds --json
 show cached.yaml

@@ -25,7 +25,7 @@ COMMANDS = (
     "simulate jacobi crossbar-16 -P 4 --replications 3",
     "compare jacobi crossbar-16 -P 4 --write ladder.png",
     "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2",
-    "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2 --output sweep.csv",
+    "sweep jacobi crossbar-16 --vary P=1:8:x2 --simulate --jobs 2 --write sweep.csv",
     "fit runs.csv",
     "compare kripke lulesh juqueen strawman-vector --requirements",
     "simulate jacobi crossbar-16 -P 4 --write jacobi.goal",

@@ -50,7 +50,7 @@ def test_no_threads_for_numba_are_an_error_with_words() -> None:
 @pytest.mark.thorough
 def test_an_unknown_backend_of_matplotlib_is_an_error_with_words(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    command = ("sweep", "broadcast", "mesh-256", "--vary", "P=2,4", "--plot", str(tmp_path / "x.png"))
+    command = ("sweep", "broadcast", "mesh-256", "--vary", "P=2,4", "--write", str(tmp_path / "x.png"))
     result = ran(*command, MPLBACKEND="nosuch")
     assert result.returncode == 2
     assert "'nosuch' is not a valid value" in result.stderr

@@ -42,7 +42,7 @@ def test_a_simulated_boundary_is_listed_and_drawn(tmp_path: Path, capsys: pytest
     few = [*BASE, "--subject-to", f"rate >= {1e18 / 2**14}", "--set", "nodes=64"]
     plot = tmp_path / "region.png"
     options = ["--set", "train=104", "--vary", "eta=1", "--simulate", "--effects", "hops", "--points", "2"]
-    assert main([*few, *options, "--plot", str(plot)]) == 0
+    assert main([*few, *options, "--write", str(plot)]) == 0
     printed = capsys.readouterr().out
     assert "hops" in printed
     # Each printed point is feasible, and a point one unit of its last digit further is not.

@@ -18,7 +18,7 @@ LINES = [
     "simulate disk-queue torus-cluster -P 4 --set requests=50 --json",
     "forecast seismic power-challenge -P 8 --preset test --json",
     "simulate jacobi torus-cluster -P 4 --set sweeps=2 --write out.goal",
-    "sweep jacobi torus-cluster --vary P=2,4,8 --vary n=100,200 --output table.csv",
+    "sweep jacobi torus-cluster --vary P=2,4,8 --vary n=100,200 --write table.csv",
     "explore jacobi torus-cluster --vary P=2:8 --set n=256 --json",
     "compare {root}/validation/aspen/sensor.aspen {root}/validation/aspen/gpu-cluster.aspen --json",
     "fit {root}/tests/fuzz/inputs/runs.txt --target p=128,n=20 --json",
@@ -31,7 +31,7 @@ SHARED = [
     "fit {root}/tests/fuzz/inputs/runs.txt --target p=128,n=20 --json",
     "simulate jacobi torus-cluster -P 4 --set sweeps=2 --replications 6 --json",
     "compare jacobi torus-cluster -P 4 --set sweeps=2 --replications 4 --json",
-    "sweep jacobi torus-cluster --vary P=2,4,8 --set sweeps=1 --simulate --store new.sqlite --output table.csv",
+    "sweep jacobi torus-cluster --vary P=2,4,8 --set sweeps=1 --simulate --store new.sqlite --write table.csv",
 ]
 ALL = "import shlex, sys; from simcodesign import cli; sys.exit(max(cli.main(shlex.split(line)) for line in sys.argv[1:]))"
 

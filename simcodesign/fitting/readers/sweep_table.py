@@ -1,4 +1,4 @@
-"""Tables of sweeps (``sweep --output``) as measurements: a series for each result, at the points of the sweep.
+"""Tables of sweeps (``sweep --write``) as measurements: a series for each result, at the points of the sweep.
 
 Axes with numbers are parameters; one with texts (``network.topology.kind``) makes a region of each of its texts; the
 axis ``seed`` numbers repetitions. Every column of results is a metric (``simulated_makespan_s``). An empty result, as

@@ -172,7 +172,7 @@ def check_plot(
             allowed = f"{nearest(name, known)}; columns: {nearest(name, others)}"
             raise InputError("nothing to draw of this name", Place("--of"), value=name, allowed=allowed)
     if not of and not any(column in results for column in QUANTITIES.values()):
-        raise InputError("nothing to draw: no point has a result", Place("--plot"))
+        raise InputError("nothing to draw: no point has a result", Place("--write"))
 
 
 def _plotted_axes(axes: Sequence[SweepAxis]) -> tuple[SweepAxis, ...]:

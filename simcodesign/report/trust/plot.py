@@ -52,7 +52,7 @@ def check_trust_plot(axes: Sequence[SweepAxis], formulas: int) -> None:
     if facets * (formulas + 1) > MOST_PANELS:
         what = f"a map of {facets} x {formulas + 1} panels"
         allowed = f"up to {MOST_PANELS}: fewer values of {facet.name if facet else 'axes'}, or fewer formulas"
-        raise InputError(what, Place("--plot"), allowed=allowed)
+        raise InputError(what, Place("--write"), allowed=allowed)
 
 
 def trust_plot(trust: TrustMap, path: str | Path) -> None:
@@ -109,8 +109,8 @@ def _drawn(axes: Sequence[SweepAxis]) -> tuple[tuple[SweepAxis, ...], SweepAxis 
     A seed is drawn only where there is nothing else. InputError for more axes."""
     others = [axis for axis in axes if axis.known.kind != SEED and len(set(axis.values)) > 1] or list(axes[:1])
     if len(others) > 3:
-        allowed = "up to three: --set for the others, or no --plot; the conditions in words take any number"
-        raise InputError("a trust map of more than three axes", Place("--plot"), value=len(others), allowed=allowed)
+        allowed = "up to three: --set for the others, or no --write; the conditions in words take any number"
+        raise InputError("a trust map of more than three axes", Place("--write"), value=len(others), allowed=allowed)
     if len(others) < 3:
         return tuple(others), None
     facet = next((axis for axis in others if not axis.numeric), others[2])

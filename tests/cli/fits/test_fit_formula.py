@@ -97,7 +97,7 @@ def swept(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
     file = tmp_path / "swept.csv"
     axes = "--vary", "P=2:16:x2", "--vary", "size=100,1000,10000,100000"
     store = "--simulate", "--store", tmp_path / "s.sqlite", "-j", "1"
-    ran: Ran = command(capfd, "sweep")("burst", "crossbar-16", *axes, *store, "--output", file)
+    ran: Ran = command(capfd, "sweep")("burst", "crossbar-16", *axes, *store, "--write", file)
     assert ran.status == 0, ran.err
     return file
 
@@ -132,7 +132,7 @@ def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str
     table, written = tmp_path / "swept.csv", tmp_path / "fitted.yaml"
     axes = "--vary", "P=4,16,64", "--vary", "n=128,256,512", "--simulate", "--effects", "none"
     ran = command(capfd, "sweep")(
-        *("jacobi", "torus-cluster", *axes, "--set", "sweeps=2", "--store", tmp_path / "s.sqlite", "--output", table)
+        *("jacobi", "torus-cluster", *axes, "--set", "sweeps=2", "--store", tmp_path / "s.sqlite", "--write", table)
     )
     assert ran.status == 0, ran.err
     forms = "a + b*n**2/P + c*n/sqrt(P) + d*log2(P)", "grown = a*exp(b*P) - c*(1 + k*n)**x"

@@ -19,7 +19,7 @@ def test_times_have_a_unit_and_only_what_there_is_a_label(monkeypatch: pytest.Mo
     figures: list[Any] = []
     monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
     words = "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links"
-    done = CliRunner().invoke(app, [*words.split(), "--plot", str(tmp_path / "a.png")])
+    done = CliRunner().invoke(app, [*words.split(), "--write", str(tmp_path / "a.png")])
     assert done.exit_code == 0, done.output
     (axes,) = figures[-1].axes
     assert axes.get_ylabel() in ("time (s)", "time (ms)")
@@ -37,7 +37,7 @@ def test_constraints_on_what_is_simulated_have_a_panel_with_their_limit(
     trace = tmp_path / "t.csv"
     words = "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links --minimize P"
     limits = ["--subject-to", "time <= 2 s", "--subject-to", "P >= 2"]
-    plot = ["--plot", str(tmp_path / "a.png"), "--trace", str(trace)]
+    plot = ["--write", str(tmp_path / "a.png"), "--write", str(trace)]
     done = CliRunner().invoke(app, [*words.split(), *limits, *plot])
     assert done.exit_code == 0, done.output
     axes = figures[-1].axes[1:]

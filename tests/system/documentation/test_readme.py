@@ -78,8 +78,7 @@ def before(arguments: list[str]) -> list[list[str]]:
 
 
 def written_by(arguments: list[str]) -> set[str]:
-    writing = ("--write", {"sweep": "--output"}.get(arguments[0]))
-    return {file.rpartition(":")[2] for option, file in pairwise(arguments) if option in writing}
+    return {file.rpartition(":")[2] for option, file in pairwise(arguments) if option == "--write"}
 
 
 def parameters() -> list[ParameterSet]:
@@ -113,8 +112,8 @@ def test_commands(command: str, output: str, tmp_path: Path, monkeypatch: pytest
         assert part in rest, f"{command} does not print:\n{part}\nbut:\n{result.output}"
         rest = rest.partition(part)[2]
     for option, file in pairwise(arguments):
-        if option in ("--plot", "--write"):
-            is_drawn = option != "--write" or file.endswith((".png", ".svg", ".pdf"))
+        if option == "--write":
+            is_drawn = file.endswith((".png", ".svg", ".pdf"))
             assert Path(file.rpartition(":")[2]).stat().st_size > (1000 if is_drawn else 0)
 
 

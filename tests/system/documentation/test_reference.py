@@ -194,12 +194,7 @@ def test_every_option_that_writes_a_file_is_there() -> None:
                 and type(one.type).__name__ == "Path"
             ):
                 option = next((text for text in one.opts if text.startswith("--")), "")
-                writing.add(
-                    (
-                        option,
-                        "most" if option == "--plot" else name,
-                    )
-                )
+                writing.add((option, name))
     assert {one for one in writing if one[0]} == shown
 
 
