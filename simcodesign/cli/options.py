@@ -99,8 +99,17 @@ Why = Annotated[
     bool,
     Option(
         "--why",
-        help="What would help: by how much the time falls when one constant, link, cache, ... is 10 % better, or a "
-        "collective takes another algorithm. A simulation each.",
+        help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, or a "
+        "collective uses another algorithm; each takes a simulation. With multiple machines or --vary: which part of "
+        "the gap each effect explains, and what no effect explains of a measured time.",
+    ),
+]
+Formulas = Annotated[
+    list[str],
+    Option(
+        metavar="FILE|EXPRESSION",
+        help="A formula to compare with the forecast: a .yaml file with 'formulas:', or an expression for the total, "
+        "as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see docs/formulas.md). Repeatable.",
     ),
 ]
 SizeName = Annotated[

@@ -14,6 +14,7 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import (
     AnswerOptions,
     AspenOptions,
+    Formulas,
     ReplicationOptions,
     ScenarioOptions,
     Simulate,
@@ -21,6 +22,7 @@ from simcodesign.cli.options import (
     SizeName,
     Vary,
     VerdictOptions,
+    Why,
     option_of,
 )
 from simcodesign.cli.sections import Section
@@ -68,24 +70,9 @@ class CompareOptions:
     aspen: AspenOptions
     vary: Vary = field(default_factory=list)
     simulation: SimulationOptions
-    formula: Annotated[
-        list[str],
-        Option(
-            metavar="FILE|EXPRESSION",
-            help="A formula to compare beside our forecast: a .yaml file with 'formulas:', or an expression for the "
-            "total, as 'log2(P)*(t_s + m*t_w)' or 'NAME = 2.5 us*P' (see docs/formulas.md). Repeatable.",
-        ),
-    ] = field(default_factory=list)
+    formula: Formulas = field(default_factory=list)
     verdict: VerdictOptions
-    why: Annotated[
-        bool,
-        Option(
-            "--why",
-            help="What would help: by how much the time falls when one constant, link, cache, ... is 10 % better, or a "
-            "collective takes another algorithm; a simulation each. Of several machines or over an axis: which part "
-            "of the gap each effect takes of each, and what none explains of a measured time.",
-        ),
-    ] = False
+    why: Why = False
     output: AnswerOptions
     replication: ReplicationOptions
     requirements: RequirementOptions = field(default_factory=RequirementOptions)

@@ -13,7 +13,16 @@ from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Command, Option, command
-from simcodesign.cli.options import Jobs, ScenarioOptions, Simulate, SimulationOptions, Vary, VerdictOptions, Write
+from simcodesign.cli.options import (
+    Formulas,
+    Jobs,
+    ScenarioOptions,
+    Simulate,
+    SimulationOptions,
+    Vary,
+    VerdictOptions,
+    Write,
+)
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
@@ -59,14 +68,7 @@ class SweepOptions:
     ] = field(default_factory=list)
     simulate: Simulate = False
     simulation: SimulationOptions
-    formula: Annotated[
-        list[str],
-        Option(
-            metavar="FILE|EXPRESSION",
-            help="A formula to evaluate at every point, as for compare: its time, and its error where there is a "
-            "simulation, are columns of the table; with simulations, also where it can be trusted. Repeatable.",
-        ),
-    ] = field(default_factory=list)
+    formula: Formulas = field(default_factory=list)
     within: Annotated[
         str | None,
         Option(
