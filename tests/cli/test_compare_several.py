@@ -87,7 +87,7 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
     ("arguments", "words"),
     [
         ((*TWO, "--write", "a.json"), "--write"),
-        ((*TWO, "--replications", "3", "--precision", "1%"), "--precision"),
+        ((*TWO, "--replications", "3", "--at-most", "30"), "--at-most needs --precision"),
         (("burst", "mesh-256", "mesh-265"), "mesh-256"),
         (("burst", "mesh-256", "mesh-256"), "compared twice"),
         (("burst", "transpose", "jacobi"), "no machine is given"),
