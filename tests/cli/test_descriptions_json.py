@@ -68,7 +68,7 @@ def test_a_workload_is_its_parameters_and_its_program(run: Any, tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["machines", "workloads"])
 def test_everything_shipped_has_json(run: Any, kind: str) -> None:
     for name in available(kind):
-        assert run("show", name, f"--{kind[:-1]}", "--json").json["name"]
+        assert run("show", name, "--kind", kind[:-1], "--json").json["name"]
 
 
 def test_json_and_latex_exclude_each_other(run: Any) -> None:
@@ -76,12 +76,15 @@ def test_json_and_latex_exclude_each_other(run: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("forecast", "jacobi", "torus-clusters"), ("show", "torus-clusters")])
-def test_an_unknown_name_is_answered_with_all_names_the_nearest_first(run: Any, arguments: tuple[str, ...]) -> None:
+def test_an_unknown_name_is_answered_with_the_nearest_and_a_count(run: Any, arguments: tuple[str, ...]) -> None:
     refused = run(*arguments)
     assert refused.status == 2
     listed = refused.err.partition("? ")[2].replace("\n", " ").split(", ")
     assert listed[0] == "torus-cluster"
-    assert {*available("machines")} <= {one.strip() for one in listed}
+    names, count = {one.strip() for one in listed[:-1]}, int(listed[-1].split()[1])
+    every = {*available("machines"), *(available("workloads") if arguments[0] == "show" else ())}
+    assert names <= every
+    assert len(names) + count == len(every)
 
 
 @pytest.mark.thorough

@@ -168,6 +168,8 @@ LINES = [
     "simulate broadcast mesh-256 -P 4 ALL power",
     "simulate jacobi power-budget-cluster -P 4 --set sweeps=1 power",
     "compare broadcast mesh-256 -P 4 ALL",
+    "sweep broadcast mesh-256 --vary P=2,4,8 ALL",
+    "explore jacobi torus-cluster --vary P=4,16 ALL",
     "show jacobi ALL",
     "calibrate crossbar-16 osu.txt ALL",
     "locality --generate triad --set n=100 ALL trace",

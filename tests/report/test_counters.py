@@ -24,8 +24,8 @@ from tests.counters.test_fit_and_predict import communication_only, two_clocks
 from tests.oracles import counter_runs as made_up
 
 HELD = made_up.runs((128,))
-PLAIN = fit_and_predict(made_up.runs(), [Target(128), Target(64, 8 * made_up.SIZE)], against=None, guard=None)
-COMPARED = fit_and_predict(made_up.runs(), [Target(128)], against=HELD)
+PLAIN = fit_and_predict(made_up.runs(), [Target(128), Target(64, 8 * made_up.SIZE)], evidence=None, guard=None)
+COMPARED = fit_and_predict(made_up.runs(), [Target(128)], evidence=HELD)
 REFINED = fit_and_predict(joined([two_clocks(), communication_only((64, 128))]), [Target(256)])
 
 
