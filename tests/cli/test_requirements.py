@@ -388,9 +388,11 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["kripke", *UPGRADES, "--simulate", "--vary", "n=x2"], "n cannot be varied"),
         (["kripke", *UPGRADES, "--simulate", "--vary", "blocking=x2", "--vary", "blocking=x3"], "varied twice"),
         (["kripke", *UPGRADES, "--simulate", "--effects", "heat"], "no such effect"),
-        (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark and --write"),
+        (["kripke", *SYSTEMS, "--simulate", "--benchmark", "1e9"], "without --benchmark"),
         (["kripke", *SYSTEMS, "--simulate", "-P", "100"], "200 or more"),
-        (["kripke", *UPGRADES, "--write", "x.txt"], "unknown format of a plot"),
+        (["kripke", *UPGRADES, "--write", "x.txt"], "--write: name of a file"),
+        (["kripke", *SYSTEMS, "--simulate", "--write", "x.png"], "simulated systems have no plot"),
+        (["kripke", J, "--write", "trace.json"], "requirements have no trace"),
     ],
 )
 def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,9 +404,9 @@ def test_bad_input(arguments: list[str], what: str, capsys: pytest.CaptureFixtur
     [
         [*APPS, *UPGRADES],
         ["icofoam", J, RACKS],
-        ["strawman"],
-        ["strawman", "--workload", "icofoam"],
-        ["strawman", "juqueen", "strawman-vector"],
+        [*APPS, *SYSTEMS],
+        ["icofoam", *SYSTEMS],
+        [*APPS, J, "strawman-vector"],
     ],
 )
 @pytest.mark.parametrize("form", ["png", "svg"])
