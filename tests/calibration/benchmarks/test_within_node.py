@@ -115,7 +115,7 @@ def test_reductions_alone_use_the_machines_messages(tmp_path: Path) -> None:
 )
 def test_reductions_that_cannot_be_used_say_why(tmp_path: Path, at: dict[str, float], words: str) -> None:
     rows = [(1.0, {"bytes": size, **at}) for size in (1e5, 1e6, 1e7)]
-    with pytest.raises(InputError, match=f"allreduce.txt: no constant.*{words}.*calibrate WORKLOAD MACHINE ROWS.csv"):
+    with pytest.raises(InputError, match=f"allreduce.txt: no constant.*{words}.*calibrate WORKLOAD MACHINE rows.csv"):
         calibrated(tmp_path, MACHINE, table("allreduce", rows))
 
 
