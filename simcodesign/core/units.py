@@ -115,7 +115,7 @@ def parse_quantity(text: str, dimension: str, place: Place | None = None) -> flo
         raise InputError(f"not a quantity ({dimension})", place, value=text, allowed=allowed)
     number, unit = match.group(1), match.group(2).replace(_GREEK_MU, _MICRO_SIGN)
     if unit and unit not in units:
-        allowed = _bits_or_bytes(unit, units) or nearest(unit, filter(None, units))
+        allowed = _bits_or_bytes(unit, units) or nearest(_written_out(unit), filter(None, units))
         raise InputError(_why_not(unit, dimension), place, value=text, allowed=allowed)
     value = _scaled(number, units[unit] if unit else Fraction(1))
     if not math.isfinite(value):
@@ -241,6 +241,14 @@ def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fracti
     if dimension not in _TABLE:
         raise InputError("unknown dimension", place, value=dimension, allowed=nearest(str(dimension), _TABLE))
     return _TABLE[dimension]
+
+
+def _written_out(unit: str) -> str:
+    """Return ``Gbit/s`` for ``Gbps`` and ``GFLOP/s`` for ``Gflops``; others as they are."""
+    for short, long in (("bps", "bit/s"), ("Bps", "B/s"), ("flops", "FLOP/s"), ("FLOPS", "FLOP/s"), ("Flops", "FLOP/s")):
+        if unit.endswith(short):
+            return unit.removesuffix(short) + long
+    return unit
 
 
 def _why_not(unit: str, dimension: str) -> str:

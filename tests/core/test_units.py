@@ -107,6 +107,15 @@ def test_message_says_what_where_and_what_is_allowed() -> None:
     assert "did you mean 'Gbit/s'?" in message
 
 
+@pytest.mark.parametrize(
+    ("unit", "dimension", "meant"),
+    [("Gbps", "bandwidth", "Gbit/s"), ("MBps", "bandwidth", "MB/s"), ("GFlops", "rate", "GFLOP/s")],
+)
+def test_usual_abbreviations_are_recognised(unit: str, dimension: str, meant: str) -> None:
+    with pytest.raises(InputError, match=f"did you mean '{meant}'"):
+        parse_quantity(f"10 {unit}", dimension)
+
+
 def test_wrong_dimension_is_named() -> None:
     with pytest.raises(InputError, match=r"'us' is a unit of time, not of size.*allowed: B, EB,"):
         parse_quantity("318 us", "size")
