@@ -245,7 +245,13 @@ def _dimension_units(dimension: str, place: Place | None) -> Mapping[str, Fracti
 
 def _written_out(unit: str) -> str:
     """Return ``Gbit/s`` for ``Gbps`` and ``GFLOP/s`` for ``Gflops``; others as they are."""
-    for short, long in (("bps", "bit/s"), ("Bps", "B/s"), ("flops", "FLOP/s"), ("FLOPS", "FLOP/s"), ("Flops", "FLOP/s")):
+    for short, long in (
+        ("bps", "bit/s"),
+        ("Bps", "B/s"),
+        ("flops", "FLOP/s"),
+        ("FLOPS", "FLOP/s"),
+        ("Flops", "FLOP/s"),
+    ):
         if unit.endswith(short):
             return unit.removesuffix(short) + long
     return unit
