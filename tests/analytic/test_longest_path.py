@@ -220,6 +220,7 @@ def test_receive_from_anyone_waits_for_none() -> None:
     assert simulated_s(load, on, 5) == pytest.approx(1.4e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

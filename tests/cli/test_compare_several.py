@@ -42,6 +42,7 @@ def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[s
     assert pairs == [(a, b) for a in ("burst", "transpose") for b in ("mesh-256", "hypercube-256")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [("--vary", "P=2,4"), ()])
 def test_plots(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]) -> None:
     file = tmp_path / "several.svg"

@@ -799,6 +799,7 @@ def test_show_a_machine_whose_links_differ(tmp_path: Path) -> None:
         assert part in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_what_would_help_stands_under_why(files: tuple[str, str], command: str) -> None:
     result = run(command, *files, "--why", "--json")

@@ -280,6 +280,7 @@ def test_io_is_a_requirement_where_there_is_any(tmp_path: Path, capsys: pytest.C
     assert none["ratios"]["io"] is None
 
 
+@pytest.mark.thorough
 def test_io_ranks_upgrades_and_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "restarts.yaml"
     path.write_text(IO.lstrip())

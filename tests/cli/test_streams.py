@@ -41,6 +41,7 @@ def test_streams_that_are_closed_or_full(redirections: str, status: int, says: s
     assert says in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [SHOW, ("--help",), ("forecast", "jacobi", "mesh-256", "--json")])
 def test_a_reader_that_goes_away(arguments: tuple[str, ...]) -> None:
     done = run("| head -c 1 >/dev/null; exit ${PIPESTATUS[0]}", *arguments)

@@ -278,6 +278,7 @@ def test_every_word_and_suffix_of_every_command_is_among_them() -> None:
             assert {(name, word, suffix) for suffix in output.suffixes} <= tested
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "line",
     [

@@ -58,6 +58,7 @@ def same(one: Result, other: Result) -> bool:
     return one.headline_s == other.headline_s and same_times and one.served == other.served
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("of", "on"), pair_parameters())
 def test_an_effect_that_is_not_tried_changes_nothing(of: str, on: str) -> None:
     ranks = ranks_of(of, (4, 1))[0]

@@ -68,6 +68,7 @@ def check(model: ApplicationModel, machine: Machine, P: int, size: float | None 
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("normal_form", [False, True])
 @pytest.mark.parametrize(("P", "size"), [(2, None), (64, None), (100, None), (64, 8e6), (96, 1e5)])
 def test_both_readings_are_the_prediction(machine: Machine, P: int, size: float | None, normal_form: bool) -> None:

@@ -245,6 +245,7 @@ TRAPS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TRAPS)
 def test_traps(name: str) -> None:
     """Either it is seen that nothing has settled, or what is extrapolated is right."""

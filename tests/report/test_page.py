@@ -182,6 +182,7 @@ def cases_of(text: str) -> list[dict[str, str | None]]:
 # --- What it says --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_everything_about_every_case_is_there(text: str, outcomes: list[CaseOutcome]) -> None:
     visible = Elements(text).visible
     for outcome in outcomes:

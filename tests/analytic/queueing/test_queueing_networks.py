@@ -172,6 +172,7 @@ def test_residual_lives_by_hand() -> None:
     assert mva([1.0, 1.0], 2, [math.inf, 1], [1.0, 3.0]).residence_s[1] == pytest.approx(1 + 0.5 * 5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.0, 0.5, 2.0])
 def test_many_thinkers_are_an_open_stream(share: float) -> None:
     """Thinking ever longer, the residual-life recursion becomes Pollaczek and Khinchine's formula."""

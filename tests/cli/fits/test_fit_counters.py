@@ -119,6 +119,7 @@ def test_a_run_held_back_in_the_file_that_is_fitted(run: Any, tmp_path: Path) ->
     assert answer["predictions"][0]["measured"]["total_s"] == pytest.approx(made_up.seconds(128))
 
 
+@pytest.mark.thorough
 def test_options_of_the_models(run: Any, runs: Path) -> None:
     every = run(runs, "--target", "P=32", "--threshold", "0", "--json").json
     assert {kernel["name"] for kernel in every["kernels"]} == set(made_up.KERNELS)

@@ -147,6 +147,7 @@ def test_round_trip_of_several_phases(run: Any, capfd: pytest.CaptureFixture[str
     assert fitted[0]["smape_percent"] < 0.1  # all that is in it: start-ups, edges, blocks and rounds of the allreduce
 
 
+@pytest.mark.thorough
 def test_columns_of_a_sweep(run: Any, swept: Path) -> None:
     ran = run(swept, "a*P", "--json")
     assert [one["metric"] for one in ran.json["fits"]] == ["simulated_makespan_s"]
@@ -178,6 +179,7 @@ def test_refused(run: Any, runs: Path, arguments: tuple[str, ...], word: str) ->
     assert word in ran.err
 
 
+@pytest.mark.thorough
 def test_no_formula_is_written_for_what_is_no_time(run: Any, swept: Path, tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     ran = run(swept, "a*P", "--metric", "forecast_messages", "--write", file)

@@ -231,6 +231,7 @@ def test_published_slim_flies(q: int, terminals: int, hosts: int, degree: int) -
 # --- bisection ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("shape", "terminals", "cables"),
     [

@@ -727,6 +727,7 @@ def test_bad_graphs() -> None:
 # --- a million hosts ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "count", "options"),
     [

@@ -230,6 +230,7 @@ WAYS = {
 }
 
 
+@pytest.mark.thorough
 @needs_numba
 @pytest.mark.parametrize("network", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("pattern", ["uniform", "permutation"])

@@ -82,6 +82,7 @@ def test_times_lost_to_rounding() -> None:
         agree(compiled, with_time_on_the_way(plan, random, (0.0, 2.0**-60)))
 
 
+@pytest.mark.thorough
 def test_many_wait_at_one_link() -> None:
     """More grants to come than there was room for at first."""
     random = Random(9)

@@ -95,6 +95,7 @@ def test_every_rail_is_a_network_of_its_own(
     assert used.links == sum(one.use.links for one in alone if one.use is not None and one.use.links is not None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sharing", ["fair", "{packets: 1 KiB}"])
 @pytest.mark.parametrize("rails", [1, 2, 4])
 def test_an_all_to_all_takes_what_crosses_the_bisection_of_all_rails(rails: int, sharing: str) -> None:

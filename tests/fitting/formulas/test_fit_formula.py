@@ -40,6 +40,7 @@ def one(measurements: Measurements, formula: str, **options: Any) -> FormulaFit:
 # --- Made from known coefficients --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("formula", "truth"),
     [

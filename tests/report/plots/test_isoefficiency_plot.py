@@ -56,6 +56,7 @@ def test_a_panel_for_each_workload(tmp_path: Path) -> None:
     assert {"cannon, efficiency 0.5", "something else, efficiency 0.5"} <= {*texts}
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_plotted_is_refused(tmp_path: Path) -> None:
     in_seconds = replace(result("mesh-256"), serial="one_rank")
     with pytest.raises(InputError, match="one of them"):

@@ -239,6 +239,7 @@ def test_no_gap(comparison: Comparison, tmp_path: Path) -> None:
 # Files and errors.
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", ["png", "PNG", "svg", "pdf"])
 def test_formats_and_the_same_file_twice(forecasted: Result, tmp_path: Path, suffix: str) -> None:
     first, second = (tmp_path / f"{number}.{suffix}" for number in (1, 2))

@@ -49,6 +49,7 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output + str(result.exception or "")
 
 
+@pytest.mark.thorough
 def test_the_option(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "power.svg"

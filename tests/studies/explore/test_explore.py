@@ -125,6 +125,7 @@ def test_the_size_planner_fills_the_memory() -> None:
     assert [one.text for one in by_hand.constraints] == ["footprint <= 500 MB"]
 
 
+@pytest.mark.thorough
 def test_the_machine_planner_finds_the_least_rate() -> None:
     """Time is compute_s at the rate plus the rest: the least rate follows from two forecasts."""
     model = native("jacobi", "torus-cluster", {"n": 4096, "P": 64})

@@ -32,6 +32,7 @@ def case(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, Infeas
     return np.array(rows, float), np.array(bounds, float), explained(rows, bounds)
 
 
+@pytest.mark.thorough
 def test_relaxations_of_linear_problems(case: tuple[np.ndarray, np.ndarray, Infeasibility]) -> None:
     rows, bounds, why = case
     for at, one in enumerate(why.relaxations):

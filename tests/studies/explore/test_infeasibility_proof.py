@@ -95,6 +95,7 @@ class Sampled:
         return {"time": values["n"] / 1000, "square": values["n"] ** 2}
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(2000, 90_000), st.integers(1, 100), st.sampled_from(["", ":whole"]))
 def test_a_dip_that_samples_miss_is_never_proven_away(centre: int, half: int, whole: str) -> None:

@@ -121,6 +121,7 @@ def test_only_where_messages_may_wait_gaps_are_looked_for() -> None:
     assert alone.runs <= 5 * len(alone.x) < queueing.runs
 
 
+@pytest.mark.thorough
 def test_half_duplex_interfaces_halve_the_bandwidth_that_suffices() -> None:
     """Without startup, they pass what comes in after what goes out: the boundary comes to half and a bit. Full duplex
     ones leave it where the forecast has it, since every rank sends and receives one message at a time."""

@@ -80,6 +80,7 @@ def test_dns_without_startup_grows_as_the_book_says() -> None:
     assert sizes(result, "textbook") == pytest.approx(expected, rel=2 * PRECISION)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("efficiency", [0.2, 0.4, 0.5])
 def test_binary_exchange_has_a_threshold(efficiency: float) -> None:
     """Without startup n log2 n t_c = K t_w n log2 P on a hypercube, n = P^(K t_w/t_c), but at least P; on a mesh

@@ -68,6 +68,7 @@ def test_in_turn(burst: tuple[int, int, tuple[float, ...]]) -> None:
     assert 0.95 * followed <= formula_s <= followed * (1 + 1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 100, 501, 502, 4096])
 @pytest.mark.parametrize("ranks", [16, 64])
 def test_the_simulation_is_that_of_in_turn(ranks: int, size: int) -> None:

@@ -121,6 +121,7 @@ def test_every_case_of_the_papers_names_one_of_them() -> None:
     assert sum(name.startswith(apart) for name in loaded) == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("word", WORDS)
 def test_counts_in_short(word: str) -> None:
     cases = cases_of(word)

@@ -71,6 +71,7 @@ def test_every_root(key: tuple[str, str], name: str) -> None:
             assert_same(f"{key[0]}: {{bytes: 1000, root: {root}, {algorithm_entry(*key)}}}", network(name), ranks)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("operation", [operation for operation, _ in sorted(SEGMENTED)])
 def test_chains_in_segments(operation: str, name: str) -> None:

@@ -270,6 +270,7 @@ def test_programs_in_loggops_take_about_the_sum(workload: str) -> None:
         assert 0.94 * forecasted.makespan_s <= simulated.makespan_s <= 1.27 * forecasted.makespan_s
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("constants", [values for values in LOGGOP if values[0] + values[1] > values[3]])
 def test_idle_links_add_nothing_in_loggops(constants: tuple[float, ...]) -> None:
     """A broadcast on a crossbar: no link ever carries two messages at a time. The first byte passes within o + L."""

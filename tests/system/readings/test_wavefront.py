@@ -74,6 +74,7 @@ GRIDS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sends", SENDS)
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 def test_the_closed_form_is_exact_without_effects(grid: tuple[int, int], sends: str) -> None:
