@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
