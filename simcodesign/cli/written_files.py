@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,24 @@ class RequestedFiles:
         for output, path in self.files:
             if output.word in words:
                 raise InputError(what, _PLACE, value=f"{output.word}:{path}", allowed=allowed)
+
+    def show(self, as_json: bool, make_answer: Callable[[], Any], make_tables: Callable[[], Iterable[Any]]) -> None:
+        """Print an answer as JSON or as its tables, unless a file is printed, and write the tables (``TABLES``)."""
+        from simcodesign.report.common.terminal import print_all, write_json
+
+        if as_json:
+            write_json(make_answer())
+        tables = [] if as_json and TABLES.word not in self else list(make_tables())
+        if not as_json and not self.prints:
+            print_all(tables)
+        self.write_tables(tables)
+
+    def write_tables(self, tables: Iterable[Any]) -> None:
+        """Write tables into the files requested for them."""
+        from simcodesign.report.common.table_files import write_tables
+
+        for path in self.paths(TABLES.word):
+            write_tables(tables, path)
 
     def write(self, answer: Any) -> None:
         """Write all files."""
@@ -204,4 +222,7 @@ def _write_tables(printed: Printed, path: Path) -> None:
     write_tables(printed.tables, path)
 
 
+#: The tables of a ``Printed``; of an answer that ``RequestedFiles.show`` prints; the same where .tex is taken.
 TABLE = Output("table", (".csv", ".jsonl", ".parquet", ".tex"), "the tables that are printed", _write_tables)
+TABLES = replace(TABLE, write=None)
+TABLES_BUT_TEX = replace(TABLES, suffixes=(".csv", ".jsonl", ".parquet"))

@@ -98,7 +98,7 @@ def test_a_front(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = (*JACOBI, "--vary", "P=1:64", "--minimize", "time", "--minimize", "P", "--pareto")
     trace, plot = tmp_path / "t.csv", tmp_path / "p.png"
     pytest.importorskip("matplotlib")
-    text = out(capsys, *arguments, "--points", "100", "--write", str(trace), "--write", str(plot))
+    text = out(capsys, *arguments, "--points", "100", "--write", f"evaluations:{trace}", "--write", str(plot))
     assert "Pareto front" in text
     assert len(pd.read_csv(trace)) == 64
     assert plot.stat().st_size > 10_000
@@ -129,7 +129,7 @@ def test_plot_and_trace(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
         "--vary",
         "network.startup=1 us, 2 us",
         "--write",
-        str(trace),
+        f"evaluations:{trace}",
         "--write",
         str(plot),
     )
@@ -269,7 +269,7 @@ def test_choices_are_shown_by_name(capsys: pytest.CaptureFixture[str], tmp_path:
         "--minimize",
         "energy",
         "--write",
-        str(trace),
+        f"evaluations:{trace}",
     )
     assert "precision single_complex single_complex double_complex" in text
     assert "machine.ecc off on off" in text
@@ -339,7 +339,7 @@ def test_a_trace_in_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     values = [*FFT, "--vary", "machine.ecc", "--vary", "n=1000:1010:whole", "--minimize", "energy"]
     traces = [tmp_path / "trace.csv", tmp_path / "trace.parquet"]
     for trace in traces:
-        out(capsys, *values, "--write", str(trace))
+        out(capsys, *values, "--write", f"evaluations:{trace}")
     csv, parquet = pd.read_csv(traces[0]), pd.read_parquet(traces[1])
     assert len(parquet) == 22
     pd.testing.assert_frame_equal(csv, parquet, check_dtype=False, rtol=1e-15)

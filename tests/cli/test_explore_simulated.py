@@ -32,7 +32,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.thorough
 def test_json_trace_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     trace, plot = tmp_path / "trace.csv", tmp_path / "plot.png"
-    files = ["--write", str(trace), "--write", str(plot)]
+    files = ["--write", f"evaluations:{trace}", "--write", str(plot)]
     result = answer(capsys, *FFT, *LOOP, "--subject-to", "peak_power <= 9 kW", "--max-simulations", "5", *files)
     assert result["reading"] == "simulation"
     assert result["simulations"] == 5
@@ -77,7 +77,7 @@ def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], opt
 def test_what_was_reached_where_nothing_is_feasible(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The best of a constraint, over all six points and over those that keep the other, by looking at the trace."""
     trace, bounds = tmp_path / "trace.csv", ["--subject-to", "time <= 1 us", "--subject-to", "price <= 100000"]
-    result = answer(capsys, *FFT, *LOOP, *bounds, "--write", str(trace))
+    result = answer(capsys, *FFT, *LOOP, *bounds, "--write", f"evaluations:{trace}")
     frame = pd.read_csv(trace)
     first, second = result["reached"]
     assert not result["feasible"]

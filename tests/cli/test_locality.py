@@ -151,7 +151,7 @@ def read(cases: Path, name: str) -> np.ndarray:
 def test_a_recorded_trace(run: Any, cases: Path, tmp_path: Path, grain: str, line: int) -> None:
     """The saved profile is the reference histogram of three other programs."""
     saved = tmp_path / "gzip.csv"
-    answer = run(cases / "cache" / "gzip_1M.npy.xz", "--line", line, "--write", saved, "--json").json
+    answer = run(cases / "cache" / "gzip_1M.npy.xz", "--line", line, "--write", f"profile:{saved}", "--json").json
     expected = pd.read_csv(cases / "cache" / f"hist_gzip_1M_{grain}.csv")
     distance, count = (expected.iloc[:, column].to_numpy() for column in (0, 1))
     profile = load_profile(saved)

@@ -223,9 +223,9 @@ def is_right(word: str, path: Path) -> bool:
             content = json.loads(data)
             return bool(content["traceEvents"] if word == "trace" else content["distance"])
         case ".jsonl":
-            return all(json.loads(line)["table"] for line in data.splitlines())
+            return bool(data) and all("table" in json.loads(line) for line in data.splitlines())
         case ".parquet":
-            return len(pd.read_parquet(path)) > 1
+            return len(pd.read_parquet(path)) > 0
         case ".csv":
             return len(pd.read_csv(path)) > 0
         case ".npz":

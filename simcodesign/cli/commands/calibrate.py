@@ -22,7 +22,7 @@ from simcodesign.cli.options import (
     Write,
 )
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PRINTED, Output, Outputs, RequestedFiles
+from simcodesign.cli.written_files import PRINTED, TABLES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
@@ -136,6 +136,7 @@ FILES = Outputs(
         _rows_text,
         is_text=True,
     ),
+    TABLES,
 )
 
 
@@ -183,7 +184,6 @@ def _from_times(options: CalibrateOptions, files: RequestedFiles) -> None:
     from simcodesign.cli.run.scenario import load_scenario, parsed_level
     from simcodesign.core.units import parse_quantity
     from simcodesign.report.calibration.tables import calibration_dict, calibration_tables
-    from simcodesign.report.common.terminal import print_all, write_json
 
     workload, machine, *times = options.names
     scenario = load_scenario(
@@ -206,10 +206,7 @@ def _from_times(options: CalibrateOptions, files: RequestedFiles) -> None:
         value=options.value,
         robust=options.robust,
     )
-    if options.as_json:
-        write_json(calibration_dict(calibration))
-    elif not files.prints:
-        print_all(calibration_tables(calibration))
+    files.show(options.as_json, lambda: calibration_dict(calibration), lambda: calibration_tables(calibration))
     files.write(calibration)
 
 

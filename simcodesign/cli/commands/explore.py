@@ -26,7 +26,7 @@ from simcodesign.cli.options import (
     Vary,
 )
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES, Output, Outputs
 from simcodesign.core.errors import InputError, Place
 
 
@@ -171,6 +171,7 @@ class ExploreOptions:
 FILES = Outputs(
     Output("plot", PLOT_SUFFIXES, "the optimum within its space, a front, or a region"),
     Output("evaluations", (".csv", ".parquet"), "every point that the search evaluated"),
+    TABLES,
 )
 
 

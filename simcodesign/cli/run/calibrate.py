@@ -14,7 +14,6 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
 from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_tables
-from simcodesign.report.common.terminal import print_all, write_json
 
 
 class BenchmarkOptions(Protocol):
@@ -57,10 +56,7 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
             write_text(rows, path)
         raise
     requested.write(calibration)
-    if options.as_json:
-        write_json(benchmark_dict(calibration))
-    elif not requested.prints:
-        print_all(benchmark_tables(calibration))
+    requested.show(options.as_json, lambda: benchmark_dict(calibration), lambda: benchmark_tables(calibration))
 
 
 def _check_folder(paths: Sequence[Path], machine: str) -> None:

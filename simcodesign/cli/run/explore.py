@@ -126,10 +126,7 @@ def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions, f
         )
     for path in files.paths("evaluations"):
         write_trace(optimum.trace, path)
-    if options.output.as_json:
-        write_json(simulated_dict(optimum))
-    else:
-        print_all(simulated_tables(optimum))
+    files.show(options.output.as_json, lambda: simulated_dict(optimum), lambda: simulated_tables(optimum))
     for path in files.paths("plot") if problem.objectives else ():
         simulated_plot(optimum, path)
 
@@ -159,10 +156,8 @@ def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions, fil
                 **_simulation(options, search["seed"]),
                 on_progress=on_progress,
             )
-    if options.output.as_json:
-        write_json(solution_dict(solution, why, sensitivities, confirmation))
-    else:
-        print_all(solution_tables(solution, why, sensitivities, confirmation))
+    parts = solution, why, sensitivities, confirmation
+    files.show(options.output.as_json, lambda: solution_dict(*parts), lambda: solution_tables(*parts))
     for path in files.paths("plot"):
         solution_plot(solution, path)
 
@@ -196,10 +191,8 @@ def _run_front(problem: Problem, search: _Search, options: ExploreOptions, files
                 **_simulation(options, search["seed"]),
                 on_progress=on_system,
             )
-    if options.output.as_json:
-        write_json(front_dict(front, why, confirmation))
-    else:
-        print_all(front_tables(front, why, confirmation))
+    parts = front, why, confirmation
+    files.show(options.output.as_json, lambda: front_dict(*parts), lambda: front_tables(*parts))
     for path in files.paths("plot") if front.points else ():
         front_plot(front, path)
 

@@ -29,7 +29,7 @@ from simcodesign.locality.traces.formats import open_trace
 from simcodesign.locality.traces.record import Recording, record_trace
 from simcodesign.locality.traces.trace import Trace, at_least, line_shift
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.report.locality.tables import (
     AccessGroup,
     Findings,
@@ -58,10 +58,7 @@ def run_locality(options: LocalityOptions, files: RequestedFiles) -> None:
     """Measure, write and print."""
     findings = _findings(options, files)
     files.write(findings)
-    if options.output.as_json:
-        write_json(locality_dict(findings))
-    else:
-        print_all(locality_tables(findings))
+    files.show(options.output.as_json, lambda: locality_dict(findings), lambda: locality_tables(findings))
 
 
 def _findings(options: LocalityOptions, files: RequestedFiles) -> Findings:

@@ -10,7 +10,7 @@ from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import CapacityError, InputError, Place
 from simcodesign.core.expressions.expression import Number
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.report.feasibility.regions import region_dict, region_plot, region_tables
 from simcodesign.studies.explore.problem_parser import constraint
 from simcodesign.studies.explore.study import ExplorationStudy, Statement
@@ -49,10 +49,11 @@ def run_region(study: ExplorationStudy, options: ExploreOptions, files: Requeste
         effects = chosen_effects(simulation.effects or "all")
         points, engine = options.search.points or MOST_POINTS, simulation.engine or "auto"
         regions += [_simulation(question, effects, points, engine) for question in questions]
-    if options.output.as_json:
-        write_json({"regions": [region_dict(region) for region in regions], "least": least})
-    else:
-        print_all(region_tables(questions, regions, least))
+    files.show(
+        options.output.as_json,
+        lambda: {"regions": [region_dict(region) for region in regions], "least": least},
+        lambda: region_tables(questions, regions, least),
+    )
     for path in files.paths("plot"):
         region_plot(questions, regions, path)
 

@@ -10,7 +10,7 @@ from simcodesign.cli.commands.validation import Validated, ValidateOptions
 from simcodesign.cli.options import usable_cpus
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.report.validation.measured import measured_summary
 from simcodesign.report.validation.plots import drawer
 from simcodesign.report.validation.tables import outcome_tables
@@ -35,10 +35,11 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions, files: RequestedF
             draw=draw,
             on_progress=partial(show_finished, bar),
         )
-    if options.as_json:
-        write_json(_answer(outcomes))
-    else:
-        print_all([*outcome_tables(outcomes), *measured_summary(outcomes)])
+    files.show(
+        options.as_json,
+        lambda: _answer(outcomes),
+        lambda: [*outcome_tables(outcomes), *measured_summary(outcomes)],
+    )
     files.write(Validated(outcomes, options.dated))
     for path in files.paths("page"):
         complain(f"wrote {path}")

@@ -28,7 +28,7 @@ SUFFIXES = (".csv", ".jsonl", ".parquet", ".tex")
 #: The column of titles.
 TABLE = "table"
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(e[+-]?\d+)?")
-_NOTHING = ("", "-")
+_NOTHING = ("", "-", "–")
 
 
 def write_tables(renderables: Iterable[RenderableType], path: Path) -> None:
@@ -69,6 +69,8 @@ def _tables(renderables: Iterable[RenderableType]) -> Iterator[FittedTable]:
             yield from _tables([one.renderable])
         elif isinstance(one, Group):
             yield from _tables(one.renderables)
+        elif (widest := getattr(one, "widest", None)) is not None:  # of several tables the terminal gets what fits
+            yield from _tables([widest])
         elif isinstance(one, FittedTable):
             yield one
 

@@ -132,11 +132,11 @@ class WideOrNarrow:
     """A table, or where it would have to fold its cells and the terminal is narrow, another one."""
 
     def __init__(self, wide: Table, narrow: Table) -> None:
-        self.wide, self.narrow = wide, narrow
+        self.widest, self.narrow = wide, narrow
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wanted = console.measure(self.wide, options=options.update_width(_WIDE)).maximum
-        yield self.wide if wanted <= options.max_width or options.max_width >= _WIDE else self.narrow
+        wanted = console.measure(self.widest, options=options.update_width(_WIDE)).maximum
+        yield self.widest if wanted <= options.max_width or options.max_width >= _WIDE else self.narrow
 
 
 def narrow_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:

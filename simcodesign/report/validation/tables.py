@@ -88,6 +88,7 @@ class FirstThatFits:
 
     def __init__(self, tables: Sequence[Table], *, wraps: bool = False, legend: str = "") -> None:
         self.tables, self.wraps, self.legend = tables, wraps, legend
+        self.widest = tables[0]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         wide = options.update(max_width=1000)

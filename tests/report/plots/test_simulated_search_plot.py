@@ -37,7 +37,7 @@ def test_constraints_on_what_is_simulated_have_a_panel_with_their_limit(
     trace = tmp_path / "t.csv"
     words = "explore jacobi mesh-256 --vary P=4,16 --set sweeps=1 --simulate --effects links --minimize P"
     limits = ["--subject-to", "time <= 2 s", "--subject-to", "P >= 2"]
-    plot = ["--write", str(tmp_path / "a.png"), "--write", str(trace)]
+    plot = ["--write", str(tmp_path / "a.png"), "--write", f"evaluations:{trace}"]
     done = CliRunner().invoke(app, [*words.split(), *limits, *plot])
     assert done.exit_code == 0, done.output
     axes = figures[-1].axes[1:]

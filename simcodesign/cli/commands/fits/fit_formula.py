@@ -11,9 +11,12 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import KnownMachine, ModelOptions, use_one_thread
 from simcodesign.cli.options import Settings
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import Output, Outputs
+from simcodesign.cli.written_files import TABLES, Output, Outputs
 
-FILES = Outputs(Output("formulas", (".yaml", ".yml"), "the fitted formulas, as compare --formula reads them"))
+FILES = Outputs(
+    Output("formulas", (".yaml", ".yml"), "the fitted formulas, as compare --formula reads them"),
+    TABLES,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

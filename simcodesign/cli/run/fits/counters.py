@@ -21,7 +21,7 @@ from simcodesign.counters.prediction import GUARD
 from simcodesign.counters.readers.formats import read_counters
 from simcodesign.counters.table import LATENCIES, NUMBERS, RANK, CounterTable, joined, run_keys
 from simcodesign.describe.yaml.files import load_machine
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.report.counters.plot import counters_plot
 from simcodesign.report.counters.tables import counter_tables
 from simcodesign.report.counters.to_json import study_dict
@@ -50,10 +50,7 @@ def run_fit_counters(options: FitCountersOptions) -> None:
     """Print and plot the predictions, and write the models as a workload."""
     requested = FILES.requested(options.write)
     fitted = _study(options)
-    if options.as_json:
-        write_json(study_dict(fitted))
-    else:
-        print_all(counter_tables(fitted))
+    requested.show(options.as_json, lambda: study_dict(fitted), lambda: counter_tables(fitted))
     for plot in requested.paths("plot"):
         counters_plot(fitted, plot)
     for workload in requested.paths("workload"):

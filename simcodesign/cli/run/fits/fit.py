@@ -56,9 +56,12 @@ def run_fit(options: FitOptions) -> None:
             (WRITERS[path.suffix.lower()], stack.enter_context(replacing_text(path)).write)
             for path in requested.paths("models")
         ]
-        digest, heading = _fitted(options, measurements, blocks, outputs, digests="plot" in requested)
-    if not options.as_json:
-        print_all(fit_tables(digest, heading))
+        digests = "plot" in requested or "table" in requested
+        digest, heading = _fitted(options, measurements, blocks, outputs, digests=digests)
+    if not options.as_json or "table" in requested:
+        tables = list(fit_tables(digest, heading))
+        print_all([] if options.as_json else tables)
+        requested.write_tables(tables)
     for plot in requested.paths("plot"):
         plotted = fits_plot(digest, heading, plot)
         if plotted < digest.series:

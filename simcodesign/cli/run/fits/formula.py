@@ -14,7 +14,7 @@ from simcodesign.fitting.formulas.write_formulas import write_formulas
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.readers.sweep_table import TOTALS
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.report.fits.formula_tables import FittedBeside, formula_tables, formulas_dict
 
 
@@ -39,10 +39,7 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
             on_progress=on_progress,
         )
     beside = FittedBeside(own, fit(measurements, **arguments))
-    if options.as_json:
-        write_json(formulas_dict(beside, heading))
-    else:
-        print_all(formula_tables(beside, heading))
+    requested.show(options.as_json, lambda: formulas_dict(beside, heading), lambda: formula_tables(beside, heading))
     for file in requested.paths("formulas"):
         write_formulas(own, file, options.file.name, known)
 

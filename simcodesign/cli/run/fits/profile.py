@@ -11,7 +11,6 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.counters.extrapolation_plot import profile_plot
 from simcodesign.report.counters.extrapolation_tables import profile_dict, study_tables
 from simcodesign.studies.extrapolation.ladder import ErrorLadder, ladders
@@ -29,12 +28,12 @@ def run_fit_profile(options: FitCountersOptions) -> None:
     ladder = options.simulated.ladder
     large = None if ladder is None else parsed_share(ladder, "--ladder")
     evaluated, explained = _evaluated(options, large)
-    if options.as_json:
-        write_json(profile_dict(evaluated, explained))
-    else:
-        print_all(study_tables(evaluated, explained))
-        if large is not None and not explained:
-            print_all([f"No error is above {large:.0%}: no ladder."])
+    no_ladder = [f"No error is above {large:.0%}: no ladder."] if large is not None and not explained else []
+    requested.show(
+        options.as_json,
+        lambda: profile_dict(evaluated, explained),
+        lambda: [*study_tables(evaluated, explained), *no_ladder],
+    )
     for plot in requested.paths("plot"):
         profile_plot(evaluated, plot, explained)
 
