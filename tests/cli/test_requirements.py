@@ -381,7 +381,7 @@ def test_plot_of_simulated_upgrades(form: str, tmp_path: Path, capsys: pytest.Ca
         (["kripke", *UPGRADES, "--vary", "blocking=x2"], "--vary: only a simulation has --vary"),
         (["kripke", *UPGRADES, "--effects", "none"], "--effects: only a simulation has --effects"),
         (["kripke", *SYSTEMS, "-P", "200"], "-P: only a simulation has -P"),
-        (["kripke", *UPGRADES, "--why"], "--why: has no meaning here"),
+        (["kripke", *UPGRADES, "--why"], "--why and --requirements exclude each other"),
         (["kripke", *UPGRADES, "--simulate", "-P", "8"], "a multiple of 16"),
         (["kripke", *UPGRADES, "--simulate", "--vary", "blocking"], "--vary: not something to vary"),
         (["kripke", *UPGRADES, "--simulate", "--vary", "blocking=x"], "--vary: factors of blocking"),

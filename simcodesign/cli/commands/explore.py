@@ -24,6 +24,7 @@ from simcodesign.cli.options import (
     SizeName,
     Socket,
     Vary,
+    needs,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES, Output, Outputs
@@ -160,7 +161,7 @@ class ExploreOptions:
             ("--max-simulations", simulation.max_simulations, simulation.simulate, "--simulate"),
         ):
             if value is not None and not needed:
-                raise InputError("has no meaning here", Place(option), value=value, allowed=f"with {by}")
+                raise needs(option, by)
         if simulation.simulate and (simulation.simulate_best or search.pareto):
             other = "--pareto" if search.pareto else "--simulate-best"
             raise InputError(

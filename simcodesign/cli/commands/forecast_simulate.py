@@ -121,8 +121,7 @@ class SimulateOptions:
         files = FILES.requested(self.output.write)
         for option, given in (("--from", self.since), ("--to", self.until)):
             if given is not None and "events" not in files and "gantt" not in files:
-                allowed = "with --write of events or gantt"
-                raise InputError("has no meaning here", Place(option), value=given, allowed=allowed)
+                raise needs(option, "--write events:FILE or --write gantt:FILE")
         _ = self.window_s
         if self.replication.replicates:
             allowed = "with a single run: --seed repeats one of the replications alone"

@@ -22,10 +22,11 @@ from simcodesign.cli.options import (
     Vary,
     VerdictOptions,
     Write,
+    needs,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import InputError
 from simcodesign.report.common.terminal import write
 
 STORE_FOLDER, STORE_ENDING = "sweeps", ".sweep.sqlite"
@@ -157,7 +158,7 @@ class SweepOptions:
             ("--tolerance", self.verdict.tolerance, "--measured", self.verdict.measured),
         ):
             if given and not there:
-                raise InputError("has no meaning here", Place(option), allowed=f"with {needed}")
+                raise needs(option, needed)
         return files
 
 

@@ -9,7 +9,7 @@ from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.aspen.parse import parse_file
 from simcodesign.cli.commands.explore import FILES, ExploreOptions
-from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.options import needs, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
 from simcodesign.cli.run.region import run_region, spans_region
 from simcodesign.cli.run.scenario import kind_of, load_noted_machine, machine_parameters, scenario_of
@@ -69,7 +69,7 @@ def run(options: ExploreOptions) -> None:
         run_region(study, options, files)
         return
     if options.search.points is not None and not options.search.pareto:
-        raise InputError("has no meaning here", Place("--points"), allowed="with --pareto, or for a simulated region")
+        raise needs("--points", "--pareto, or a simulated region")
     model = _model_with_notes(study)
     if options.problem.metrics:
         _list_metrics(model, options.output.as_json)
@@ -278,7 +278,7 @@ def _model(study: ExplorationStudy) -> Model:
         return _aspen_model(study)
     for option in ("socket", "kernel"):
         if getattr(study, option):
-            raise InputError("has no meaning here", Place(f"--{option}"), allowed="with Aspen models")
+            raise needs(f"--{option}", "Aspen models")
     if not study.workload:
         return MachineModel(_machine(study))
     scenario = scenario_of(study.workload, study.machine, _texts(study), study.preset, study.phases)
@@ -303,7 +303,7 @@ def _aspen_model(study: ExplorationStudy) -> Model:
     given = parsed_parameters(_texts(study))
     for option, value in (("--preset", study.preset), ("--phase", study.phases)):
         if value:
-            raise InputError("has no meaning here", Place(option), value=value, allowed="with native workloads")
+            raise needs(option, "a workload that is no Aspen model")
     machine, socket = load_aspen_machine(study.machine), study.socket or None
     if not study.workload:
         return AspenMachineModel(machine, socket, given)

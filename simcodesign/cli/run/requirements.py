@@ -167,7 +167,7 @@ def _refuse(options: CompareOptions) -> None:
     }
     for option, value in given.items():
         if value:
-            raise InputError("has no meaning here", Place(option), allowed="without --requirements")
+            raise InputError(f"{option} and --requirements exclude each other", allowed="one of the two")
 
 
 def _refuse_simulation(options: CompareOptions, *more: str) -> None:
