@@ -62,7 +62,7 @@ OUTPUTS = [
     ("counters", "simulate jacobi mesh-256 -P 16 --write counters:FILE", "x.csv"),
     ("table of a sweep", "sweep jacobi mesh-256 --vary n=100:200:+5 --write FILE", "x.csv"),
     ("schedule", "simulate jacobi mesh-256 -P 16 --write FILE", "x.goal"),
-    ("profile", "locality --generate triad --set n=2000 --groups --write FILE", "x.csv"),
+    ("profile", "locality --generate triad --set n=2000 --groups --write profile:FILE", "x.csv"),
 ]
 
 
@@ -72,7 +72,7 @@ def test_an_output_is_there_whole_or_not_at_all(
 ) -> None:
     """On a disk that takes fewer bytes than the output has, what was there before stays."""
     path = tmp_path / name
-    arguments = [str(path) if word == "FILE" else word for word in command.split()]
+    arguments = [word.replace("FILE", str(path)) for word in command.split()]
     assert cli.main(arguments) == 0, capsys.readouterr().err
     whole = path.read_bytes()
     path.write_text("before")

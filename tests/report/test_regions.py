@@ -88,6 +88,25 @@ def test_what_is_infeasible_is_said_of_both_readings(capsys: pytest.CaptureFixtu
     assert "above the peak of the machine, 655.4 Tflop/s of 65536 processors" in out  # 64 x 1024 x 10 GFLOP/s
 
 
+@pytest.mark.parametrize(
+    ("etas", "lines"),
+    [
+        ("1", []),  # one line needs no legend
+        ("1,0.75", ["forecast: eta = 1", "forecast: eta = 0.75"]),  # intercepts of 183 and 176 ns
+        ("0.05", ["nothing is feasible"]),
+    ],
+)
+def test_a_picture_names_each_line_and_what_is_infeasible(
+    etas: str, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "region.svg"
+    assert main([*ASK, "--vary", f"eta={etas}", "--write", str(plot)]) == 0
+    capsys.readouterr()
+    texts = [line.strip()[5:-4] for line in plot.read_text(encoding="utf-8").splitlines() if "<!-- " in line]
+    assert [text for text in texts if "eta" in text or "feasible" in text] == lines
+
+
 @pytest.mark.thorough
 def test_machine_constants_may_vary_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     options = [
@@ -152,7 +171,7 @@ def test_numbers_are_whole_in_eighty_columns(
         (["--vary", "ts", "--vary", "bandwidth"], "allowed: tw, or network.per_byte"),
         (["--vary", "ts", "--vary", "processor.rate"], "no cost"),
         (["--vary", "ts", "--vary", "s_i"], "useful flops change with s_i"),
-        ([*OVER, "--effects", "hops"], "with --simulate"),
+        ([*OVER, "--effects", "hops"], "--effects needs --simulate"),
         ([*OVER, "--points", "3"], "with --simulate"),
         ([*OVER, "--solver", "enumeration"], "--solver: has no meaning for a region"),
         ([*OVER, "--subject-to", "time <= 1 s"], "--subject-to: a region needs one bound"),

@@ -192,6 +192,9 @@ def _simulate_straw_men(
     if options.requirements.benchmark is not None:
         what = "simulated systems solve the largest problem that all of them hold"
         raise InputError(what, Place("--simulate"), allowed="without --benchmark")
+    if options.vary:
+        what = "--vary needs upgrades: a machine and variants of it"
+        raise InputError(what, value=options.vary[0], allowed="MACHINE 'MACHINE with KEY=xFACTOR'")
     files.refuse(["plot"], "simulated systems have no plot", "without --simulate")
     with ProgressBar("systems", counted=True) as on_progress:
         studies = simulated_straw_men(

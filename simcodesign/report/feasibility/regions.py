@@ -325,7 +325,7 @@ def region_plot(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
         axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(left, None), ylim=(bottom, None))
         if len(alike) > 1 or any("same" in words for _, words in alike):
             axes.legend()
-        else:
+        elif not alike:
             axes.text(0.5, 0.5, "nothing is feasible", ha="center", transform=axes.transAxes)
         plot_style.save(figure, path)
 
@@ -351,7 +351,9 @@ def _alike(
 
 def _same_boundary(one: Region, other: Region) -> bool:
     known = one.reading == other.reading and len(one.x) == len(other.x)
-    return known and np.allclose(one.x, other.x, rtol=1e-9) and np.allclose(one.y, other.y, rtol=1e-9)
+    return known and all(
+        np.allclose(mine, its, rtol=1e-9, atol=0) for mine, its in ((one.x, other.x), (one.y, other.y))
+    )
 
 
 def _style(region: Region) -> dict[str, object]:

@@ -256,7 +256,7 @@ def test_help_is_short(run: Any) -> None:
         (["--target", "p=-5,n=3"], "positive finite numbers"),
         (["--target", "p=inf,n=3"], "positive finite numbers"),
         (["--target", "p=x,n=3"], "the target of p is not a number, got 'x'"),
-        (["--target", "p=1,p=3"], "names a parameter twice"),
+        (["--target", "p=1,p=3"], "two values of a parameter"),
         (["--target", "p"], "--target: not a target, got 'p'"),
         (["--target", "=5"], "--target: not a target"),
         (["--level", "1"], "--level: the level of an interval, got '1'"),

@@ -241,7 +241,7 @@ def _pairs(items: Iterable[str]) -> Iterator[tuple[str, str]]:
             name, equals, value = (piece.strip() for piece in begun.rpartition("="))
             if equals:
                 if not name or not value or name in names:
-                    what = "a target that names a parameter twice" if name in names else "not a target"
+                    what = "one target with two values of a parameter" if name in names else "not a target"
                     raise InputError(what, Place("--target"), value=begun.strip(), allowed=TARGET_FORMS)
                 names.add(name)
                 yield name, value
