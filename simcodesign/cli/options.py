@@ -113,7 +113,7 @@ SizeName = Annotated[
         help="The parameter that is the size of the problem (default: what the workload states, n otherwise).",
     ),
 ]
-Simulate = Annotated[bool, Option("--simulate", help="Simulate as well.")]
+Simulate = Annotated[bool, Option("--simulate", help="Simulate as well (compare needs it with --requirements only).")]
 Formulas = Annotated[
     list[str],
     Option(

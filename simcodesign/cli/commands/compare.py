@@ -38,9 +38,10 @@ class RequirementOptions:
     requirements: Annotated[
         bool,
         Option(
-            help="Compare what processes require if their problems fill the memory, in place of times: the largest "
-            "problem on each machine, and the shortest time of the same problem on all machines. With --simulate also "
-            "the times on smaller machines, of at most -P ranks.",
+            help="Compare what processes require if their problems fill the memory, in place of times. Of a machine "
+            "and its variants by factors ('M with nodes=x2'), print the ratio of each requirement; of different "
+            "machines, the largest problem on each, and the shortest time of the same problem on all. With --simulate "
+            "also the times on smaller machines, of at most -P ranks.",
         ),
     ] = False
     size: SizeName = None
@@ -63,7 +64,8 @@ class CompareOptions:
         list[str],
         Argument(
             metavar="[MACHINE|WORKLOAD]...",
-            help="More machines, and more workloads: every workload on every machine in one answer.",
+            help="More machines, and more workloads: every workload on every machine in one answer. 'NAME with "
+            "KEY=VALUE' is a variant of a machine, 'NAME with nodes=x2' one with twice as many nodes.",
             complete=names_of("machines", "workloads"),
         ),
     ] = field(default_factory=list)

@@ -56,9 +56,9 @@ class ProblemOptions:
         list[str], Option(metavar="EXPRESSION", help="Maximize a metric or an expression. Repeatable.")
     ] = field(default_factory=list)
     size: SizeName = None
-    metrics: Annotated[bool, Option(help="List the metrics that expressions may use, with their units, and stop.")] = (
-        False
-    )
+    metrics: Annotated[
+        bool, Option(help="List the metrics of WORKLOAD and MACHINE that expressions may use, and stop.")
+    ] = False
     file: Annotated[Path | None, Option(metavar="FILE", help="Read these statements from a YAML file.")] = None
     settings: Settings = field(default_factory=list)
 
