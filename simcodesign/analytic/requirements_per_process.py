@@ -81,6 +81,7 @@ def requirements(
     an array. CapacityError for kernels too long to be looked at.
 
     >>> from simcodesign.analytic.requirements_per_process import requirements
+    >>> import simcodesign as sc
     >>> work = sc.Workload.load({"name": "work", "program": [{"compute": {"flops": "8*P"}}]})
     >>> float(requirements(work, {"P": 4}).flops)
     32.0

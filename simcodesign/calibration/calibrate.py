@@ -111,6 +111,7 @@ def timings_of(result: Result, values: Mapping[str, float], preset: str | None =
     ``values``: those of the parameters, and ``preset``, as they are to stand in the rows.
 
     >>> from simcodesign.calibration.calibrate import timings_of
+    >>> import simcodesign as sc
     >>> result = sc.simulate("jacobi", "torus-cluster", {"P": 4}, effects="none")
     >>> rows = timings_of(result, {"P": 4})
     >>> bool(abs(rows["seconds"].sum() - result.makespan_s) < 1e-12)

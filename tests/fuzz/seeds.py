@@ -98,7 +98,7 @@ locality trace.u64 --json
 locality --generate matmul --set n=12 --bursts 30/300 --seed 1
 locality trace.lackey.gz --json
 locality profile.csv --json
-locality profile.json --write out.csv
+locality profile.json --write profile:out.csv
 locality --generate matmul --set n=4 --caches 1KiB:2 --json
 explore cg exascale-cg --set nodes=64 --set eta=1 --vary ts --vary tw --subject-to 'rate >= 61 TFLOP/s' --json
 compare relearn.yaml strawman-hybrid strawman-vector --requirements --json
