@@ -32,6 +32,8 @@ from simcodesign.generate.randomness.random_streams import imbalance_shares
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 1 to 96 million operations: 62 to 66 bytes, and 78 to 95 bytes.
 BYTES_PER_OPERATION, BYTES_WITH_ROUTE = 70, 90
+#: An expression that differs between ranks, with what it is computed from.
+BYTES_PER_RANK = 24
 #: What LogGOPSim's rules take besides: times of gaps, queues, who waits for what. Measured on 0.5 and 2.1 million
 #: operations: 230 and 262 bytes.
 LOGGOPS_BYTES = 280
@@ -53,6 +55,9 @@ def make_plan(
     CapacityError when the Plan would not fit in memory.
     """
     design_point.require_one_point("a simulation")
+    ranks, workload = design_point.ranks, design_point.workload
+    what = f"simulating {workload.name} with {ranks} ranks takes, to evaluate its program on each"
+    check_memory(what, float(ranks) * BYTES_PER_RANK, workload.place, "fewer ranks")
     builder = _builder(design_point, frozenset(effects), seed, counters, background)
     several = design_point.workload.has_overlap or builder.queues_at_storage or builder.links_beside
     if counters and several:
