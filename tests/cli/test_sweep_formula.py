@@ -96,4 +96,4 @@ def test_bad_input_is_refused_before_any_simulation(
 def test_within_needs_simulations(capfd: pytest.CaptureFixture[str]) -> None:
     ran = command(capfd, "sweep")(*BOTH[:6], "--within", "10%")
     assert ran.status == 2
-    assert "with --simulate" in ran.err
+    assert "needs --simulate" in ran.err
