@@ -187,13 +187,13 @@ def test_random_schedules(seed: int, operations: int, model: LogGOPS) -> None:
 def test_many_random_schedules() -> None:
     """With constants as machines have them, and schedules of hundreds of operations."""
     random, finished = Random(1), 0
-    for seed in range(2000):
+    for seed in range(2400):  # more than half of them end in deadlocks, as they should
         model = LogGOPS(
             *(random.choice(values) for values in ([2500, 5000], [500, 1500], [0, 1000, 4000], [2, 6], [0, 1, 6])),
             random.choice([0, 4, 99]),
         )
         finished += compare(seed, random.randint(1, 300), model) is not None
-    assert finished > 600  # the others end in deadlocks, as they should
+    assert finished > 1000
 
 
 @settings(max_examples=examples(100))
