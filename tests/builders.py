@@ -11,7 +11,7 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import ONE_BY_ONE, Network
+from simcodesign.describe.machine_parts.network import BLOCKING, Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.placement import MAPPINGS, RANKS, RandomMapping
 from simcodesign.describe.programs.program import Step
@@ -63,7 +63,7 @@ def algorithm_entry(operation: str, algorithm: str) -> str:
 
 def network(nodes: int, topology: str = "crossbar", **constants: Any) -> Network:
     """A network of ``nodes`` nodes, whose messages take no time but for the constants given, and hold their senders."""
-    own = {} if constants.get("model") == "loggop" else {"sends": ONE_BY_ONE}
+    own = {} if constants.get("model") == "loggop" else {"sends": BLOCKING}
     return Network(build_topology(topology, nodes), **{**own, **constants})
 
 

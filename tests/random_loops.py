@@ -105,10 +105,10 @@ class RandomLoops:
             "hop_latency_s": self.time_s(0, 2**-8, 2, 30),
         }
         own = {"startup_s": self.time_s(0, 2**-9, 2**-6), "receive_overhead_s": self.time_s(0, 2**-7)}
-        held: dict[str, object] = {"sends": "one_by_one"}
+        held: dict[str, object] = {"sends": "blocking"}
         limit = chance.choice((None, None, 100.0))  # of named senders only
         own |= {"rendezvous_above_bytes": None if self.from_anyone else limit}
-        own |= chance.choice(({"sends": "together"}, held, held, held | {"hops_hold_sender": False}))
+        own |= chance.choice(({"sends": "nonblocking"}, held, held, held | {"hops_hold_sender": False}))
         if chance.random() < 0.15:  # the iterations of LogGOPS are all simulated
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}
             own |= {"gap_s": self.time_s(0, 2**-5, 0.75), "rendezvous_above_bytes": chance.choice((None, 0.0, 100.0))}

@@ -247,11 +247,11 @@ class Maker:
                 "latency_s": chance.choice((0.0, 2e-6)),
                 "overhead_s": chance.choice((0.0, 1e-6)),
             }
-            own |= {"gap_s": chance.choice((0.0, 3e-6)), "sharing": chance.choice(("messages", "fair"))}
+            own |= {"gap_s": chance.choice((0.0, 3e-6)), "sharing": chance.choice(("fcfs", "max_min"))}
         else:
             own |= {"startup_s": chance.choice((0.0, 1e-6)), "receive_overhead_s": chance.choice((0.0, 0.0, 1e-6))}
-            own |= {"sharing": chance.choice(("messages", "fair", "packets"))}
-            own |= chance.choice(({"sends": "together"}, {}, {"hops_hold_sender": False}))
+            own |= {"sharing": chance.choice(("fcfs", "max_min", "round_robin"))}
+            own |= chance.choice(({"sends": "nonblocking"}, {}, {"hops_hold_sender": False}))
         return machine(network(8, chance.choice(("crossbar", "torus", "mesh")), **own))
 
 

@@ -68,7 +68,7 @@ def random_machine(rng: random.Random, model: str) -> Machine:
     else:
         own = {"startup_s": time_s(), "receive_overhead_s": time_s()}
         own |= {"hop_latency_s": time_s()}
-        own |= rng.choice(({}, {"hops_hold_sender": False}, {"sends": "together"}))
+        own |= rng.choice(({}, {"hops_hold_sender": False}, {"sends": "nonblocking"}))
     return machine(network(NODES, model=model, per_byte_s=per_byte_s, distance="one", **own))
 
 

@@ -74,7 +74,7 @@ def described(name: str) -> tuple[Workload, Machine]:
         startup_s=1.5e-6,
         per_byte_s=0.5e-9,
         hop_latency_s=1e-7,
-        sends="one_by_one",
+        sends="blocking",
     )
     return workload_from(parse_yaml(text, "scale.yaml")), Machine("torus", Processor(1e9), network)
 

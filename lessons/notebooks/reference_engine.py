@@ -20,7 +20,7 @@ def _(sc):
         network = {
             "startup": "1 us",
             "bandwidth": "1 GB/s",
-            "sends": "one_by_one",
+            "sends": "blocking",
             "distance": "none",
             "topology": {"kind": "mesh", "shape": [nodes]},
         }

@@ -29,7 +29,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import TOGETHER
+from simcodesign.describe.machine_parts.network import NONBLOCKING
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
 
@@ -80,7 +80,7 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
     """A sentence where messages that are sent together take less time in the forecast than their bytes need at the
     busiest interface: in closed forms all flow at full speed, however many a rank sends or receives at once."""
     network = design_point.machine.network
-    if network.sends != TOGETHER or network.model != "hockney":
+    if network.sends != NONBLOCKING or network.model != "hockney":
         return ()
     overlapped = design_point.workload.has_overlap  # with other work, which is then in the time as well
     spent_s = float(forecast.makespan_s if overlapped else forecast.components["communication"])
@@ -90,7 +90,7 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
     spent, needed = (format_quantity(time_s, "time") for time_s in (spent_s, needed_s))
     return (
         f"the forecast takes {spent} {'in all' if overlapped else 'for communication'}, but the busiest network "
-        f"interface needs {needed} for its bytes: with sends: together, messages that are on their way at once are "
+        f"interface needs {needed} for its bytes: with sends: nonblocking, messages that are on their way at once are "
         "each as fast in a closed form as one alone; only the effect interfaces of the simulation lets them share one",
     )
 

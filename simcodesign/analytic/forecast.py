@@ -240,7 +240,7 @@ class _Account:
 
     def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
         """Note a demand whose messages share links evenly, where links are shared fairly."""
-        if step.machine.network.sharing != "fair" or self.evaluation.by_rank or self.has_overlap or self.has_index:
+        if step.machine.network.sharing != "max_min" or self.evaluation.by_rank or self.has_overlap or self.has_index:
             return
         shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
         if shared_s is not None:

@@ -18,7 +18,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, MODEL_OF
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import ONE_BY_ONE, TOGETHER
+from simcodesign.describe.machine_parts.network import BLOCKING, NONBLOCKING
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
@@ -127,9 +127,9 @@ class LinearTimes:
         causes = "rates, largest of two, or another rank becomes the slowest"
         allowed = "unknowns without these, which then keep the values of machine and workload"
         network = self.machine.network
-        if network.model == "hockney" and network.sends == TOGETHER and any(path in MODEL_OF for path in guilty):
-            causes += "; or messages of a rank that leave side by side, network.sends: together"
-            allowed += f"; or network.sends: {ONE_BY_ONE}, where that is how the machine sends"
+        if network.model == "hockney" and network.sends == NONBLOCKING and any(path in MODEL_OF for path in guilty):
+            causes += "; or messages of a rank that leave side by side, network.sends: nonblocking"
+            allowed += f"; or network.sends: {BLOCKING}, where that is how the machine sends"
         what = f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} ({causes})"
         return InputError(f"{what}, so that least squares cannot determine them", place, allowed=allowed)
 

@@ -16,7 +16,7 @@ from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN
 from simcodesign.describe.machine_parts.network import BY_LATENCY, Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
-SHARING_WORDS = {"messages": "messages in turn", "fair": "fair shares", "packets": "packets of {packet} in turn"}
+SHARING_WORDS = {"fcfs": "messages in turn", "max_min": "fair shares", "round_robin": "packets of {packet} in turn"}
 #: Which of several interfaces a message takes, by ``Network.interface_assignment``.
 ASSIGNMENT_WORDS = {ROUND_ROBIN: "one after another", DIRECTION: "by direction"}
 #: A link or an interface without its effect.
@@ -90,14 +90,14 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     receiver = "held for receive_overhead" if network.has_receive_overhead else "not held"
     if not network.bytes_hold_sender:
         return "held for startup, bytes flow together", receiver
-    if network.sharing != "messages" and {"links", "interfaces"} & {*effects}:
-        return f"held until the last {'byte' if network.sharing == 'fair' else 'packet'} has passed", receiver
+    if network.sharing != "fcfs" and {"links", "interfaces"} & {*effects}:
+        return f"held until the last {'byte' if network.sharing == 'max_min' else 'packet'} has passed", receiver
     hops = ", hops" if network.hops_hold_sender else ""
     return f"held for startup{hops} and bytes, as if alone", receiver
 
 
 def _shared(network: Network) -> str:
-    by_latency = " by latency" if network.sharing == "fair" and network.shares == BY_LATENCY else ""
+    by_latency = " by latency" if network.sharing == "max_min" and network.shares == BY_LATENCY else ""
     return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size")) + by_latency
 
 

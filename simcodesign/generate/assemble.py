@@ -33,9 +33,9 @@ from simcodesign.generate.served_operations import served_at
 Int32s = NDArray[np.int32]
 #: ``network.sharing``: the Plan whose messages share the stations of their routes so.
 SHARED_BY: dict[str, Callable[[Plan, Machine], Plan]] = {
-    "messages": lambda plan, machine: plan,
-    "fair": with_fair_sharing,
-    "packets": with_packets,
+    "fcfs": lambda plan, machine: plan,
+    "max_min": with_fair_sharing,
+    "round_robin": with_packets,
 }
 
 

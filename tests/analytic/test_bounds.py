@@ -28,7 +28,7 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SHARINGS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SHARINGS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
@@ -115,14 +115,14 @@ def _machine(
     topology = build_topology(kind, nodes, **({"arity": 2} if kind == "fat_tree" else {}))
     link, interface = (None if share is None else share * constants["per_byte_s"] for share in slack)
     constants |= {"link_per_byte_s": link, "interfaces": replace(interfaces, per_byte_s=interface)}
-    if constants.get("sends") == TOGETHER:
+    if constants.get("sends") == NONBLOCKING:
         constants["hops_hold_sender"] = True
     is_stored = constants["switching"] == "store_and_forward"
     per_byte_s = (constants["per_byte_s"], link, interface)
-    if {"fair": is_stored or 0 in per_byte_s, "packets": is_stored and slack[0] not in (None, 1.0)}.get(
+    if {"max_min": is_stored or 0 in per_byte_s, "round_robin": is_stored and slack[0] not in (None, 1.0)}.get(
         constants.get("sharing", ""), False
     ):
-        constants |= {"sharing": "messages"}
+        constants |= {"sharing": "fcfs"}
     return Machine("test machine", Processor(2.0), Network(topology, **constants), disk, per_node, mapping)
 
 
@@ -221,7 +221,7 @@ def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
     workload = workload_of_steps(*draw(bodies(ranks, machine.network.model)))
     free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
-    free &= machine.network.sharing != "packets" or machine.network.switching != "store_and_forward"
+    free &= machine.network.sharing != "round_robin" or machine.network.switching != "store_and_forward"
     if free and machine.network.model == "hockney":
         workload = with_trains(workload, draw(st.integers(1, 4)))
     return workload, machine, ranks
@@ -453,7 +453,7 @@ def test_part_of_a_repetition_counts_where_nothing_is_cut(work: list[int], times
 
 @pytest.mark.parametrize(
     ("sends", "interfaces", "is_said"),
-    [("together", 1, True), ("together", 2, True), ("together", 4, False), ("one_by_one", 1, False)],
+    [("nonblocking", 1, True), ("nonblocking", 2, True), ("nonblocking", 4, False), ("blocking", 1, False)],
 )
 def test_messages_sent_together_that_outrun_the_interfaces_are_noted(
     sends: str, interfaces: int, is_said: bool
@@ -469,7 +469,7 @@ network: {{topology: {{kind: crossbar}}, startup: 1 us, bandwidth: 1 GB/s, sends
 """)
     work = builders.workload("- all_to_all: {bytes: 1e6, algorithm: linear}\n")
     seen = forecast(work, machine, {"P": 4}, bounds=True)
-    assert float(seen.makespan_s) == pytest.approx(1.003e-3 if sends == "together" else 3.003e-3)
+    assert float(seen.makespan_s) == pytest.approx(1.003e-3 if sends == "nonblocking" else 3.003e-3)
     assert bool(seen.notes) == is_said == ("notes" in seen.to_dict())
     if is_said:
         assert "1.003 ms" in seen.notes[0]

@@ -25,8 +25,8 @@ CLOSE = 1e-11
 def grid(
     kind: str,
     *shape: int,
-    network: str = "sends: one_by_one, startup: 2 us, bandwidth: 1 GB/s",
-    sharing: str = "fair",
+    network: str = "sends: blocking, startup: 2 us, bandwidth: 1 GB/s",
+    sharing: str = "max_min",
     topology: str = "",
 ) -> Machine:
     """A machine of a mesh or torus."""
@@ -99,7 +99,7 @@ def test_where_there_is_a_closed_form_it_is_the_simulation(
     case = grid(
         kind,
         *shape,
-        network=f"sends: one_by_one, startup: 2 us, bandwidth: 2 GB/s, hop_latency: {latency_us} us, receive_overhead: {receive_us} us, "
+        network=f"sends: blocking, startup: 2 us, bandwidth: 2 GB/s, hop_latency: {latency_us} us, receive_overhead: {receive_us} us, "
         f"hops_hold_sender: {str(holds).lower()}, startup_per: {'hop' if per_hop else 'message'}",
         topology=bandwidths,
     )
@@ -122,7 +122,7 @@ def test_messages_in_turn_take_as_long_on_short_lines_and_less_on_long_ones(step
     # The ranks whose messages come first begin the next round before the others.
     def in_turn_s(hosts: int) -> float:
         return simulated_s(
-            step, grid("mesh", hosts, network="sends: one_by_one, startup: 0 us, bandwidth: 1 GB/s", sharing="messages")
+            step, grid("mesh", hosts, network="sends: blocking, startup: 0 us, bandwidth: 1 GB/s", sharing="fcfs")
         )
 
     assert [in_turn_s(hosts) for hosts in (2, 4, 8)] == pytest.approx([1e-6, 3e-6, 7e-6], rel=CLOSE)
@@ -135,10 +135,10 @@ def test_messages_in_turn_take_as_long_on_short_lines_and_less_on_long_ones(step
         (grid("mesh", 3), 3),  # no power of two
         (grid("mesh", 4, 3), 8),  # distances that lie in two dimensions
         (grid("mesh", 4, network="model: loggop, L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B"), 4),
-        (machine(network(4, "crossbar", per_byte_s=1e-9, sharing="fair")), 4),
-        (grid("mesh", 4, sharing="messages"), 4),
-        (machine(network(4, "mesh", per_byte_s=1e-9, sharing="fair"), processors_per_node=2), 8),
-        (machine(network(4, "mesh", per_byte_s=1e-9, sharing="fair"), mapping=(0, 2, 1, 3)), 4),
+        (machine(network(4, "crossbar", per_byte_s=1e-9, sharing="max_min")), 4),
+        (grid("mesh", 4, sharing="fcfs"), 4),
+        (machine(network(4, "mesh", per_byte_s=1e-9, sharing="max_min"), processors_per_node=2), 8),
+        (machine(network(4, "mesh", per_byte_s=1e-9, sharing="max_min"), mapping=(0, 2, 1, 3)), 4),
     ],
 )
 def test_none_where_it_does_not_hold(case: Machine, ranks: int) -> None:
@@ -146,7 +146,7 @@ def test_none_where_it_does_not_hold(case: Machine, ranks: int) -> None:
 
 
 def test_a_list_of_nodes_in_order_and_one_rank_per_node_are_as_good() -> None:
-    links = network(4, "mesh", per_byte_s=1e-9, sharing="fair")
+    links = network(4, "mesh", per_byte_s=1e-9, sharing="max_min")
     for mapping in ((0, 1, 2, 3), "one_per_node"):
         assert shared(EXCHANGE, machine(links, processors_per_node=2, mapping=mapping), 4) is not None
 

@@ -46,7 +46,7 @@ def machine(seed: int = 0) -> Machine:
             build_topology("crossbar", 64),
             startup_s=draw.uniform(1e-6, 1e-3),
             per_byte_s=draw.uniform(1e-9, 1e-6),
-            sends="one_by_one",
+            sends="blocking",
         ),
         disk=Disk(draw.uniform(1e-4, 1e-2), draw.uniform(1e-4, 1e-2), draw.uniform(1e-9, 1e-6)),
     )

@@ -23,7 +23,7 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine_parts.interfaces import Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
@@ -81,9 +81,9 @@ def networks(draw: st.DrawFn) -> Network:
         startup_per=draw(st.sampled_from(["message", "hop"])),
         distance=draw(st.sampled_from(DISTANCES)),
         switching=draw(st.sampled_from(SWITCHINGS)),
-        sharing=draw(st.sampled_from(["messages", "packets"])),
+        sharing=draw(st.sampled_from(["fcfs", "round_robin"])),
         packet_bytes=draw(st.sampled_from([64.0, 1e5])),
-        hops_hold_sender=sends == TOGETHER or draw(st.booleans()),
+        hops_hold_sender=sends == NONBLOCKING or draw(st.booleans()),
     )
 
 
@@ -153,7 +153,7 @@ def halos(draw: st.DrawFn) -> Exchange:
 @given(halos(), networks(), st.integers(1, 5))
 def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
     """The closed form knows nothing of trains, and so it is what the simulation with trains takes too."""
-    is_stored_in_packets = network.sharing == "packets" and network.switching == "store_and_forward"
+    is_stored_in_packets = network.sharing == "round_robin" and network.switching == "store_and_forward"
     if not network.receive_overhead_s and not is_stored_in_packets:
         step = replace(step, train=parse(train))
     grid = [float(extent.text) for extent in step.grid or ()]
@@ -258,7 +258,7 @@ RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface
 def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[str, ...]) -> None:
     """Four hops on a ring of nine: they delay each arrival, but the next send only if they hold the sender."""
     network = Network(
-        build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING, sends="one_by_one"
+        build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING, sends="blocking"
     )
     own, way = 5e-6 + 1000 * 3e-9, 4 * 2e-7
     each = own + way if holds else own
@@ -282,7 +282,7 @@ def test_no_hops_by_law() -> None:
             startup_per=per,
             hops_hold_sender=holds,
             **RING,
-            sends="one_by_one",
+            sends="blocking",
         )
         for effects in ((), ("interfaces",)):
             free, there = in_a_row(network, effects)
@@ -292,7 +292,7 @@ def test_no_hops_by_law() -> None:
 
 def test_a_stored_train_alone_on_the_network() -> None:
     """Where hops hold the sender, the last byte arrives when the sender is done, as with single messages."""
-    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING, sends="one_by_one")
+    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING, sends="blocking")
     each = 5e-6 + 4 * 2e-7 + (1 + 3) * 1000 * 3e-9
     for effects in (("hops",), ("links",), ("hops", "interfaces")):
         assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
@@ -318,7 +318,7 @@ def test_every_kind_of_topology_is_tried() -> None:
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 @pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
 def test_one_message_on_its_route(topology: Topology, startup_per: str, switching: str) -> None:
-    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES, sends="one_by_one")
+    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES, sends="blocking")
     graph = topology.to_networkx()
     for source, target in PAIRS:
         hops = nx.shortest_path_length(graph, source, target)
@@ -334,7 +334,7 @@ def test_one_message_on_its_route(topology: Topology, startup_per: str, switchin
 @pytest.mark.parametrize("switching", SWITCHINGS)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, switching: str) -> None:
-    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES, sends="one_by_one")
+    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES, sends="blocking")
     mean = nx.average_shortest_path_length(TOPOLOGIES["torus"].to_networkx())
     hops = {"none": 0.0, "one": 1.0, "log2": np.log2(15), "sqrt": np.sqrt(15), "mean": mean}[distance]
     for effects in ((), ("interfaces",)):
@@ -343,7 +343,7 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
 
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
-    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES, sends="one_by_one")
+    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES, sends="blocking")
     whole = machine(network, processors_per_node=2)
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)
@@ -364,9 +364,13 @@ MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast"}
 
 
 @pytest.mark.parametrize(("name", "algorithm"), REDUCING)
-@pytest.mark.parametrize("model", ["hockney", "together", "loggop"])
+@pytest.mark.parametrize("model", ["hockney", "nonblocking", "loggop"])
 def test_operators_take_time_in_both_readings(name: str, algorithm: str, model: str) -> None:
-    constants = {"startup_s": 3e-6, "receive_overhead_s": 4e-7, "sends": TOGETHER if model == "together" else SENDS[0]}
+    constants = {
+        "startup_s": 3e-6,
+        "receive_overhead_s": 4e-7,
+        "sends": NONBLOCKING if model == "nonblocking" else SENDS[0],
+    }
     if model == "loggop":
         constants = {"model": model, "latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6}
     network = crossbar(per_byte_s=1e-9, reduction_per_byte_s=1e-9 / 3, **constants)

@@ -21,7 +21,7 @@ nodes: 16
 processor: {rate: 100 MFLOP/s}
 network:
   topology: {kind: crossbar}
-  sends: one_by_one
+  sends: blocking
   startup: 100 us
   bandwidth: 10 MB/s
   link_bandwidth: 20 MB/s
@@ -268,14 +268,14 @@ def test_messages_that_leave_side_by_side_are_named_as_a_cause(tmp_path: Path) -
     workload = load_workload(written(tmp_path / "tree.yaml", WORKLOAD[: WORKLOAD.index("program:")] + tree))
     times = [Timing(1e-3, {"P": 16, "n": n}, component="communication") for n in (10, 1e4)]
     calibrate(workload, load_machine(written(tmp_path / "one_by_one.yaml", MACHINE)), times)
-    text = MACHINE.replace("  sends: one_by_one\n", "")
-    with pytest.raises(InputError, match=r"not linear in .*network\.sends: together"):
+    text = MACHINE.replace("  sends: blocking\n", "")
+    with pytest.raises(InputError, match=r"not linear in .*network\.sends: nonblocking"):
         calibrate(workload, load_machine(written(tmp_path / "together.yaml", text)), times)
 
 
 def test_constants_of_which_the_larger_counts_are_refused_by_name(tmp_path: Path, workload) -> None:
     text = MACHINE.replace(
-        "  sends: one_by_one\n  startup: 100 us\n  bandwidth: 10 MB/s\n  link_bandwidth: 20 MB/s\n",
+        "  sends: blocking\n  startup: 100 us\n  bandwidth: 10 MB/s\n  link_bandwidth: 20 MB/s\n",
         "  model: loggop\n  L: 5 us\n  o: 2 us\n  g: 4 us\n  G: 1 ns/B\n",
     )
     machine = load_machine(written(tmp_path / "loggop.yaml", text))

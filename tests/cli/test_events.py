@@ -146,7 +146,7 @@ def test_messages_that_wait_on_their_way_say_where_and_behind_whom(tmp_path: Pat
     (tmp_path / "w.yaml").write_text(MEETING, encoding="utf-8")
     run = sc.simulate(
         str(tmp_path / "w.yaml"),
-        sc.Machine.load(tmp_path / "m.yaml", {"network.sends": "together"}),
+        sc.Machine.load(tmp_path / "m.yaml", {"network.sends": "nonblocking"}),
         {"P": 4},
         effects="links",
         engine="simpy",

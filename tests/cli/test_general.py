@@ -44,7 +44,7 @@ nodes: 4
 processor: {rate: 100 MFLOP/s}
 network:
   topology: {kind: mesh, shape: [2, 2]}
-  sends: one_by_one
+  sends: blocking
   startup: 100 us
   bandwidth: 10 MB/s
 disk: {read_startup: 1 ms, write_startup: 2 ms, bandwidth: 20 MB/s, shared_by: all}
@@ -243,7 +243,7 @@ def test_what_overlaps_is_printed_beside_the_sum(tmp_path: Path) -> None:
     program.write_text("simcodesign: 1\nname: ten\nprogram:\n- {phase: all, repeat: 10, do: [broadcast: {bytes: 0}]}\n")
     where.write_text(
         "simcodesign: 1\nname: four\nnodes: 4\nprocessor: {rate: 1 GFLOP/s}\n"
-        "network: {sends: one_by_one, startup: 1 us, per_byte: 0 ns/B, receive_overhead: 2 us, topology: {kind: crossbar}}\n"
+        "network: {sends: blocking, startup: 1 us, per_byte: 0 ns/B, receive_overhead: 2 us, topology: {kind: crossbar}}\n"
     )
     text = " ".join(run("forecast", str(program), str(where)).stdout.split())
     assert "forecast 60 us" in text

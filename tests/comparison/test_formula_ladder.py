@@ -38,7 +38,7 @@ name: hockney
 nodes: 16
 processor: {rate: 1 GFLOP/s}
 noise: 0.1
-network: {startup: 5 us, bandwidth: 1 GB/s, sends: one_by_one, topology: {kind: mesh, shape: [4, 4]}}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: blocking, topology: {kind: mesh, shape: [4, 4]}}
 """)
 WORK = workload(PROGRAM, HEAD + OWN)
 

@@ -26,7 +26,7 @@ simcodesign: 1
 name: hockney
 nodes: 1024
 processor: {rate: 1 GFLOP/s}
-network: {startup: 5 us, bandwidth: 1 GB/s, sends: one_by_one, topology: {kind: crossbar}}
+network: {startup: 5 us, bandwidth: 1 GB/s, sends: blocking, topology: {kind: crossbar}}
 """)
 T_S, T_W = 5e-6, 1e-9
 BROADCAST = workload("- broadcast: {bytes: m}\n", "parameters: {m: {default: 1000, unit: B}}\n")

@@ -51,7 +51,7 @@ def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
             {"phase": "work", "do": [{"compute": {"flops": 1e6, "when": "rank == 1"}}]},
         ],
     }
-    machine = sc.Machine.load("crossbar-16", {"network.sends": "one_by_one", "network.distance": "none"})
+    machine = sc.Machine.load("crossbar-16", {"network.sends": "blocking", "network.distance": "none"})
     comparison = sc.compare(sc.Workload.load(steps), machine, {"P": 8}, effects="none")
     rows = comparison.phase_rows()["sum"]
     assert rows["forecast_s"] == pytest.approx(3 * rows["simulated_s"])

@@ -33,7 +33,7 @@ simcodesign: 1
 name: profiled
 nodes: 256
 processor: {rate: 1 GFLOP/s, clock: 2 GHz}
-network: {topology: {kind: crossbar}, sends: one_by_one, startup: 1 us, bandwidth: 1 GB/s, hop_latency: 1 us, receive_overhead: 1 us, link_bandwidth: 1.5 GB/s}
+network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, bandwidth: 1 GB/s, hop_latency: 1 us, receive_overhead: 1 us, link_bandwidth: 1.5 GB/s}
 caches:
   L1: {size: 32 KiB, ways: 8, latency: 4 cycles}
   L2: {size: 256 KiB, ways: 8, latency: 12 cycles}

@@ -24,7 +24,7 @@ simcodesign: 1
 name: four
 nodes: 4
 processor: {rate: 1e9}
-network: {topology: {kind: bus}, sends: one_by_one, startup: 1e-5, per_byte: 1e-8}
+network: {topology: {kind: bus}, sends: blocking, startup: 1e-5, per_byte: 1e-8}
 """
 WORKLOAD = """\
 simcodesign: 1

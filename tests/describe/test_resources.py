@@ -17,7 +17,7 @@ name: own
 nodes: 4
 processors_per_node: 2
 processor: {rate: 1 GFLOP/s}
-network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: one_by_one}
+network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: blocking}
 """
 FULL = """parameters:
   clock: {default: 2 GHz, unit: Hz, range: [1 GHz, 4 GHz]}

@@ -21,7 +21,7 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -369,9 +369,9 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         hop_latency_s=draw(times),
         distance=draw(st.sampled_from(DISTANCES)),
         switching=switching,
-        sharing=draw(st.sampled_from(["messages", "packets"])) if switching == "cut_through" else "messages",
+        sharing=draw(st.sampled_from(["fcfs", "round_robin"])) if switching == "cut_through" else "fcfs",
         packet_bytes=draw(st.sampled_from([1.0, 3.0, 1000.0])),
-        hops_hold_sender=sends == TOGETHER or draw(st.booleans()),
+        hops_hold_sender=sends == NONBLOCKING or draw(st.booleans()),
         sends=sends,
         rendezvous_above_bytes=draw(st.sampled_from([None, 2.0])),
         startup_per=draw(st.sampled_from(["message", "hop"])),

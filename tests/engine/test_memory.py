@@ -375,7 +375,7 @@ def test_memories_that_cannot_be(changes: dict[str, object], words: str) -> None
 def test_caches_without_memory_are_refused(tmp_path: Path) -> None:
     text = (
         "simcodesign: 1\nname: odd\nnodes: 2\nprocessor: {rate: 1 GFLOP/s}\n"
-        "network: {topology: {kind: crossbar}, sends: one_by_one, startup: 1 us, bandwidth: 1 GB/s}\n"
+        "network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, bandwidth: 1 GB/s}\n"
         "caches: {L1: {size: 1 KiB, latency: 1 ns}}\n"
     )
     (tmp_path / "odd.yaml").write_text(text)

@@ -59,7 +59,7 @@ name: fair
 nodes: 256
 processor: {rate: 1 GFLOP/s}
 disk: {read_startup: 1 ms, write_startup: 1 ms, per_byte: 1 ns/B}
-network: {sends: one_by_one, startup: 2 us, bandwidth: 1 GB/s, sharing: fair, topology: {kind: mesh, shape: [16, 16]}}
+network: {sends: blocking, startup: 2 us, bandwidth: 1 GB/s, sharing: max_min, topology: {kind: mesh, shape: [16, 16]}}
 """
 FT = "simulate npb-ft slim-fly-200 --effects"
 JACOBI, OF_JACOBI = "simulate jacobi torus-cluster --effects", "--set P=8 --set sweeps=2"

@@ -32,7 +32,7 @@ from tests.builders import machine, network, read_machine, read_workload, worklo
 
 Floats = np.ndarray
 STARTUP_S, PER_BYTE_S = 1.0, 0.25
-HOCKNEY = machine(network(64, sends="one_by_one", startup_s=STARTUP_S, per_byte_s=PER_BYTE_S))
+HOCKNEY = machine(network(64, sends="blocking", startup_s=STARTUP_S, per_byte_s=PER_BYTE_S))
 LOGGOPS = machine(network(64, model="loggop", latency_s=1.0, overhead_s=0.5, gap_s=0.75, per_byte_s=PER_BYTE_S))
 MEMORY = read_machine(
     """\
@@ -146,7 +146,7 @@ def test_a_rendezvous_that_is_started_holds_its_wait_alone(
     )
     for engine in ("simpy", "compiled"):
         result = simulate(load, on, {"P": 2}, effects="none", engine=engine)
-        held_s = ends_s[0] if sends == "one_by_one" or sent_bytes > 8 else 2  # together: after the startup of 1 s
+        held_s = ends_s[0] if sends == "blocking" or sent_bytes > 8 else 2  # nonblocking: after the startup of 1 s
         assert result.ranks.end_s.tolist() == [held_s, ends_s[1]]
 
 

@@ -210,7 +210,7 @@ def test_ties_that_rounding_breaks(name: str) -> None:
         per_byte_s=2**-10,
         hop_latency_s=2.0,
         link_per_byte_s=link * 2**-10,
-        sends="one_by_one",
+        sends="blocking",
     )
     where = machine(bus, 8.0, Disk(2**-4, 2**-3, 2**-10))
     result, whole = both(program, where, ("links", "interfaces", "disks"))

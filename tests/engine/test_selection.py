@@ -57,7 +57,7 @@ def test_hops_count_as_operations_do(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_few_messages_with_fair_shares_take_the_compiled_engine(ranks: int, engine: str) -> None:
     """240 and 2,256 messages: the latter took SimPy 3.3 s and the compiled engine 0.04 s."""
     pytest.importorskip("numba")
-    point = Scenario.of("burst", load_machine("mesh-256", {"network.sharing": "fair"}), {"P": ranks}).bind()
+    point = Scenario.of("burst", load_machine("mesh-256", {"network.sharing": "max_min"}), {"P": ranks}).bind()
     assert selection.chosen_engine(make_plan(point, ("hops", "links"), 0), "auto") == engine
 
 

@@ -164,7 +164,7 @@ def test_what_is_said_about_a_loop() -> None:
 def test_a_billion_iterations() -> None:
     program = "  - compute: {seconds: 5}\n  - repeat: 1e9\n    do: [{compute: {seconds: 1}}, {write: {bytes: 10}}]\n"
     disk = Disk(0.0, 0.25, 0.0)
-    machine = Machine("one", Processor(1.0), Network(build_topology("bus", 1), 1.0, 1.0, sends="one_by_one"), disk)
+    machine = Machine("one", Processor(1.0), Network(build_topology("bus", 1), 1.0, 1.0, sends="blocking"), disk)
     result = simulate(workload(program), machine, effects="disks", iterations="steady")
     assert result.makespan_s == 5 + 1.25e9
     assert result.components == {"computation": 5 + 1e9, "communication": 0, "disk": 0.25e9, "memory": 0}
@@ -307,7 +307,7 @@ def machines(draw: st.DrawFn) -> Machine:
         receive_overhead_s=draw(st.sampled_from([0.0, 2**-7])),
         hop_latency_s=draw(st.sampled_from([0.0, 2**-8, 2.0])),
         link_per_byte_s=draw(st.sampled_from([2**-10, 2**-11])),
-        sends="one_by_one",
+        sends="blocking",
     )
     disk = Disk(2**-4, 2**-3, 2**-10, shared_by=draw(st.integers(1, 3)), spindles=draw(st.integers(1, 2)))
     return Machine("test machine", Processor(8.0), network, disk, draw(st.integers(1, 2)))

@@ -21,7 +21,7 @@ simcodesign: 1
 name: line
 nodes: 6
 processor: {rate: 1e9}
-network: {topology: {kind: mesh, shape: [6]}, sends: one_by_one, startup: 1 s, per_byte: 1 s/B, distance: none, switching: cut_through}
+network: {topology: {kind: mesh, shape: [6]}, sends: blocking, startup: 1 s, per_byte: 1 s/B, distance: none, switching: cut_through}
 """
 WORKLOAD = """
 simcodesign: 1

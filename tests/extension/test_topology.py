@@ -28,7 +28,7 @@ nodes: 7
 processor: {rate: 1 GFLOP/s}
 network:
   topology: {kind: stride_ring, stride: 3}
-  sends: one_by_one
+  sends: blocking
   startup: 10 us
   bandwidth: 100 MB/s
   hop_latency: 1 us

@@ -47,7 +47,7 @@ def machine(nodes: int = 64) -> Machine:
     return Machine(
         "test",
         Processor(RATE, clock_hz=2e9, cycles_per_instruction=1.5),
-        Network(build_topology("crossbar", nodes), STARTUP_S, BYTE_S, distance="none", sends="one_by_one"),
+        Network(build_topology("crossbar", nodes), STARTUP_S, BYTE_S, distance="none", sends="blocking"),
         disk=Disk(DISK_S, DISK_S, DISK_BYTE_S),
         memory=Memory(MEMORY_S, 0.0, (CacheLevel("L1", 8192, CACHE_S),), line_bytes=8),
         capacity_bytes=1e9,

@@ -62,7 +62,7 @@ def hockney(startup: float = 5e-6, per_byte: float = 1e-9, overhead: float = 1e-
         startup_s=startup,
         per_byte_s=per_byte,
         receive_overhead_s=overhead,
-        sends="one_by_one",
+        sends="blocking",
     )
     return Machine("hockney", Processor(1e9), network, DISK_OF_ALL)
 

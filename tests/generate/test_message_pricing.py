@@ -20,7 +20,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, TOGETHER, Network
+from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
@@ -99,7 +99,7 @@ class Message:
 
     @property
     def sender(self) -> float:
-        if self.network.model == "hockney" and self.network.sends == TOGETHER:
+        if self.network.model == "hockney" and self.network.sends == NONBLOCKING:
             return self.network.startup_s
         if self.network.model == "hockney" and not self.network.hops_hold_sender:
             return self.network.startup_s + self.tail
@@ -161,7 +161,7 @@ def networks(draw: st.DrawFn, topology: object, model: str) -> Network:
             "startup_per": draw(st.sampled_from(["message", "hop"])),
             "sends": draw(st.sampled_from(SENDS)),
         }
-        own["hops_hold_sender"] = own["sends"] == TOGETHER or draw(st.booleans())
+        own["hops_hold_sender"] = own["sends"] == NONBLOCKING or draw(st.booleans())
     return Network(
         topology,
         per_byte_s=per_byte,
@@ -307,7 +307,7 @@ def test_every_message_has_its_price_and_its_route(
 @pytest.mark.parametrize("effects", [("links",), ("interfaces",)])
 def test_columns_of_some_ranks_are_not_taken_for_columns_of_all(effects: tuple[str, ...]) -> None:
     """Two ranks that send to 1 and 0, rank 0 that sends to 1, and rank 1 that sends to 0."""
-    machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2), sends="one_by_one"))
+    machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2), sends="blocking"))
     swap = Collective(None, HERE, "all_to_all", "pairwise", parse(8))
     back = (
         Send(parse("rank == 1"), HERE, parse(0), parse(8), 1),

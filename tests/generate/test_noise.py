@@ -46,7 +46,7 @@ def machine(
     nodes: int = 8, noise: float | Noise = 0.0, per_node: int = 1, model: str = "hockney", **changes: float
 ) -> Machine:
     times: dict[str, Any] = {
-        "sends": "one_by_one",
+        "sends": "blocking",
         "startup_s": 1e-3,
         "per_byte_s": 1e-6,
         "hop_latency_s": 1e-4,
@@ -63,7 +63,7 @@ def machine(
 
 def free(nodes: int, noise: float | Noise = 0.0) -> Machine:
     """Whose messages take no time, so that a barrier is the latest of all."""
-    return Machine("free", Processor(1.0), Network(build_topology("crossbar", nodes), sends="one_by_one"), noise=noise)
+    return Machine("free", Processor(1.0), Network(build_topology("crossbar", nodes), sends="blocking"), noise=noise)
 
 
 def planned(

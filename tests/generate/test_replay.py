@@ -56,7 +56,7 @@ class Model:
         if self.startup is not None:
             constants = {"startup_s": self.startup, "receive_overhead_s": self.overhead, "per_byte_s": self.G}
             times = {name: value * tick for name, value in constants.items()}
-            network = Network(topology, sends="one_by_one", rendezvous_above_bytes=limit, **times)
+            network = Network(topology, sends="blocking", rendezvous_above_bytes=limit, **times)
         else:
             letters = {"latency_s": self.L, "overhead_s": self.o, "gap_s": self.g, "per_byte_s": self.G}
             letters["overhead_per_byte_s"] = self.O

@@ -64,7 +64,7 @@ def machine(
     }.get(kind, {})
     network = Network(
         build_topology(kind, nodes, **options),
-        sends="one_by_one",
+        sends="blocking",
         startup_s=2.0**-6,
         per_byte_s=PER_BYTE,
         hop_latency_s=2.0**-8,
@@ -193,7 +193,7 @@ def test_with_an_interface_for_each_direction_messages_take_that_of_their_links(
     """Both ends of a cable have one interface each for it, whatever the message."""
     nodes, count = math.prod(shape), 2 * len(shape)
     grid = build_topology(kind, nodes, shape=shape)
-    network = Network(grid, per_byte_s=1.0, interfaces=Interfaces(count), sends="one_by_one")
+    network = Network(grid, per_byte_s=1.0, interfaces=Interfaces(count), sends="blocking")
     step = Collective(None, Place(), "all_to_all", "linear", parse(SIZE))
     on = Machine("grid", Processor(1.0), network)
     ports: dict[tuple[int, int], set[int]] = defaultdict(set)  # by node and neighbour
@@ -351,7 +351,7 @@ def test_a_table_of_costs_that_memory_cannot_hold_is_refused(monkeypatch: pytest
     where = Machine(
         "path",
         Processor(1.0),
-        Network(build_topology("graph", nodes, graph=graph), per_byte_s=1e-9, sends="one_by_one"),
+        Network(build_topology("graph", nodes, graph=graph), per_byte_s=1e-9, sends="blocking"),
     )
     program = workload("- send: {to: (rank + 1) % P, bytes: 1000 + rank}\n- receive: {from: (rank - 1) % P}")
     needed_bytes = BYTES_PER_COST * (4 + 2 * (nodes - 1)) * nodes

@@ -92,7 +92,7 @@ def test_the_broadcast_by_hand_is_that_of_the_engine(monkeypatch: pytest.MonkeyP
                 "network": {
                     "startup": "1 us",
                     "bandwidth": "1 GB/s",
-                    "sends": "one_by_one",
+                    "sends": "blocking",
                     "distance": "none",
                     "topology": network,
                 },

@@ -77,8 +77,8 @@ def test_flows(name: str, program: Path, tmp_path: Path) -> None:
     makespan_us, theirs_s = run_simgrid(program, Flows(tuple(messages), shape), PLAIN, tmp_path)
 
     torus = read_machine(
-        f"simcodesign: 1\nname: torus\nnodes: {ranks}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n  sends: one_by_one\n  startup: 0 s\n"
-        "  bandwidth: 1 GB/s\n  hop_latency: 1 us\n  sharing: {fair: by_latency}\n"
+        f"simcodesign: 1\nname: torus\nnodes: {ranks}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n  sends: blocking\n  startup: 0 s\n"
+        "  bandwidth: 1 GB/s\n  hop_latency: 1 us\n  sharing: {max_min: by_latency}\n"
         f"  topology: {{kind: torus, shape: {[*shape]}}}\n"
     )
     plan = make_plan(bind(workload_of(read_goal(tmp_path / "flows.goal")), torus), ("hops", "links"))

@@ -28,7 +28,7 @@ simcodesign: 1
 name: box
 nodes: 4
 processor: {rate: 100 MFLOP/s}
-network: {topology: {kind: bus}, sends: one_by_one, startup: 100 us, bandwidth: 10 MB/s}
+network: {topology: {kind: bus}, sends: blocking, startup: 100 us, bandwidth: 10 MB/s}
 disk: {read_startup: 1 ms, write_startup: 2 ms, bandwidth: 20 MB/s, shared_by: all}
 """
 WORKLOAD = """

@@ -55,7 +55,7 @@ def test_the_page_shows_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"network.sharing": "fair"}, "queue for links"),
+        ({"network.sharing": "max_min"}, "queue for links"),
         ({"background": {"load": 0.5, "nodes": "all"}}, "change the run"),
     ],
 )

@@ -692,7 +692,7 @@ MACHINE_TREE: Tree = {
         "link_bandwidth": "200 MB/s",
         "interfaces": {"count": "2", "duplex": "half", "bandwidth": "200 MB/s"},
         "startup_per": "message",
-        "sends": "one_by_one",
+        "sends": "blocking",
         "hops_hold_sender": "false",
         "distance": "log2",
         "switching": "cut_through",

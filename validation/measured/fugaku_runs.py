@@ -202,9 +202,9 @@ class Setting:
     ranks are placed on open lines and rings."""
 
     geometry: str = "mesh"
-    sends: str = "together"
+    sends: str = "nonblocking"
     interfaces: int = 6
-    sharing: str = "fair"
+    sharing: str = "max_min"
     order: str = "near"
     mapping: str = "linear"
 
@@ -264,7 +264,7 @@ def machine(shape: str, setting: Setting) -> Machine:
         geometry |= {} if setting.mapping == "linear" else {"mapping": setting.mapping}
     more = {
         "network.sends": setting.sends,
-        "network.sharing": {"packets": "1 MiB"} if setting.sharing == "packets" else setting.sharing,
+        "network.sharing": {"round_robin": "1 MiB"} if setting.sharing == "round_robin" else setting.sharing,
         "network.interfaces.count": setting.interfaces,
     }
     return load_machine(MACHINE, {**geometry, **more})

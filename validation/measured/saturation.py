@@ -51,7 +51,7 @@ def machine(cluster: str) -> Machine:
     duplex = "half" if there_and_back_s > 1.5 * one_way_s else "full"
     text = (
         f"simcodesign: 1\nname: {cluster}\nnodes: 16\nprocessor: {{rate: 1 GFLOP/s}}\n"
-        f"network: {{topology: {{kind: crossbar}}, sends: one_by_one, startup: 0, bandwidth: {BYTES / one_way_s!r}, "
+        f"network: {{topology: {{kind: crossbar}}, sends: blocking, startup: 0, bandwidth: {BYTES / one_way_s!r}, "
         f"interfaces: {{duplex: {duplex}}}}}\n"
     )
     return machine_from(parse_yaml(text, cluster), Path())

@@ -26,7 +26,7 @@ def torus(hop_cycles: float = HOP_CYCLES, other_cycles: float = OTHER_CYCLES) ->
     """Links of a flit in a cycle, in each direction."""
     return machine(
         NODES,
-        f"sends: together, startup: {other_cycles} ns, hop_latency: {hop_cycles} ns, bandwidth: 1 GB/s, "
+        f"sends: nonblocking, startup: {other_cycles} ns, hop_latency: {hop_cycles} ns, bandwidth: 1 GB/s, "
         f"topology: {{kind: torus, shape: [{SIDE}, {SIDE}]}}",
     )
 

@@ -92,13 +92,13 @@ def simulated_us(name: str, sharing: str = "", latency: float = 1.0, bandwidth: 
     latency and bandwidth are factors of those of a link."""
     flows = FLOWS[name]
     if flows.hosts:  # every route has two links, and so the same latency: all shares are equal
-        topology, hops, sharing, effects = "crossbar", 2, sharing or "fair", "hops,interfaces"
+        topology, hops, sharing, effects = "crossbar", 2, sharing or "max_min", "hops,interfaces"
     else:
         topology, hops, effects = f"torus, shape: [{', '.join(map(str, flows.shape))}]", 1, "hops,links"
-        sharing = sharing or "{fair: by_latency}"
+        sharing = sharing or "{max_min: by_latency}"
     on = machine(
         flows.nodes,
-        f"sends: together, startup: 0 s, bandwidth: {bandwidth} GB/s, hop_latency: {1e9 * latency * hops * flows.latency_s} ns, "
+        f"sends: nonblocking, startup: 0 s, bandwidth: {bandwidth} GB/s, hop_latency: {1e9 * latency * hops * flows.latency_s} ns, "
         f"sharing: {sharing}, topology: {{kind: {topology}}}",
     )
     sends = [

@@ -10,7 +10,7 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import ONE_BY_ONE, Network
+from simcodesign.describe.machine_parts.network import BLOCKING, Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.base import Topology
@@ -28,7 +28,7 @@ EXACT = Tolerance("whole numbers below 2^53, which doubles hold exactly")
 def hockney(topology: Topology, **constants: object) -> Machine:
     """A machine with one processor a node and Hockney's model; ``constants`` replace fields of its network."""
     values: dict[str, object] = {
-        "sends": ONE_BY_ONE,
+        "sends": BLOCKING,
         "startup_s": TS,
         "per_byte_s": TW,
         "link_per_byte_s": TL,

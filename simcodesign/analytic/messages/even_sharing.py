@@ -56,7 +56,7 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
     where receivers go on later than senders do, which they always do where messages are sent together.
     """
     network = at_size(machine.network, size_bytes)
-    if network.sharing != "fair" or network.shares != EQUAL or network.model != "hockney" or network.rails > 1:
+    if network.sharing != "max_min" or network.shares != EQUAL or network.model != "hockney" or network.rails > 1:
         return None
     if not _is_in_order(machine, ranks):
         return None

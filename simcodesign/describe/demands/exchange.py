@@ -95,7 +95,7 @@ def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
         reason = f"messages of the network model {network.model} have gaps and overheads of their own"
     elif np.any(several) and network.has_receive_overhead:
         reason = "each message has a receive_overhead of its own, but a train is received once"
-    elif np.any(several) and network.sharing == "packets" and network.switching == "store_and_forward":
+    elif np.any(several) and network.sharing == "round_robin" and network.switching == "store_and_forward":
         reason = "nodes store packets of each message, but a train is one"
     if reason is not None:
         what = f"train = {step.train.text} cannot be used here: {reason}"

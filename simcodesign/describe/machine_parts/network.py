@@ -20,13 +20,13 @@ DISTANCES = ("one", "log2", "sqrt", "mean", "none")
 SWITCHINGS = ("cut_through", "store_and_forward")
 #: How a rank sends in Hockney's model: each message holds it until its last byte has left; or its startup alone does,
 #: and the bytes of all of its messages then flow side by side.
-ONE_BY_ONE, TOGETHER = SENDS = ("one_by_one", "together")
-#: How links and interfaces are shared: by one message after another, by all at once with max-min fair shares, or by
-#: messages in packets, one packet of each in turn.
-SHARINGS = ("messages", "fair", "packets")
-#: The shares of ``sharing: fair``: all equal, or in proportion to 1 / latency of the route.
+BLOCKING, NONBLOCKING = SENDS = ("blocking", "nonblocking")
+#: How links and interfaces are shared: by one message after another, first come, first served; by all at once with
+#: max-min fair shares; or by messages in packets, one packet of each in turn (round robin).
+SHARINGS = ("fcfs", "max_min", "round_robin")
+#: The shares of ``sharing: max_min``: all equal, or in proportion to 1 / latency of the route.
 EQUAL, BY_LATENCY = SHARES = ("equal", "by_latency")
-#: The packets of ``sharing: packets``, unless it says another size.
+#: The packets of ``sharing: round_robin``, unless it says another size.
 PACKET_BYTES = 4096.0
 #: The queues by which ``routing: ugal`` chooses: those at the next link of both routes, or all along them.
 NEXT_LINK, ALONG_ROUTE = QUEUES = ("next_link", "along_route")
@@ -69,8 +69,8 @@ class Network:
     ``model = "hockney"``: the sender is charged ``startup_s + h hop_latency_s + m per_byte_s``, the receiver
     ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
-    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "together"``, the sender is charged
-    ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
+    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "nonblocking"``, the sender is
+    charged ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
     Beyond ``rendezvous_above_bytes`` (S) what comes after a send, and after the messages posted together with it, waits
     until the receiver takes the message up.
 
@@ -93,11 +93,11 @@ class Network:
     ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the ``sockets_per_node``
     sockets of a node to another; those within a socket cost what ``node`` says.
 
-    With ``sharing = "fair"``, messages that use a link or an interface at the same time share its bandwidth (max-min
+    With ``sharing = "max_min"``, messages that use a link or an interface at the same time share its bandwidth (max-min
     fair ``shares``, equal ones or in proportion to 1 / latency of the route), and a sender of Hockney's model is held
-    until its last byte has passed. With ``"packets"``, which is for Hockney's model alone, so is a sender, and messages
-    take turns packet by packet, of ``packet_bytes`` each; with ``switching = "store_and_forward"`` it is packets that
-    are stored, not messages. Else messages take turns.
+    until its last byte has passed. With ``"round_robin"``, which is for Hockney's model alone, so is a sender, and
+    messages take turns packet by packet, of ``packet_bytes`` each; with ``switching = "store_and_forward"`` it is
+    packets that are stored, not messages. Else messages take turns.
 
     ``routing``: which way messages take (``topology.routing``): the minimal route of their pair of nodes, one of all
     minimal ones, one through a random node, or of the first and the last the one with the shorter queues (``ugal``).
@@ -124,10 +124,10 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     startup_per: str = "message"
     hops_hold_sender: bool = True
-    sends: str = TOGETHER
+    sends: str = NONBLOCKING
     distance: str = "one"
     switching: str = "cut_through"
-    sharing: str = "messages"
+    sharing: str = "fcfs"
     routing: str = MINIMAL
     ugal: Ugal = field(default=Ugal())
     packet_bytes: float = PACKET_BYTES
@@ -176,7 +176,7 @@ class Network:
     @property
     def bytes_hold_sender(self) -> bool:
         """Hockney: whether a message holds its sender beyond the startup."""
-        return self.sends == ONE_BY_ONE
+        return self.sends == BLOCKING
 
     @property
     def reduction_s_per_byte(self) -> FloatOrArray:
@@ -196,7 +196,7 @@ class Network:
     @property
     def stored_bytes(self) -> float:
         """Of a message at most so many bytes are stored at a node before they go on; infinite for a whole message."""
-        return self.packet_bytes if self.sharing == "packets" else np.inf
+        return self.packet_bytes if self.sharing == "round_robin" else np.inf
 
     @property
     def paths_differ(self) -> bool:

@@ -10,7 +10,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
-from simcodesign.describe.machine_parts.network import ONE_BY_ONE, QUEUES, SENDS, SHARES, Network
+from simcodesign.describe.machine_parts.network import BLOCKING, QUEUES, SENDS, SHARES, Network
 from simcodesign.describe.machine_parts.size_segments import IN_SEGMENTS, KEYS, PATH, SizeSegment, check_segments
 from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
 
@@ -41,7 +41,7 @@ def check_model(network: Network, place: Place) -> None:
         raise InputError("network.sends", place, value=network.sends, allowed=", ".join(SENDS))
     if not network.hops_hold_sender and not network.bytes_hold_sender and network.model == "hockney":
         what = "network.hops_hold_sender is for messages whose bytes hold their sender"
-        raise InputError(what, place, value=f"sends: {network.sends}", allowed=f"sends: {ONE_BY_ONE}")
+        raise InputError(what, place, value=f"sends: {network.sends}", allowed=f"sends: {BLOCKING}")
     for key in HOCKNEY_KEYS if network.model != "hockney" else ():
         if getattr(network, key) != getattr(Network, key):
             what = f"network.{key} belongs to the network model hockney, not to {network.model}"
@@ -98,16 +98,16 @@ def check_sharing(network: Network, place: Place) -> None:
     is_stored = network.switching == "store_and_forward"
     if network.shares not in SHARES:
         raise InputError("shares of links, network.shares", place, value=network.shares, allowed=", ".join(SHARES))
-    if network.sharing == "fair" and is_stored:
-        what = "network.sharing: fair is for messages that are on all links of their route at once"
+    if network.sharing == "max_min" and is_stored:
+        what = "network.sharing: max_min is for messages that are on all links of their route at once"
         raise InputError(what, place, value=f"switching: {network.switching}", allowed="switching: cut_through")
-    if network.sharing != "packets":
+    if network.sharing != "round_robin":
         return
     if network.model != "hockney":
-        what = "network.sharing: packets is for messages of Hockney's model"
-        raise InputError(what, place, value=f"model: {network.model}", allowed="model: hockney, or sharing: messages")
+        what = "network.sharing: round_robin is for messages of Hockney's model"
+        raise InputError(what, place, value=f"model: {network.model}", allowed="model: hockney, or sharing: fcfs")
     if not 1 <= network.packet_bytes < np.inf:
-        what = "the size of a packet, network.sharing.packets"
+        what = "the size of a packet, network.sharing.round_robin"
         raise InputError(what, place, value=network.packet_bytes, allowed="1 B or more")
     sent = [segment.per_byte_s for segment in network.segments] or [network.per_byte_s]
     links = np.asarray(network.link_occupancy_s_per_byte)
@@ -135,10 +135,10 @@ def check_routing(network: Network, place: Place) -> None:
     if not 0 <= network.ugal.threshold <= MOST_THRESHOLD:
         what = "network.routing.ugal.threshold"
         raise InputError(what, place, value=network.ugal.threshold, allowed=f"0 to {MOST_THRESHOLD:,}")
-    if network.sharing != "messages" or network.model != "hockney":
+    if network.sharing != "fcfs" or network.model != "hockney":
         what = "network.routing: ugal is for messages of Hockney's model that queue for links one after another"
         given = f"model: {network.model}, sharing: {network.sharing}"
-        raise InputError(what, place, value=given, allowed="valiant or ecmp; or model: hockney, sharing: messages")
+        raise InputError(what, place, value=given, allowed="valiant or ecmp; or model: hockney, sharing: fcfs")
     if network.interfaces.count > 1 and network.interface_assignment == DIRECTION:
         what = "network.routing: ugal chooses among routes by one and the same interface"
         raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"assignment: {ROUND_ROBIN}")

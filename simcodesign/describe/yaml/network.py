@@ -96,12 +96,12 @@ def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
     entry = items["sharing"]
     if not isinstance(entry.content, dict):
         return {"sharing": entry.text(SHARINGS)}
-    given = entry.mapping(("fair", "packets"))
+    given = entry.mapping(("max_min", "round_robin"))
     if len(given) != 1:
-        raise entry.error("one way of sharing links", "{fair: by_latency} or {packets: SIZE}")
-    if "fair" in given:
-        return {"sharing": "fair", "shares": given["fair"].text(SHARES)}
-    return {"sharing": "packets", "packet_bytes": given["packets"].quantity("size")}
+        raise entry.error("one way of sharing links", "{max_min: by_latency} or {round_robin: SIZE}")
+    if "max_min" in given:
+        return {"sharing": "max_min", "shares": given["max_min"].text(SHARES)}
+    return {"sharing": "round_robin", "packet_bytes": given["round_robin"].quantity("size")}
 
 
 def _routing(items: Mapping[str, Entry]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
         raise InputError(
             "messages do not queue for links one after another",
             value="network.sharing or network.model",
-            allowed="sharing: messages",
+            allowed="sharing: fcfs",
         )
     log = run(plan, records_services=True)
     assert log.services is not None

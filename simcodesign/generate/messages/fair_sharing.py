@@ -93,7 +93,7 @@ def _capacities(plan: Plan, machine: Machine) -> Floats:
         per_second[stations.kind == INTERFACE] = np.divide(1.0, interface_s_per_byte)
     if np.isinf(per_second).any():
         what = "bytes take no time on links or interfaces, which cannot be shared then"
-        raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: messages")
+        raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: fcfs")
     return per_second
 
 
@@ -133,7 +133,7 @@ def _weights(machine: Machine, flight_s: Floats) -> NDArray[np.int32]:
     if not (flight_s > 0).all():
         what = "messages without a latency of their route share no link by their latencies"
         raise InputError(
-            what, machine.place, value="sharing: {fair: by_latency}", allowed="a hop_latency, or sharing: fair"
+            what, machine.place, value="sharing: {max_min: by_latency}", allowed="a hop_latency, or sharing: max_min"
         )
     weight = np.rint(2.0**WEIGHT_BITS * flight_s.min(initial=np.inf) / flight_s)
     whole: NDArray[np.int32] = np.maximum(weight, 1).astype(np.int32)

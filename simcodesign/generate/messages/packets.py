@@ -61,7 +61,7 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
 def _check_count(packets: Floats, hops: Int64s, machine: Machine) -> None:
     total = float(packets.sum())
     size = format_quantity(float(machine.network.packet_bytes), "size")
-    allowed = "larger packets, or sharing: fair"
+    allowed = "larger packets, or sharing: max_min"
     if total > MOST_PACKETS:
         raise InputError(f"packets of {size} of all messages", machine.place, value=total, allowed=allowed)
     needed = BYTES_PER_PACKET * total + BYTES_PER_HOP * float(hops[packets > 1].sum())

@@ -15,7 +15,7 @@ from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
-from simcodesign.describe.machine_parts.network import BY_LATENCY, ONE_BY_ONE, TOGETHER, Network
+from simcodesign.describe.machine_parts.network import BLOCKING, BY_LATENCY, NONBLOCKING, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
@@ -283,8 +283,8 @@ def _latency_text(network: Network) -> str:
 
 #: By ``Network.sends``.
 _SENDS = {
-    ONE_BY_ONE: "one by one: each holds it as long as it would take if it were alone",
-    TOGETHER: "together: each holds it for its startup, their bytes flow side by side",
+    BLOCKING: "blocking: each holds it as long as it would take if it were alone",
+    NONBLOCKING: "nonblocking: each holds it for its startup, their bytes flow side by side",
 }
 
 
@@ -363,9 +363,9 @@ def _hop_parts(network: Network) -> list[str]:
 
 
 def _sharing_text(network: Network) -> str:
-    if network.sharing == "packets":
+    if network.sharing == "round_robin":
         return f"by messages in turn, packets of {amount_text(network.packet_bytes, 'size')}"
-    if network.sharing == "fair":
+    if network.sharing == "max_min":
         shares = "shares in proportion to 1 / latency" if network.shares == BY_LATENCY else "max-min shares"
         return f"fairly, by all messages at once ({shares})"
     return "by one message after another"

@@ -129,7 +129,7 @@ HOCKNEY = Network(
     hop_latency_s=0.25,
     link_per_byte_s=0.5,
     interfaces=Interfaces(per_byte_s=0.75),
-    sends="one_by_one",
+    sends="blocking",
 )
 LOGGOP = Network(
     BusTopology(2),
@@ -144,7 +144,7 @@ LOGGOP = Network(
 )
 SLOW_LINKS = replace(HOCKNEY, link_per_byte_s=1.0)
 SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interfaces=Interfaces(per_byte_s=1.0), startup_per="hop")
-PACKETS = replace(SLOW_LINKS, sharing="packets", packet_bytes=3.0)
+PACKETS = replace(SLOW_LINKS, sharing="round_robin", packet_bytes=3.0)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def plain(
 ) -> Network:
     interfaces = Interfaces(count, duplex, interface)
     return Network(
-        topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5, sends="one_by_one"
+        topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5, sends="blocking"
     )
 
 
@@ -321,7 +321,7 @@ def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() ->
 
 def test_rates_sizes_and_constants_broadcast() -> None:
     per_byte = np.array([1.0, 2.0, 4.0])
-    network = Network(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0, sends="one_by_one")
+    network = Network(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0, sends="blocking")
     many = uniform_latency(network, np.array([[0.001], [0.01]]), 5.0)
     assert many.latency_s.shape == many.saturation_per_s.shape == many.utilisation.shape == (2, 3)
     for row, column in itertools.product(range(2), range(3)):
@@ -359,7 +359,7 @@ def test_bad_topologies(topology: Topology, what: str) -> None:
 def test_saturation_is_that_of_the_busiest_station(topology: Topology, duplex: str) -> None:
     """One message of every host to every other, simulated: the station that is busy longest."""
     network = Network(
-        topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31), sends="one_by_one"
+        topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31), sends="blocking"
     )
     machine, hosts = Machine("test", Processor(1.0), network), topology.node_count
     program = (Collective(None, Place(), "all_to_all", "pairwise", parse(1024)),)

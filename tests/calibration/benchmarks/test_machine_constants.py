@@ -24,7 +24,7 @@ name: made
 nodes: 16
 processor: {rate: 1 GFLOP/s}
 memory: {latency: 100 ns, bandwidth: 10 GB/s}
-network: {topology: {kind: crossbar}, sends: one_by_one, startup: 1 us, bandwidth: 1 GB/s, hop_latency: 0 s}
+network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, bandwidth: 1 GB/s, hop_latency: 0 s}
 """
 LOGGOP = """simcodesign: 1
 name: made

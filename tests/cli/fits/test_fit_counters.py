@@ -365,7 +365,7 @@ caches:
 memory: {latency: 90 ns, bandwidth: 10 GB/s}
 network:
   topology: {kind: crossbar}
-  sends: one_by_one
+  sends: blocking
   startup: 1 us
   bandwidth: 1 GB/s
 """

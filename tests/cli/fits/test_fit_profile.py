@@ -31,7 +31,7 @@ MACHINE = """simcodesign: 1
 name: box
 nodes: 64
 processor: {rate: 1 GFLOP/s, cpi: 1, clock: 2 GHz}
-network: {topology: {kind: crossbar}, sends: one_by_one, startup: 1 us, per_byte: 0}
+network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, per_byte: 0}
 noise: 5 %
 """
 

@@ -230,7 +230,7 @@ WRONG = [
     ("startup: 318 us", "startup: 1e-320", "network.startup", "too small"),
     ("  bandwidth: 100 MB/s", "  bandwidth: 1 MB/s\n  per_byte: 1 us/B", "network.per_byte", "given twice"),
     ("startup_per: hop", "startup_per: byte", "network.startup_per", "hop, message"),
-    ("startup_per: hop", "sends: all", "network.sends", "one_by_one, together"),
+    ("startup_per: hop", "sends: all", "network.sends", "blocking, nonblocking"),
     ("distance: sqrt", "distance: far", "network.distance", "log2, mean, none, one, sqrt"),
     ("startup_per: hop", "hops_hold_sender: no", "network.hops_hold_sender", "false, true"),
     ("startup_per: hop", "hops_hold_sender: 0", "network.hops_hold_sender", "false, true"),
@@ -441,7 +441,7 @@ def test_new_keys_of_a_network() -> None:
     network = read_machine(
         changed(
             "startup_per: hop",
-            "sends: one_by_one\n  hops_hold_sender: false",
+            "sends: blocking\n  hops_hold_sender: false",
             changed("distance: sqrt", "distance: none"),
         )
     ).network
@@ -457,16 +457,16 @@ def test_new_keys_of_a_network() -> None:
 
 
 def test_how_messages_are_sent() -> None:
-    assert read_machine(SMALL).network.sends == "together"
+    assert read_machine(SMALL).network.sends == "nonblocking"
     crossbar = load_machine("crossbar-16")
-    assert crossbar.network.sends == "one_by_one"
-    assert load_machine("crossbar-16", {"network.sends": "together"}).network.sends == "together"
+    assert crossbar.network.sends == "blocking"
+    assert load_machine("crossbar-16", {"network.sends": "nonblocking"}).network.sends == "nonblocking"
     with pytest.raises(InputError, match=r"network\.sends"):
         replace(crossbar, network=replace(crossbar.network, sends="at once"))
     with pytest.raises(InputError, match=r"network\.hops_hold_sender"):
         read_machine(changed("startup_per: hop", "hops_hold_sender: false"))
     with pytest.raises(InputError, match="'sends' belongs to the network model hockney"):
-        read_machine(changed("  O: 1 ns/B", "  sends: together", LOGGOP))
+        read_machine(changed("  O: 1 ns/B", "  sends: nonblocking", LOGGOP))
 
 
 def test_a_long_mapping_is_read_quickly() -> None:
@@ -581,8 +581,8 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
 
 def test_the_sheet_shows_how_links_are_shared() -> None:
     for sharing, stored, expected in (
-        ("messages", "max(h - 1, 0) x m /", "one message after another"),
-        ("packets", "max(h - 1, 0) x min(m, 4 KiB) /", "packets of 4 KiB"),
+        ("fcfs", "max(h - 1, 0) x m /", "one message after another"),
+        ("round_robin", "max(h - 1, 0) x min(m, 4 KiB) /", "packets of 4 KiB"),
     ):
         console = Console(width=200, record=True, file=StringIO())
         changes = {"network.switching": "store_and_forward", "network.sharing": sharing}

@@ -68,7 +68,7 @@ WRONG = {
     f"segments: {THREE}\n  S: 1 kB": "network.S and segments",
     f"segments: {THREE}\n  link_bandwidth: 9 GB/s": "cannot pass faster than its link",
     f"segments: {THREE}\n  interfaces: {{bandwidth: 9 GB/s}}": "cannot pass faster than its interface",
-    f"segments: {THREE}\n  sharing: packets\n  switching: store_and_forward": "as fast as messages",
+    f"segments: {THREE}\n  sharing: round_robin\n  switching: store_and_forward": "as fast as messages",
     f"segments: {THREE}\n  node: {{segments: {THREE}}}": "unknown key",
     f"segments: {THREE}\n  node: {{startup: 1 us, bandwidth: 1 GB/s, segments: {THREE}}}": "unknown key",
     f"model: loggop\n  segments: {THREE}": "unknown key",

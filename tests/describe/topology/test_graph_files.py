@@ -242,7 +242,7 @@ name: m
 nodes: 2
 processors_per_node: 4
 processor: {rate: 1 GFLOP/s}
-network: {sends: together, startup: 1 us, bandwidth: 1 GB/s, topology: {kind: graph, file: g.edges}}
+network: {sends: nonblocking, startup: 1 us, bandwidth: 1 GB/s, topology: {kind: graph, file: g.edges}}
 """
 
 

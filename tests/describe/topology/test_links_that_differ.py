@@ -22,7 +22,7 @@ simcodesign: 1
 name: m
 nodes: {nodes}
 processor: {{rate: 1 GFLOP/s}}
-network: {{sends: one_by_one, startup: 1 us, bandwidth: 4 GB/s, {more}topology: {topology}}}
+network: {{sends: blocking, startup: 1 us, bandwidth: 4 GB/s, {more}topology: {topology}}}
 """
 
 

@@ -175,7 +175,7 @@ name: m
 nodes: 20
 processor: {rate: 1 GFLOP/s}
 network:
-  sends: one_by_one
+  sends: blocking
   startup: 1 us
   bandwidth: 1 GB/s
   topology: {kind: %s, bandwidth: [2 GB/s, 1 GB/s, 500 MB/s], latency: [1 us, 10 us, 100 us]}

@@ -127,8 +127,8 @@ network: {topology: {kind: KIND}, startup: 1 us, bandwidth: 1 GB/s, routing: ROU
     [
         ("crossbar", "ecmp", "", "ecmp"),
         ("fat_tree, arity: 4", "valiant", "", "minimal, ecmp"),
-        ("torus", "ugal", ", sharing: fair", "sharing"),
-        ("torus", "ugal", ", sharing: packets", "sharing"),
+        ("torus", "ugal", ", sharing: max_min", "sharing"),
+        ("torus", "ugal", ", sharing: round_robin", "sharing"),
         ("torus", "valiant", ", startup_per: hop", "startup_per"),
         ("torus", "ugal", ", interfaces: {count: 4}", "round_robin"),
         ("torus", "shortest", "", "valiant"),

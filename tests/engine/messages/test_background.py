@@ -222,8 +222,8 @@ def on(topology: str, nodes: int, others: str, network: str = "") -> Any:
 TORUS = "kind: torus, shape: [6, 6]"
 WAYS = {
     "in turn": "",
-    "fair": ", sharing: fair",
-    "packets": ", sharing: packets",
+    "fair": ", sharing: max_min",
+    "packets": ", sharing: round_robin",
     "rails": ", rails: 2",
     "ugal": ", routing: ugal",
     "valiant": ", routing: valiant",
@@ -320,7 +320,7 @@ def test_by_the_rules_of_loggopsim() -> None:
     text = MACHINE.replace(
         "startup: 0 s, bandwidth: 1 GB/s NETWORK", "model: loggop, L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B MORE"
     )
-    for more in ("", ", sharing: fair"):
+    for more in ("", ", sharing: max_min"):
         machine = read_machine(
             text.replace("TOPOLOGY", TORUS)
             .replace("NODES", "36")

@@ -37,8 +37,8 @@ def machine(
     topology: str,
     more: str = "",
     startup: str = "1 us",
-    sharing: str = "fair",
-    sends: str = "one_by_one",
+    sharing: str = "max_min",
+    sends: str = "blocking",
 ) -> Machine:
     """Links of 1 GB/s, a startup, and nothing else that costs time."""
     return read_machine(
@@ -235,7 +235,7 @@ c requires a
 
 
 @BOTH
-@pytest.mark.parametrize("sends", ["one_by_one", "together"])
+@pytest.mark.parametrize("sends", ["blocking", "nonblocking"])
 @pytest.mark.parametrize(
     ("late_ns", "ends_us"), [(0, [6.0, 5.5, 2.0, 6.0]), (2500, [6.0, 5.5, 2.5, 6.0]), (6000, [5.0, 7.0, 6.0, 7.0])]
 )
@@ -263,7 +263,7 @@ def test_stages_of_a_schedule_by_hand(
 def test_simgrid_gives_the_same_where_shares_go_by_latency(cases: Path, tmp_path: Path, number: int) -> None:
     """Each link of a route takes 1 us, which is the delay here; for the shares only the ratios of latencies matter."""
     case = json.loads((cases / "flows" / "torus-4x4x4.json").read_text())[number]
-    torus = machine(64, "kind: torus, shape: [4, 4, 4]", "  hop_latency: 1 ps\n", "0 us", "{fair: by_latency}")
+    torus = machine(64, "kind: torus, shape: [4, 4, 4]", "  hop_latency: 1 ps\n", "0 us", "{max_min: by_latency}")
     pairs = [*product(range(64), repeat=2)]
     hops = dict(zip(pairs, torus.network.topology.hops(*zip(*pairs, strict=True)).tolist(), strict=True))
     text = goal_of(case["stages"], 64, lambda source, target: 1000 * hops[source, target])
@@ -276,18 +276,18 @@ def test_simgrid_gives_the_same_where_shares_go_by_latency(cases: Path, tmp_path
 def test_shares_in_proportion_to_one_over_latency(engine: str) -> None:
     # 0 -> 2 has twice the latency of 1 -> 2 and so a third of their link. Latencies of 1 and 2 us; the short one
     # is alone for 1 us and has 2000 bytes left, which take 3 us; the other one has then had 1000 of its 3000.
-    by_latency = machine(4, "kind: mesh, shape: [4]", "  hop_latency: 1 us\n", "0 us", "{fair: by_latency}")
+    by_latency = machine(4, "kind: mesh, shape: [4]", "  hop_latency: 1 us\n", "0 us", "{max_min: by_latency}")
     program = message(0, 2, 3000) + message(1, 2, 3000)
     assert makespan_us(program, by_latency, engine) == pytest.approx(2 + 3 + 2, rel=1e-6)
 
 
 def test_shares_by_latency_need_latencies() -> None:
-    none = machine(4, "kind: mesh, shape: [4]", sharing="{fair: by_latency}")
+    none = machine(4, "kind: mesh, shape: [4]", sharing="{max_min: by_latency}")
     with pytest.raises(InputError, match="hop_latency"):
         makespan_us(message(0, 2, 1000), none, "simpy")
 
 
-@pytest.mark.parametrize("sharing", ["{fair: by_hops}", "{fair: by_latency, packets: 1 KiB}", "{}", "fairly"])
+@pytest.mark.parametrize("sharing", ["{max_min: by_hops}", "{max_min: by_latency, round_robin: 1 KiB}", "{}", "fairly"])
 def test_ways_of_sharing_that_do_not_exist(sharing: str) -> None:
     with pytest.raises(InputError, match=r"by_latency|packets"):
         machine(4, "kind: mesh, shape: [4]", sharing=sharing)
@@ -372,7 +372,7 @@ def test_schedules_in_loggops_share_links_fairly(tmp_path: Path, engine: str) ->
     )
     loggops = read_machine(
         "simcodesign: 1\nname: test\nnodes: 2\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n  model: loggop\n"
-        "  L: 1 us\n  o: 1 us\n  g: 0 us\n  G: 1 ns/B\n  sharing: fair\n"
+        "  L: 1 us\n  o: 1 us\n  g: 0 us\n  G: 1 ns/B\n  sharing: max_min\n"
         "  topology: {kind: mesh, shape: [2]}\n"
     )
     result = simulate(str(tmp_path / "a.goal"), loggops, effects="links", engine=engine)

@@ -36,12 +36,12 @@ def machine(sharing: str, nodes: int = 4, more: str = "", topology: str = "") ->
     topology = topology or f"kind: mesh, shape: [{nodes}]"
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  sends: one_by_one\n  startup: 0 us\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
+        f"  sends: blocking\n  startup: 0 us\n  bandwidth: 1 GB/s\n  sharing: {sharing}\n  topology: {{{topology}}}\n{more}"
     )
 
 
 STORED = "  switching: store_and_forward\n"
-LINE = machine("{packets: 1 kB}")
+LINE = machine("{round_robin: 1 kB}")
 
 
 def message(source: int, target: int, size_bytes: int) -> str:
@@ -95,14 +95,14 @@ def test_the_last_packet_is_shorter(engine: str) -> None:
 def test_a_message_alone(engine: str, size: int, stored_us: float) -> None:
     # Over three links, each of which stores a packet, or lets it through: the bytes, and a packet again at two of them.
     assert max(ends_us(message(0, 3, size), LINE, engine)) == pytest.approx(size / 1000, rel=1e-12)
-    stored = machine("{packets: 1 kB}", more=STORED)
+    stored = machine("{round_robin: 1 kB}", more=STORED)
     assert max(ends_us(message(0, 3, size), stored, engine)) == pytest.approx(stored_us, rel=1e-12)
 
 
 @BOTH
 def test_a_slow_link_in_the_middle(engine: str) -> None:
     # The first dimension comes first: 1000 B at 0.25 GB/s, then at 1 GB/s.
-    grid = machine("{packets: 100 B}", 6, topology="kind: mesh, shape: [2, 3], bandwidth: [0.25 GB/s, 1 GB/s]")
+    grid = machine("{round_robin: 100 B}", 6, topology="kind: mesh, shape: [2, 3], bandwidth: [0.25 GB/s, 1 GB/s]")
     assert max(ends_us(message(0, 5, 1000), grid, engine)) == pytest.approx(4, rel=1e-12)
     # A message on the fast link has a packet in turn with each of the slow one, which come every 0.4 us.
     both = ends_us(message(0, 5, 1000) + message(3, 4, 3000), grid, engine)
@@ -114,13 +114,13 @@ def test_a_sender_is_held_until_its_last_packet_has_arrived(engine: str) -> None
     program = message(0, 2, 1000) + message(1, 2, 1000) + message(0, 1, 1000)
     # Rank 0 is first at the link from 1 to 2, so rank 1 is behind it.
     assert ends_us(program, LINE, engine)[:2] == pytest.approx([2, 2], rel=1e-12)
-    slow = machine("{packets: 1 kB}", more="  hop_latency: 10 us\n")
+    slow = machine("{round_robin: 1 kB}", more="  hop_latency: 10 us\n")
     assert ends_us(message(0, 2, 2000), slow, engine)[0] == pytest.approx(22, rel=1e-12)
 
 
 @BOTH
 def test_where_latencies_do_not_hold_the_sender_it_is_free_when_its_last_packet_is_away(engine: str) -> None:
-    slow = machine("{packets: 1 kB}", more="  hop_latency: 10 us\n  hops_hold_sender: false\n")
+    slow = machine("{round_robin: 1 kB}", more="  hop_latency: 10 us\n  hops_hold_sender: false\n")
     assert ends_us(message(0, 2, 2000), slow, engine)[:3] == pytest.approx([2, 0, 22], rel=1e-12)
 
 
@@ -135,12 +135,12 @@ BESIDE += "".join(f"  {line}\n" for line in (message(1, 7, 1000) + message(7, 1,
     ("sharing", "switching", "end_us"),
     [
         # Ping and pong over three links of 1.05 us take 4.15 us each, alone; the first one begins at 5.5 us.
-        ("messages", "cut_through", 10_000 + 100 * 8.3),  # the first is behind the long message
-        ("fair", "cut_through", 5.5 + 100 * 9.3),  # half of the links on the way there
+        ("fcfs", "cut_through", 10_000 + 100 * 8.3),  # the first is behind the long message
+        ("max_min", "cut_through", 5.5 + 100 * 9.3),  # half of the links on the way there
         # Packets of 1 kB are stored at two nodes, which takes 12.3 us alone, and wait for the rest of one packet of the
         # long message: until 6 us, and later for 0.7 us, since those of the long message pass at whole microseconds.
-        ("{packets: 1 kB}", "store_and_forward", 6 + 12.3 + 99 * 13),
-        ("{packets: 1 kB}", "cut_through", 6 + 8.3 + 99 * 9),
+        ("{round_robin: 1 kB}", "store_and_forward", 6 + 12.3 + 99 * 13),
+        ("{round_robin: 1 kB}", "cut_through", 6 + 8.3 + 99 * 9),
     ],
 )
 @BOTH
@@ -159,7 +159,7 @@ def line_of(nodes: int, packet_bytes: int, latency: int, is_stored: bool) -> Mac
     per_byte_s = float(PER_BYTE_S)
     return read_machine(
         f"simcodesign: 1\nname: test\nnodes: {nodes}\nprocessor: {{rate: 1 GFLOP/s}}\nnetwork:\n"
-        f"  sends: one_by_one\n  startup: {3 * per_byte_s!r} s\n  per_byte: {per_byte_s!r} s/B\n  sharing: {{packets: {packet_bytes} B}}\n"
+        f"  sends: blocking\n  startup: {3 * per_byte_s!r} s\n  per_byte: {per_byte_s!r} s/B\n  sharing: {{round_robin: {packet_bytes} B}}\n"
         f"  hop_latency: {latency * per_byte_s!r} s\n{STORED if is_stored else ''}"
         f"  topology: {{kind: mesh, shape: [{nodes}]}}\n"
     )
@@ -211,7 +211,7 @@ def test_brute_force_says_the_same(
 def test_small_packets_share_a_link_fairly(sizes: list[int], packet: int, engine: str) -> None:
     """One link, all messages at once: as under processor sharing, but for a packet of each message."""
     ranks = len(sizes) + 1
-    star = machine(f"{{packets: {packet} B}}", ranks, topology="kind: crossbar")
+    star = machine(f"{{round_robin: {packet} B}}", ranks, topology="kind: crossbar")
     program = "".join(message(rank, ranks - 1, size) for rank, size in enumerate(sizes))
     ends = ends_us(program, star, engine, "interfaces")[:-1]
     passed, before = 0, 0
@@ -225,19 +225,19 @@ def test_small_packets_share_a_link_fairly(sizes: list[int], packet: int, engine
 
 
 def test_packets_have_4_kib_unless_the_machine_says_another_size() -> None:
-    assert machine("packets").network.packet_bytes == PACKET_BYTES == 4096
-    assert machine("{packets: 1 KiB}").network.packet_bytes == 1024
-    assert machine("{packets: 1 KiB}").network.sharing == "packets"
+    assert machine("round_robin").network.packet_bytes == PACKET_BYTES == 4096
+    assert machine("{round_robin: 1 KiB}").network.packet_bytes == 1024
+    assert machine("{round_robin: 1 KiB}").network.sharing == "round_robin"
 
 
 @pytest.mark.parametrize(
     ("sharing", "more", "words"),
     [
-        ("{packets: 0 B}", "", "1 B or more"),
-        ("{packets: 1 s}", "", "s"),
-        ("{parcels: 1 B}", "", "packets"),
-        ("{packets: 1 B, messages: 1 B}", "", "packets"),
-        ("{packets: 1 kB}", f"{STORED}  link_bandwidth: 2 GB/s\n", "as fast as messages"),
+        ("{round_robin: 0 B}", "", "1 B or more"),
+        ("{round_robin: 1 s}", "", "s"),
+        ("{parcels: 1 B}", "", "round_robin"),
+        ("{round_robin: 1 B, fcfs: 1 B}", "", "round_robin"),
+        ("{round_robin: 1 kB}", f"{STORED}  link_bandwidth: 2 GB/s\n", "as fast as messages"),
     ],
 )
 def test_what_cannot_be_packets(sharing: str, more: str, words: str) -> None:
@@ -249,13 +249,13 @@ def test_messages_in_loggops_are_not_cut() -> None:
     with pytest.raises(InputError, match="model: hockney"):
         read_machine(
             "simcodesign: 1\nname: test\nnodes: 2\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n  model: loggop\n"
-            "  L: 1 us\n  o: 1 us\n  g: 1 us\n  G: 1 ns/B\n  sharing: packets\n  topology: {kind: mesh, shape: [2]}\n"
+            "  L: 1 us\n  o: 1 us\n  g: 1 us\n  G: 1 ns/B\n  sharing: round_robin\n  topology: {kind: mesh, shape: [2]}\n"
         )
 
 
 def test_too_many_packets_are_an_error() -> None:
     with pytest.raises((InputError, CapacityError), match="larger packets"):
-        ends_us(message(0, 3, 10**13), machine("{packets: 1 B}"), "compiled")
+        ends_us(message(0, 3, 10**13), machine("{round_robin: 1 B}"), "compiled")
 
 
 def test_iterations_over_links_that_serve_packets_are_all_simulated() -> None:
@@ -268,7 +268,7 @@ def test_iterations_over_links_that_serve_packets_are_all_simulated() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_noise_lets_packets_be_as_many_and_as_long_together(engine: str) -> None:
-    noisy = machine("{packets: 1 kB}", more="noise: {network: {distribution: uniform, spread: 0.5}}\n")
+    noisy = machine("{round_robin: 1 kB}", more="noise: {network: {distribution: uniform, spread: 0.5}}\n")
     result = simulate(workload(message(0, 3, 4500)), noisy, {"P": 4}, effects="links,noise", seed=2, engine=engine)
     busy_s = float(result.stations.busy_s.sum())
     assert result.makespan_s == pytest.approx(busy_s / 3, rel=1e-9)  # alone, each of three links for all bytes
@@ -280,5 +280,5 @@ def test_a_schedule_of_messages_is_cut_too(tmp_path: Path) -> None:
     text = "num_ranks 3\nrank 0 { send 3000b to 2 }\nrank 1 { send 1000b to 2 }\n"
     (tmp_path / "a.goal").write_text(text + "rank 2 {\na: recv 3000b from 0\nb: recv 1000b from 1\n}\n")
     for engine in ENGINES:
-        result = simulate(str(tmp_path / "a.goal"), machine("{packets: 1 kB}"), effects="links", engine=engine)
+        result = simulate(str(tmp_path / "a.goal"), machine("{round_robin: 1 kB}"), effects="links", engine=engine)
         assert result.makespan_s * 1e6 == pytest.approx(4, rel=1e-9)

@@ -27,7 +27,7 @@ from tests.builders import read_machine, workload
 from tests.engine.test_engines_agree import agree
 
 STARTUP_US, BYTES = 2, 1000  # a message takes 1 us of a link, at 1 GB/s
-SHARINGS = ("messages", "fair", "{packets: 100 B}")
+SHARINGS = ("fcfs", "max_min", "{round_robin: 100 B}")
 
 
 def machine(
@@ -96,7 +96,7 @@ def test_every_rail_is_a_network_of_its_own(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("sharing", ["fair", "{packets: 1 KiB}"])
+@pytest.mark.parametrize("sharing", ["max_min", "{round_robin: 1 KiB}"])
 @pytest.mark.parametrize("rails", [1, 2, 4])
 def test_an_all_to_all_takes_what_crosses_the_bisection_of_all_rails(rails: int, sharing: str) -> None:
     """P/2 x P/2 messages in each direction over the links in the middle of a mesh, of all rails. On four rails every
@@ -127,7 +127,7 @@ def test_an_all_to_all_takes_what_crosses_the_bisection_of_all_rails(rails: int,
     rails=st.integers(2, 3),
     each=st.integers(1, 2),
     duplex=st.sampled_from(DUPLEXES),
-    model=st.sampled_from([*SHARINGS, "loggop", "loggop, fair", "stored"]),
+    model=st.sampled_from([*SHARINGS, "loggop", "loggop, max_min", "stored"]),
     effects=st.sampled_from([(), ("links",), ("interfaces",), ("links", "interfaces")]),
 )
 def test_both_engines_do_the_same(
@@ -135,7 +135,7 @@ def test_both_engines_do_the_same(
 ) -> None:
     more = f"  interfaces: {{count: {rails * each}, duplex: {duplex}}}\n"
     text = {"stored": "  switching: store_and_forward\n"}.get(
-        model, f"  sharing: {model.removeprefix('loggop').strip(', ') or 'messages'}\n"
+        model, f"  sharing: {model.removeprefix('loggop').strip(', ') or 'fcfs'}\n"
     )
     on = machine(rails, "{kind: mesh}", 9, more + text)
     if model.startswith("loggop"):

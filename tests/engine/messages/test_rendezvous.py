@@ -21,7 +21,7 @@ from tests.random_messages import Action, RandomMessages, check
 ENGINES = ("simpy", "compiled")
 
 
-def crossbar(sends: str = "one_by_one", sharing: str = "messages", **more: Any) -> Machine:
+def crossbar(sends: str = "blocking", sharing: str = "fcfs", **more: Any) -> Machine:
     """1 us of startup and 1 GB/s; senders of more than one byte wait for their receivers."""
     own = {"startup_s": 1e-6, "per_byte_s": 1e-9, "link_per_byte_s": 1e-9, "rendezvous_above_bytes": 1.0}
     return machine(network(8, sends=sends, sharing=sharing, **{**own, **more}))
@@ -49,8 +49,8 @@ RING = """- {start: {receive: {from: (rank - 1) % P}}, as: received}
 """
 
 
-@pytest.mark.parametrize("sharing", ["messages", "fair", "packets"])
-@pytest.mark.parametrize("sends", ["one_by_one", "together"])
+@pytest.mark.parametrize("sharing", ["fcfs", "max_min", "round_robin"])
+@pytest.mark.parametrize("sends", ["blocking", "nonblocking"])
 @pytest.mark.parametrize("ring", [receive_first, send_first, workload(RING)], ids=["receive", "send", "yaml"])
 def test_a_ring_takes_as_long_as_one_message(ring: Workload, sends: str, sharing: str) -> None:
     """1 us + 1,000 B / (1 GB/s): all messages pass side by side."""

@@ -96,7 +96,7 @@ def visit_at(visits: StationVisits, op: int, station: int) -> tuple[float, float
     return float(visits.arrival_s[row]), float(visits.grant_s[row])
 
 
-@pytest.mark.parametrize("sharing", ["fair", "packets"])
+@pytest.mark.parametrize("sharing", ["max_min", "round_robin"])
 def test_who_shares_a_link_has_no_turn_there(sharing: str) -> None:
     changes = {"nodes": 4, "network.topology.shape": [1, 4], "network.sharing": sharing}
     plan = plan_of("broadcast", "mesh-256", changes, {"P": 4, "m": 1e6}, ("hops", "links"))

@@ -230,7 +230,7 @@ def check_counts(columns: Columns, cost: Cost, traffic: Traffic) -> None:
 
 
 def network() -> Network:
-    return Network(build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="one_by_one")
+    return Network(build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="blocking")
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)

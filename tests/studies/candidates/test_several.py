@@ -28,7 +28,7 @@ def machine(name: str, startup_us: float, more: str = "") -> Machine:
     """16 processors of 1 GFLOP/s; a message of m bytes takes its startup and 1 ns a byte."""
     return read_machine(
         f"simcodesign: 1\nname: {name}\nnodes: 16\nprocessor: {{rate: 1 GFLOP/s}}\n{more}network:\n"
-        f"  topology: {{kind: crossbar}}\n  startup: {startup_us} us\n  bandwidth: 1 GB/s\n  distance: none\n  sends: one_by_one\n"
+        f"  topology: {{kind: crossbar}}\n  startup: {startup_us} us\n  bandwidth: 1 GB/s\n  distance: none\n  sends: blocking\n"
     )
 
 

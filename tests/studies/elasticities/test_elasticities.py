@@ -21,7 +21,7 @@ simcodesign: 1
 name: m
 nodes: 8
 processor: {rate: 2 GFLOP/s}
-network: {topology: {kind: crossbar}, startup: 3 us, bandwidth: 1 GB/s, sends: one_by_one}
+network: {topology: {kind: crossbar}, startup: 3 us, bandwidth: 1 GB/s, sends: blocking}
 disk: {read_startup: 1 ms, write_startup: 2 ms, bandwidth: 100 MB/s}
 """
 #: From its first to its last node it is seven hops of 1 us.
@@ -74,7 +74,7 @@ def test_messages_within_nodes_have_costs_of_their_own() -> None:
 def test_segments_of_sizes_are_tried_one_by_one_and_within_nodes_together() -> None:
     """1000 bytes: 2 us and 1 us of the first segment, within a node 0.25 us and 0.25 us of the only one."""
     network = (
-        "{topology: {kind: crossbar}, sends: one_by_one, node: {segments: [{startup: 250 ns, bandwidth: 4 GB/s}]}, "
+        "{topology: {kind: crossbar}, sends: blocking, node: {segments: [{startup: 250 ns, bandwidth: 4 GB/s}]}, "
         "link_bandwidth: 2 GB/s, segments: [{up_to: 2 KiB, startup: 2 us, bandwidth: 1 GB/s}, "
         "{startup: 9 us, bandwidth: 2 GB/s}]}"
     )

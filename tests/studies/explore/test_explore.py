@@ -380,7 +380,7 @@ simcodesign: 1
 name: rack
 nodes: 1000
 processor: {rate: 1 TFLOP/s, dynamic_power: 100 W}
-network: {topology: {kind: crossbar}, sends: one_by_one, startup: 1 us, bandwidth: 10 GB/s}
+network: {topology: {kind: crossbar}, sends: blocking, startup: 1 us, bandwidth: 10 GB/s}
 disk: {read_startup: 1 ms, write_startup: 1 ms, bandwidth: 1 GB/s}
 parameters:
   clock: {default: 1 GHz, unit: Hz, range: [0.5 GHz, 2 GHz]}
@@ -414,7 +414,7 @@ name: toy
 about: boards of which a faster clock costs more
 nodes: 4
 processor: {rate: 1 GFLOP/s}
-network: {topology: {kind: crossbar}, sends: one_by_one, startup: 10 us, bandwidth: 1 GB/s}
+network: {topology: {kind: crossbar}, sends: blocking, startup: 10 us, bandwidth: 1 GB/s}
 parameters:
   clock: {default: 1 GHz, unit: Hz, range: [500 MHz, 2 GHz]}
 components:

@@ -51,7 +51,7 @@ ROUNDING = 1e-9
 def machine(network: str = "topology: {kind: crossbar}", more: str = "") -> Machine:
     text = (
         f"simcodesign: 1\nname: toy\nnodes: 64\nprocessor: {{rate: 1 GFLOP/s, cpi: {CPI}, clock: {HZ}}}\n"
-        f"network: {{{network}, sends: one_by_one, startup: {STARTUP}, per_byte: {PER_BYTE}}}\n"
+        f"network: {{{network}, sends: blocking, startup: {STARTUP}, per_byte: {PER_BYTE}}}\n"
         "caches: {L1: {size: 4 KiB, latency: 4 cycles}, L2: {size: 64 KiB, latency: 16 cycles}}\n"
         f"memory: {{latency: 1 us, per_byte: 0}}\n{more}\n"
     )
@@ -304,7 +304,7 @@ def test_refused(options: dict[str, Any], message: str) -> None:
 
 
 def test_second_clock_needs_a_clock() -> None:
-    text = "simcodesign: 1\nname: toy\nnodes: 8\nprocessor: {rate: 1 GFLOP/s}\nnetwork: {topology: {kind: crossbar}, sends: one_by_one, startup: 0, per_byte: 0}\n"
+    text = "simcodesign: 1\nname: toy\nnodes: 8\nprocessor: {rate: 1 GFLOP/s}\nnetwork: {topology: {kind: crossbar}, sends: blocking, startup: 0, per_byte: 0}\n"
     with pytest.raises(InputError, match="which has none"):
         extrapolated(workload(COMPUTE), read_machine(text), second_clock_hz=1e9)
 

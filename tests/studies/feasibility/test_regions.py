@@ -276,7 +276,7 @@ network:
   topology: {kind: mesh, shape: [8, 8]}
   startup: 1 us
   bandwidth: 1 GB/s
-  sends: one_by_one
+  sends: blocking
   hop_latency: 100 ns
 """
 HALO = """

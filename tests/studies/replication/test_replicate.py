@@ -38,7 +38,7 @@ nodes: 4
 processor: {rate: 100 MFLOP/s}
 network:
   topology: {kind: mesh, shape: [2, 2]}
-  sends: one_by_one
+  sends: blocking
   startup: 100 us
   bandwidth: 10 MB/s
 disk: {read_startup: 10 ms, write_startup: 10 ms, bandwidth: 20 MB/s}

@@ -36,7 +36,7 @@ simcodesign: 1
 name: line
 nodes: 8
 processor: {rate: 1 GFLOP/s}
-network: {sends: one_by_one, startup: 2 us, bandwidth: 1 GB/s, sharing: fair, topology: {kind: mesh, shape: [8]}}
+network: {sends: blocking, startup: 2 us, bandwidth: 1 GB/s, sharing: max_min, topology: {kind: mesh, shape: [8]}}
 """,
     "sums.yaml": """\
 simcodesign: 1
@@ -59,7 +59,7 @@ simcodesign: 1
 name: four
 nodes: 4
 processor: {rate: 1 GFLOP/s}
-network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: together, interfaces: {count: 1}}
+network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 1 GB/s, sends: nonblocking, interfaces: {count: 1}}
 """,
     "all.yaml": """\
 simcodesign: 1

@@ -72,7 +72,7 @@ def hops_do_not_hold(folder: Path) -> None:
 def sent_together(folder: Path) -> None:
     """Both messages are there 10 s after their startups."""
     program = send(10, 0, 1) + send(10, 0, 2) + receive(0, 1) + receive(0, 2)
-    assert ends(program, machine(**HOCKNEY, sends="together"), 3) == [3, 6, 19, 22]
+    assert ends(program, machine(**HOCKNEY, sends="nonblocking"), 3) == [3, 6, 19, 22]
 
 
 def hockney_receive(folder: Path) -> None:
@@ -84,8 +84,8 @@ def rendezvous(folder: Path) -> None:
     program = send(10) + compute(1, 0) + compute(100, 1) + receive()
     assert ends(program, machine(**HOCKNEY)) == [15, 16, 100, 104]
     for limit_bytes, sends, expected in (
-        (10.0, "one_by_one", [15, 16, 100, 104]),
-        (9.0, "together", [3, 100, 101, 100, 104]),
+        (10.0, "blocking", [15, 16, 100, 104]),
+        (9.0, "nonblocking", [3, 100, 101, 100, 104]),
     ):
         on = machine(**HOCKNEY, sends=sends, rendezvous_above_bytes=limit_bytes)
         assert ends(program, on) == expected

@@ -27,7 +27,7 @@ STARTUP_S, PER_BYTE_S = 1e-6, 1e-9
 
 def machine() -> Machine:
     """Of messages alone."""
-    return builders.machine(builders.network(64, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S, sends="one_by_one"))
+    return builders.machine(builders.network(64, startup_s=STARTUP_S, per_byte_s=PER_BYTE_S, sends="blocking"))
 
 
 def loop(steps: str, colour: str = "rank // 2", repeat: str = "4") -> str:

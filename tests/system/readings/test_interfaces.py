@@ -21,7 +21,7 @@ BOTH = pytest.mark.parametrize("engine", ["simpy", "compiled"])
 
 
 def machine(
-    nodes: int, interfaces: str, network: str = "sends: one_by_one, startup: 1 us, bandwidth: 1 GB/s", per_node: int = 1
+    nodes: int, interfaces: str, network: str = "sends: blocking, startup: 1 us, bandwidth: 1 GB/s", per_node: int = 1
 ) -> Machine:
     """A crossbar with these interfaces."""
     return read_machine(
@@ -49,7 +49,7 @@ def test_a_pairwise_all_to_all_takes_its_bytes_once_unless_interfaces_are_half_d
 ) -> None:
     """63 rounds of 1 ms, each with 1 us of startup and a hop of 0.1 us. A half-duplex interface passes 126 messages one
     after another, the first of them after a startup; the rest of the startups may come on top."""
-    on = machine(64, f"duplex: {duplex}", "sends: one_by_one, startup: 1 us, bandwidth: 100 MB/s, hop_latency: 100 ns")
+    on = machine(64, f"duplex: {duplex}", "sends: blocking, startup: 1 us, bandwidth: 100 MB/s, hop_latency: 100 ns")
     program = "[all_to_all: {bytes: 100000, algorithm: pairwise}]"
     milliseconds = makespan_us(program, on, engine, "hops,links,interfaces") / 1000
     assert least_ms * (1 - 1e-12) <= milliseconds <= most_ms * (1 + 1e-12)
@@ -128,7 +128,7 @@ def test_where_each_node_sends_and_receives_one_message_nobody_waits(
     """Whatever the permutation and the sizes, through full-duplex interfaces every message takes its time alone."""
     targets, sizes = case
     on = machine(
-        len(targets), f"count: {count}", f"sends: one_by_one, startup: 1 us, bandwidth: 1 GB/s, sharing: {sharing}"
+        len(targets), f"count: {count}", f"sends: blocking, startup: 1 us, bandwidth: 1 GB/s, sharing: {sharing}"
     )
     ends = {source: target for source, target in enumerate(targets) if source != target}
     sends = "".join(f"- send: {{to: {b}, bytes: {sizes[a]}, when: rank == {a}}}\n" for a, b in ends.items())
@@ -151,8 +151,8 @@ def machines_and_messages(draw: st.DrawFn) -> tuple[Machine, str]:
     kind = draw(st.sampled_from(["crossbar", "torus, shape: [4]", "mesh, shape: [2, 2]", "bus"]))
     interfaces = f"count: {draw(st.integers(1, 4))}, duplex: {draw(st.sampled_from(DUPLEXES))}, bandwidth: 2 GB/s"
     per_node, in_loggop = draw(st.integers(1, 2)), draw(st.booleans())
-    sharing = draw(st.sampled_from([each for each in SHARINGS if each != "packets" or not in_loggop]))
-    model = "model: loggop, L: 1 us, o: 100 ns, g: 200 ns" if in_loggop else "sends: one_by_one, startup: 1 us"
+    sharing = draw(st.sampled_from([each for each in SHARINGS if each != "round_robin" or not in_loggop]))
+    model = "model: loggop, L: 1 us, o: 100 ns, g: 200 ns" if in_loggop else "sends: blocking, startup: 1 us"
     on = read_machine(
         f"simcodesign: 1\nname: test\nnodes: 4\nprocessors_per_node: {per_node}\nprocessor: {{rate: 1 GFLOP/s}}\n"
         f"network: {{topology: {{kind: {kind}}}, {model}, bandwidth: 1 GB/s, sharing: {sharing}, "

@@ -33,7 +33,7 @@ PING = "- send: {{to: (rank + {far}) % P, bytes: {size}}}\n- receive: {{from: (r
 
 
 def hockney(topology: Topology, **more: Any) -> Machine:
-    return machine(Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **{"sends": "one_by_one", **more}))
+    return machine(Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **{"sends": "blocking", **more}))
 
 
 def torus(**more: Any) -> Machine:
@@ -171,7 +171,7 @@ def sockets(**more: Any) -> Machine:
         **local,
         sockets_per_node=2,
         hop_latency_s=0.1 * US,
-        sends="one_by_one",
+        sends="blocking",
     )
     return machine(network, processors_per_node=4, **more)
 
@@ -274,7 +274,7 @@ def machines(draw: st.DrawFn) -> Machine:
         "switching": draw(st.sampled_from(SWITCHINGS)),
         **draw(
             st.sampled_from(
-                [{"sends": "one_by_one"}, {"sends": "one_by_one", "hops_hold_sender": False}, {"sends": "together"}]
+                [{"sends": "blocking"}, {"sends": "blocking", "hops_hold_sender": False}, {"sends": "nonblocking"}]
             )
         ),
         "startup_per": draw(st.sampled_from(["message", "hop"])),

@@ -21,7 +21,7 @@ ROOTED = sorted(key for key in ALGORITHM_FORMS if key[0] in {operation for opera
 RANKS = [*range(1, 41), 64, 128, 1000] if THOROUGH else [1, 2, 5, 12, 33]
 NETWORKS = {
     "one by one": {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7},
-    "together": {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7, "sends": SENDS[1]},
+    "nonblocking": {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7, "sends": SENDS[1]},
     "LogGOPS": {"model": "loggop", "latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6, "per_byte_s": 2e-9},
     "LogGOPS above S": {
         "model": "loggop",

@@ -152,7 +152,7 @@ def test_every_algorithm_is_its_closed_form(operation: tuple, data: st.DataObjec
     more["switching"] = data.draw(st.sampled_from(SWITCHINGS))
     more["sends"] = data.draw(st.sampled_from(SENDS))
     more["startup_per"] = data.draw(st.sampled_from(["message", "hop"]))
-    more["hops_hold_sender"] = more["sends"] == "together" or data.draw(st.booleans())
+    more["hops_hold_sender"] = more["sends"] == "nonblocking" or data.draw(st.booleans())
     per_node = data.draw(st.sampled_from([1, 2, 4]))
     if per_node > 1 and data.draw(st.booleans()):
         near = data.draw(segments_of_hockney())

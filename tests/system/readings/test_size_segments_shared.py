@@ -53,7 +53,7 @@ def sized_cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     plain = made.network
     trains = any(isinstance(step, Exchange) and step.train.text != "1" for step in walk(program.program))
     slower = st.sampled_from([1.0, 1.0, 2.0, 5.0])
-    if plain.sharing == "packets" and plain.switching == "store_and_forward":
+    if plain.sharing == "round_robin" and plain.switching == "store_and_forward":
         slower = st.just(1.0)
     segments = []
     for end in [*sorted(draw(st.sets(st.sampled_from([1.0, 8.0, 50.0]), min_size=1, max_size=2))), np.inf]:
@@ -112,14 +112,14 @@ def test_a_message_alone_on_its_way_is_as_fast_as_its_segment(sharing: str, size
     )
     result = simulate(step, made, {"P": 2}, effects=["links", "interfaces"])
     # Flows have times of 43 bits; a packet of 4096 bytes is stored by no station of a crossbar, which is cut-through.
-    packet_s = 2 * 4096 * 1e-10 if sharing == "packets" else 0.0
+    packet_s = 2 * 4096 * 1e-10 if sharing == "round_robin" else 0.0
     assert by_hand * (1 - 1e-11) <= result.makespan_s <= (by_hand + packet_s) * (1 + 1e-11)
 
 
 @pytest.mark.parametrize(("size_bytes", "shared_s_per_byte"), [(8000, 4e-10), (60000, 2e-10), (100000, 2e-10)])
 def test_flows_share_a_link_up_to_the_bandwidth_of_their_segments(size_bytes: int, shared_s_per_byte: float) -> None:
     """Two messages into one host by an interface of 10 GB/s: 2.5 GB/s each by their segment fit, 5 GB/s just so, 10 do not."""
-    made = machine(network(4, segments=SEGMENTS, sharing="fair"))
+    made = machine(network(4, segments=SEGMENTS, sharing="max_min"))
     program = f'- send: {{to: "2", bytes: {size_bytes}, when: "rank < 2"}}\n'
     program += '- receive: {from: "0", when: "rank == 2"}\n- receive: {from: "1", when: "rank == 2"}'
     one = next(segment for segment in SEGMENTS if size_bytes <= segment.up_to_bytes)
@@ -135,7 +135,7 @@ def test_links_that_are_shared_evenly(step: str, size_bytes: int) -> None:
     segments += "{startup: 4 us, bandwidth: 2 GB/s}]"
     made = read_machine(
         "simcodesign: 1\nname: test\nnodes: 32\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n"
-        f"  {{sends: one_by_one, segments: {segments}, sharing: fair, topology: {{kind: torus, shape: [4, 8]}}}}\n"
+        f"  {{sends: blocking, segments: {segments}, sharing: max_min, topology: {{kind: torus, shape: [4, 8]}}}}\n"
     )
     described = workload(f"- {step}", "parameters: {m: {default: 1}}\n")
     times = forecast(described, made, {"P": 32, "m": size_bytes}).shared_links

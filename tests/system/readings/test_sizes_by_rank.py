@@ -15,7 +15,7 @@ from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import SIZED_BY_RANK
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import TOGETHER
+from simcodesign.describe.machine_parts.network import NONBLOCKING
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
@@ -86,9 +86,9 @@ def test_messages_carry_the_blocks_whose_sizes_they_have(key: tuple[str, str], r
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("sends", ["one_by_one", "together"])
+@pytest.mark.parametrize("sends", ["blocking", "nonblocking"])
 def test_closed_forms_are_the_messages_without_effects(key: tuple[str, str], sends: str) -> None:
-    on = machine(sends=TOGETHER, startup_s=1e-6) if sends == "together" else machine()
+    on = machine(sends=NONBLOCKING, startup_s=1e-6) if sends == "nonblocking" else machine()
     for ranks in RANKS:
         for n in range(0, 11, 5) if ranks < 14 else (0,):
             values = {"P": ranks, "n": n}
@@ -116,7 +116,7 @@ def test_closed_forms_of_a_thousand_ranks(key: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ROOTED))
-@pytest.mark.parametrize("constants", [HOCKNEY, HOCKNEY | {"sends": TOGETHER}, LOGGOPS, LOGGOPS | {"gap_s": 0.0}])
+@pytest.mark.parametrize("constants", [HOCKNEY, HOCKNEY | {"sends": NONBLOCKING}, LOGGOPS, LOGGOPS | {"gap_s": 0.0}])
 def test_every_root_has_its_own_bytes_left_out(name: str, constants: dict[str, Any]) -> None:
     """In LogGOPS for O <= G: what a message takes is then a constant less than what the next one waits, so that it does
     not matter which message the root takes up first."""

@@ -28,8 +28,8 @@ RANKS = [*range(1, 41), 64, 128, 1000, 1003] if THOROUGH else [1, 3, 6, 13]
 HOCKNEY = {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7, "hop_latency_s": 1e-7}
 NETWORKS: dict[str, dict[str, Any]] = {
     "one by one": HOCKNEY | {"reduction_per_byte_s": 3e-10},
-    "together": HOCKNEY | {"sends": "together", "reduction_per_byte_s": 3e-10},
-    "above S": HOCKNEY | {"sends": "together", "rendezvous_above_bytes": 100.0, "reduction_per_byte_s": 3e-10},
+    "nonblocking": HOCKNEY | {"sends": "nonblocking", "reduction_per_byte_s": 3e-10},
+    "above S": HOCKNEY | {"sends": "nonblocking", "rendezvous_above_bytes": 100.0, "reduction_per_byte_s": 3e-10},
 }
 NODE = LocalMessages(5e-7, 2e-10)
 #: Simulated over forecast in LogGOPS where a startup takes some time. By hand, wider than 1,500 random operations among
@@ -99,7 +99,7 @@ def test_any_mapping_and_any_price(data: st.DataObject) -> None:
         "hop_latency_s": data.draw(times),
         "reduction_per_byte_s": data.draw(st.none() | rate),
         "rendezvous_above_bytes": data.draw(st.sampled_from([None, 0.0, 5000.0])),
-        "sends": data.draw(st.sampled_from(["one_by_one", "together"])),
+        "sends": data.draw(st.sampled_from(["blocking", "nonblocking"])),
         "node": data.draw(st.none() | st.builds(LocalMessages, times, rate)),
     }
     if constants["node"] is not None:

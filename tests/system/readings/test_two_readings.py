@@ -223,7 +223,7 @@ def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
 )
 @pytest.mark.parametrize("text", OPERATIONS)
 def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: str) -> None:
-    kinds = (("cut_through", "messages"), ("store_and_forward", "messages"), ("store_and_forward", "packets"))
+    kinds = (("cut_through", "fcfs"), ("store_and_forward", "fcfs"), ("store_and_forward", "round_robin"))
     for receive_s, (switching, sharing) in zip((9e-6, 2e-6, 0.0), kinds, strict=True):
         network = Network(
             build_topology("torus", 64),
@@ -236,7 +236,7 @@ def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: st
             sharing=sharing,
             packet_bytes=100.0,
             hops_hold_sender=False,
-            sends="one_by_one",
+            sends="blocking",
         )
         machine = with_power(Machine("free", Processor(1e9), network))
         for ranks in RANKS_OF_OPERATIONS:

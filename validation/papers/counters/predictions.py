@@ -246,7 +246,7 @@ def closed_form() -> tuple[Workload, Machine]:
     )
     machine = (
         f"simcodesign: 1\nname: plain\nnodes: {CLOSED}\nprocessor: {{rate: 1 GFLOP/s, clock: {HZ}, cpi: {CPI}}}\n"
-        f"network: {{topology: {{kind: crossbar}}, sends: one_by_one, startup: {STARTUP}, per_byte: {PER_BYTE}}}\n"
+        f"network: {{topology: {{kind: crossbar}}, sends: blocking, startup: {STARTUP}, per_byte: {PER_BYTE}}}\n"
         f"caches: {{L1: {{size: 32 KiB, latency: {HIT} cycles}}}}\nmemory: {{latency: {MEMORY}, per_byte: 0}}\n"
     )
     return workload_from(parse_yaml(program, "closed-form.yaml")), machine_from(

@@ -19,7 +19,7 @@ network:
   startup: 0 s
   bandwidth: 4 GB/s
   hop_latency: 100 ns
-  sends: one_by_one
+  sends: blocking
   hops_hold_sender: false
 """
 MESSAGES, BYTES, BANDWIDTH = 60, 4096, 4e9

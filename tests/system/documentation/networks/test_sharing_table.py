@@ -67,7 +67,7 @@ def test_the_times_and_events_of_a_pattern(pattern: str) -> None:
     results = [result_of(pattern, sharing) for sharing in SHARINGS]
     times = [
         *(time_us(pattern, result) for result in results),
-        time_us(pattern, result_of(pattern, "messages", "hops")),
+        time_us(pattern, result_of(pattern, "fcfs", "hops")),
     ]
     shown = [f"{time:,.0f}" for time in times] + [f"{result.events:,}" for result in results]
     assert cells[1:] == shown
