@@ -59,7 +59,7 @@ def check_tables(checked: Checked) -> list[RenderableType]:
 
 
 def note_on_withheld(withheld: Sequence[Withheld]) -> str:
-    """Return one note on what an exam leaves out of its lesson: how much of each kind, and which lines to read again."""
+    """Return one note on what an exam leaves out of its lesson: counts of each kind, and the lines to read again."""
     counts = Counter(one.kind for one in withheld)
     lines: dict[str, set[int]] = {}
     for one in withheld:
