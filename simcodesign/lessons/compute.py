@@ -82,6 +82,8 @@ def compute(lesson: Lesson, workers: int, on_progress: OnProgress | None = None)
     formula_s = {name: formula_times(run) for name, run in lesson.runs.items()}  # first: what is wrong shows at once
     tasks = Tasks(tuple(lesson.runs.values()))
     results: list[Any] = []
+    if on_progress is not None:
+        on_progress(0, len(tasks))
     for result in _in_order(tasks, workers):
         results.append(result)
         if on_progress is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.atomic_files import replacing_text
 from simcodesign.core.files.input_files import is_file, read_text
+from simcodesign.core.palette import page_colours
 from simcodesign.lessons.compute import Numbers, OnProgress, numbers_of
 from simcodesign.lessons.contents import contents
 from simcodesign.lessons.description import Lesson
@@ -76,7 +77,7 @@ def page(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(lesson.title)}</title>
-<style>{_asset("lesson.css")}</style>
+<style>{page_colours()}{_asset("lesson.css")}</style>
 </head>
 <body{' data-needs-code=""' if exam or lesson.seeded else ""}>
 <a class="skip" href="#step-1" data-text="skip"></a>

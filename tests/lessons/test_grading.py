@@ -34,6 +34,7 @@ from simcodesign.lessons.grading.withheld import Withheld
 from simcodesign.lessons.packing import block_in, unpack
 from simcodesign.lessons.page import build_lesson
 from simcodesign.lessons.yaml.lesson import read_lesson
+from simcodesign.report.lessons.tables import note_on_withheld
 from tests.lessons.small import seeded_lesson
 
 CODES = [f"s{number:03}" for number in range(1, 101)]
@@ -410,6 +411,12 @@ def test_what_an_exam_withholds_of_texts_is_named_with_its_line(built: Path, tmp
     assert len(figures) == 4
     assert figures[0].endswith("its curve 'Title'")
     assert not [one for one in lines if one[0] == "lesson.yaml"]  # hints and feedback are in no exam anyway
+    # By the list above: four figures, one word, two buttons, one value; once each, in the lines 4, 8 and 10 of one.md.
+    counts = "4 figures left out, 1 words about figures that are left out, 2 buttons shown as text, 1 values hidden"
+    note = note_on_withheld(found)
+    assert f": {counts}. Read these lines again: " in note
+    assert "one.md 4, 8, 10" in note
+    assert "\n" not in note
     found.clear()
     build_lesson(folder, tmp_path / "exam.html", 1, exam=True, changes=Changes(("One/1",)), on_withheld=found.append)
     assert not [one for one in found if "its curve" in one.words]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.report.common.numbers import Digits, Seconds
+from simcodesign.report.common.numbers import Digits, Seconds, ends_of, with_ends
+from tests import ROOT
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,28 @@ def test_dimensions_that_wrap_around_are_named(shape: tuple[int, ...], wrap: tup
     assert facts["wraps around"] == words
     assert "wrap" not in facts
     assert "wraps around" not in dict(build_topology("torus", nodes, shape).facts())
+
+
+@pytest.mark.parametrize(
+    ("texts", "printed"),
+    [
+        (("1", "1", "1"), "1"),
+        (("1", "0.9", "1"), "1 (0.9 to 1)"),
+        (("1", "1", "1.1"), "1 (1 to 1.1)"),
+        (("1.05", "1.05", "1.05"), "1.05"),
+    ],
+)
+def test_an_interval_is_printed_if_it_differs_from_the_value(texts: tuple[str, str, str], printed: str) -> None:
+    assert with_ends(*texts) == printed
+
+
+def test_ends_that_agree_in_print_are_one_number() -> None:
+    assert ends_of("28", "28") == "28"
+    assert ends_of("27", "29") == "27 to 29"
+
+
+def test_no_report_prints_an_interval_of_its_own() -> None:
+    """``1 (1 to 1)`` can only come from a text that does not compare what it prints."""
+    own = re.compile(r"\(\{[^{}]*\} to \{")
+    found = [path.name for path in (ROOT / "simcodesign").rglob("*.py") if own.search(path.read_text(encoding="utf-8"))]
+    assert found == []

@@ -38,9 +38,8 @@ class CalibrateOptions:
         list[str],
         Argument(
             metavar="[WORKLOAD] MACHINE FILE...",
-            help="MACHINE and what benchmarks have printed (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, "
-            "PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables of times of the workload, one a row: "
-            "value (or seconds, time), parameters, P, preset, phase, component.",
+            help="MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, PICO, "
+            "Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with measured times of the workload.",
         ),
     ]
     settings: Settings = field(default_factory=list)
@@ -49,39 +48,43 @@ class CalibrateOptions:
         list[str],
         Option(
             metavar="LIST",
-            help="Constants to determine, e.g. network.startup,network.per_byte; computation is a factor of the "
-            "computation time. By default the startup and per-byte times of network and disk in use. Repeatable.",
+            help="Determine these constants, for example network.startup,network.per_byte (default: the startup and "
+            "per-byte times of the network and disk in use). The name computation is a factor on the computation time. "
+            "Repeatable.",
         ),
     ] = field(default_factory=list)
     fix: Annotated[
         list[str],
         Option(
-            metavar="NAME=VALUE", help="A known constant: disk.read_startup=43us, or of one phase: PHASE:NAME=VALUE."
+            metavar="[PHASE:]NAME=VALUE",
+            help="Fix a constant to a known value, in all phases or in one: disk.read_startup=43us. Repeatable.",
         ),
     ] = field(default_factory=list)
     ratio: Annotated[
         list[str],
         Option(
             metavar="A=X,B=Y,...",
-            help="Constants whose ratio is known: disk.read_startup=43us,disk.write_startup=1.5ms. Their common factor "
-            "is determined. Repeatable.",
+            help="Keep the ratio of these constants, and determine their common factor: "
+            "disk.read_startup=43us,disk.write_startup=1.5ms. Repeatable.",
         ),
     ] = field(default_factory=list)
     per_phase: Annotated[
         bool | None,
         Option(
             "--per-phase/--shared",
-            help="One value for each phase, or one for all; by default per phase if every time is of a phase.",
+            help="Determine a value for each phase, or one for all phases (default: --per-phase if every time belongs "
+            "to a phase).",
         ),
     ] = None
     value: Value = None
     weights: Annotated[
-        str, Option(metavar="KIND", help="What is the same for all times: their relative or absolute error.")
+        str,
+        Option(metavar="KIND", help="Minimize the relative or the absolute errors of the times: relative, absolute."),
     ] = "relative"
     robust: Robust = False
     error: Annotated[
         str | None,
-        Option(metavar="ERROR", help="Standard error of a time, if known: 2% (relative) or 5ms (absolute)."),
+        Option(metavar="ERROR", help="Use this standard error of every time: 2% (relative) or 5ms (absolute)."),
     ] = None
     level: Level = None
     segments: Annotated[
@@ -89,14 +92,15 @@ class CalibrateOptions:
         Option(
             metavar="N",
             min=1,
-            help="Benchmarks: so many segments of message sizes; by default chosen by cross-validation.",
+            help="Benchmarks: divide the message sizes into N segments (default: chosen by cross-validation).",
         ),
     ] = None
     given: Annotated[
         list[str],
         Option(
             metavar="[FILE:]NAME=VALUE",
-            help="Benchmarks: a parameter that a file (or all) does not print: P=16, far.txt:hops=5. Repeatable.",
+            help="Benchmarks: set a parameter that FILE (default: every file) does not print: P=16, far.txt:hops=5. "
+            "Repeatable.",
         ),
     ] = field(default_factory=list)
     format: Format = None
@@ -124,8 +128,8 @@ FILES = Outputs(
     Output(
         "constants",
         (".yaml", ".yml"),
-        "the constants: of benchmarks a machine file, which extends MACHINE and names the rows used; of times a part "
-        "of a workload or machine file",
+        "the constants: from benchmarks as a machine file that extends MACHINE and lists the rows used; from times as "
+        "a part of a workload or machine file",
         _constants_text,
         is_text=True,
     ),
@@ -142,17 +146,17 @@ FILES = Outputs(
 
 @command(app, "calibrate", section=Section.MEASURE, outputs=FILES)
 def run(options: CalibrateOptions) -> None:
-    """Determine constants of a machine from benchmarks or measured times, and say what these cannot tell apart.
+    """Determine constants of a machine from benchmarks or measured times, and list those that the data leave open.
 
-    With MACHINE and what benchmarks printed: startup and bandwidth of messages by segments of sizes, overheads, hop
-    latency, interfaces, reductions, memory and processors, as a machine file that names the rows used: simcodesign
-    calibrate torus-cluster osu_latency.txt stream.txt --write my-cluster.yaml.
+    With MACHINE and the output of benchmarks: determine startup and bandwidth of messages by segments of sizes,
+    overheads, hop latency, interfaces, reductions, memory and processors. Writes a machine file that lists the rows
+    used: simcodesign calibrate torus-cluster osu_latency.txt stream.txt --write my-cluster.yaml.
 
-    With WORKLOAD, MACHINE and tables of its times: least squares of the forecast, which must be linear in the
-    constants, with none below 0. A table has the columns value (or seconds, time, or --value COLUMN), P, preset, phase,
-    component and parameters of the workload, as far as they are needed: with "preset,P,phase,component,seconds" and
-    "test,16,stacking,communication,0.98" in times.csv, for example, simcodesign calibrate seismic power-challenge
-    times.csv.
+    With WORKLOAD, MACHINE and tables of its measured times: fit the forecast by least squares, with no constant below
+    0. The forecast must be linear in the constants. A table has one time a row, in the columns value (or seconds, time,
+    or --value COLUMN), P, preset, phase, component and the workload's parameters, as needed. Example: times.csv with
+    the lines "preset,P,phase,component,seconds" and "test,16,stacking,communication,0.98", and simcodesign calibrate
+    seismic power-challenge times.csv.
     """
     from simcodesign.cli.run.scenario import kind_of
 

@@ -31,15 +31,20 @@ class LocalityOptions:
         list[str],
         Argument(
             metavar="TRACE",
-            help="A trace (npy, npz, raw uint64, valgrind's lackey, din; gzip, xz, bz2), or a profile that was saved; "
-            "with --run a program.",
+            help="A trace (npy, npz, raw uint64, valgrind's lackey, din; plain or as gzip, xz, bz2) or a saved "
+            "profile; with --run a program.",
         ),
     ] = field(default_factory=list)
-    line: Annotated[int | None, Option(metavar="BYTES", help="Size of a line, a power of two; by default 64.")] = None
-    groups: Annotated[bool, Option(help="Also by instruction, or by array of a kernel.")] = False
-    reuse: Annotated[bool, Option(help="Also reuse distances: accesses between two uses.")] = False
+    line: Annotated[int | None, Option(metavar="BYTES", help="Size of a cache line, a power of two (default: 64).")] = (
+        None
+    )
+    groups: Annotated[
+        bool, Option(help="Print the distances for each instruction too, or for each array of a kernel.")
+    ] = False
+    reuse: Annotated[bool, Option(help="Print reuse distances too: the number of accesses between two uses.")] = False
     caches: Annotated[
-        str | None, Option(metavar="LIST", help="Hits of caches, size:ways from L1 on: 32KiB:8,256KiB:8,2MiB:16.")
+        str | None,
+        Option(metavar="LIST", help="Count the hits of these caches, SIZE:WAYS from L1 on: 32KiB:8,256KiB:8,2MiB:16."),
     ] = None
     method: Annotated[
         str | None,
@@ -50,29 +55,37 @@ class LocalityOptions:
         ),
     ] = None
     inclusion: Annotated[
-        str | None, Option(metavar="NAME", help="Simulate: non-inclusive (the default), inclusive, exclusive.")
+        str | None,
+        Option(metavar="NAME", help="Simulate caches that are non-inclusive (default), inclusive or exclusive."),
     ] = None
-    no_write_allocate: Annotated[bool, Option(help="Simulate: stores that miss do not fetch the line.")] = False
+    no_write_allocate: Annotated[bool, Option(help="Simulate stores that do not fetch the line on a miss.")] = False
     generate: Annotated[
         str | None,
-        Option(metavar="NAME", help="Generate the accesses of a kernel, whose sizes --set gives: matmul, stencil, ..."),
+        Option(
+            metavar="NAME", help="Generate the accesses of a kernel, such as matmul or stencil; --set sets its sizes."
+        ),
     ] = None
     settings: Settings = field(default_factory=list)
-    run: Annotated[bool, Option(help="Record a program with valgrind: --run -- PROGRAM ARGS.")] = False
-    any_exit: Annotated[bool, Option(help="With --run: also of a program that fails.")] = False
+    run: Annotated[bool, Option(help="Run a program and record it with valgrind: --run -- PROGRAM ARGS.")] = False
+    any_exit: Annotated[bool, Option(help="Accept a program that fails (with --run).")] = False
     most: Annotated[
         int | None,
-        Option(metavar="N", min=1, help=f"Only the first N accesses; of --run by default {RECORDED:,}."),
+        Option(metavar="N", min=1, help=f"Use only the first N accesses (default: all; with --run {RECORDED:,})."),
     ] = None
     sampled_lines: Annotated[
-        int | None, Option(metavar="N", help="Estimate from a sample of N cache lines, with a 95 % interval: 8192.")
+        int | None,
+        Option(metavar="N", help="Estimate from a sample of N cache lines, such as 8192, with a 95 % interval."),
     ] = None
-    bursts: Annotated[str | None, Option(metavar="LENGTH/PERIOD", help="From bursts of accesses: 10000/1000000.")] = (
-        None
-    )
+    bursts: Annotated[
+        str | None,
+        Option(
+            metavar="LENGTH/PERIOD",
+            help="Estimate from bursts of LENGTH accesses, one in every PERIOD accesses: 10000/1000000.",
+        ),
+    ] = None
     seed: Seed = 0
     format: Format = None
-    instructions: Annotated[bool, Option(help="Instruction fetches (lackey, din) are accesses too.")] = False
+    instructions: Annotated[bool, Option(help="Count instruction fetches as accesses too (lackey, din).")] = False
     output: AnswerOptions
 
     @property
@@ -194,7 +207,7 @@ FILES = Outputs(
 def run(options: LocalityOptions) -> None:
     """Measure memory locality: LRU stack distances, and miss ratios for every cache size.
 
-    The stack distance of an access is the number of distinct other lines used since its own was last.
+    The stack distance of an access is the number of distinct other lines used since the last use of its own line.
     """
     files = options.requested_files()
     from simcodesign.cli.run.locality import run_locality

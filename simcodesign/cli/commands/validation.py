@@ -27,18 +27,24 @@ class ValidateOptions:
         Option(
             "-k",
             metavar="EXPR",
-            help="Only cases whose name, claim or source has these words: seismic, 'cg and not (links or hops)'.",
+            help="Run only cases whose name, claim or source contains these words: seismic, 'cg and not (links or "
+            "hops)'.",
         ),
     ] = None
     jobs: Jobs = None
     as_json: AsJson = False
     write: Write = field(default_factory=list)
-    full: Annotated[bool, Option(help="Also the cases that take minutes.")] = False
-    quick: Annotated[bool, Option(help="Only the cases that take no time.")] = False
-    dated: Annotated[bool, Option(help="Say in the page when it was made.")] = False
-    folder: Annotated[Path | None, Option("--cases", metavar="DIR", help="Cases of this folder of Python modules.")] = (
-        None
-    )
+    full: Annotated[bool, Option(help="Run all cases, including those that take minutes.")] = False
+    quick: Annotated[bool, Option(help="Run only the cases that take less than a second.")] = False
+    dated: Annotated[bool, Option(help="Print the date and time on the page.")] = False
+    folder: Annotated[
+        Path | None,
+        Option(
+            "--cases",
+            metavar="DIR",
+            help="Run the cases in the Python modules of folder DIR instead of the bundled ones.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,10 @@ VALIDATION_FILES = Outputs(Output("page", (".html", ".htm"), "a page with all de
 
 @command(app, "validate", section=Section.CHECK, outputs=VALIDATION_FILES)
 def run_validate(options: ValidateOptions) -> None:
-    """Compare both readings with published and textbook numbers, and count each kind of evidence apart. Exit status 1
-    when any case differs."""
+    """Compare forecasts and simulations with published and textbook numbers, and count the cases by kind of evidence.
+
+    Fails (exit status 1) if any case differs.
+    """
     from simcodesign.report.validation.page import load_jinja
     from simcodesign.studies.validation.registry import load_cases
     from simcodesign.studies.validation.select import selected

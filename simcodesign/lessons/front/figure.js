@@ -7,6 +7,25 @@ let context = null;
 /** Of the palette that is shown now, by name. */
 const colours = new Map();
 addEventListener("themechange", () => colours.clear());
+let hatched = null;
+
+const TILE = 10; // in half pixels of the page
+
+/** Lines that rise to the right, and go on from tile to tile. */
+function hatchTile(colour, paper) {
+  const tile = Object.assign(document.createElement("canvas"), { width: TILE, height: TILE }), pen = tile.getContext("2d");
+  pen.fillStyle = paper;
+  pen.fillRect(0, 0, TILE, TILE);
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2.8;
+  pen.beginPath();
+  for (const from of [-TILE, 0, TILE]) {
+    pen.moveTo(from - 2, TILE + 2);
+    pen.lineTo(from + TILE + 2, -2);
+  }
+  pen.stroke();
+  return tile;
+}
 
 /** Lesson, store and clock, for all elements of the page. */
 export function provide(lesson, store, clock) {
@@ -120,6 +139,17 @@ export class Figure extends HTMLElement {
   colour(name) {
     if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
     return colours.get(name);
+  }
+
+  /** The look of waiting: grey lines on paper, which differ from any operation in print without colours, too. */
+  hatch(pen) {
+    const key = `${this.colour("wait")} ${this.colour("paper")}`;
+    if (hatched?.key !== key) {
+      const pattern = pen.createPattern(hatchTile(this.colour("wait"), this.colour("paper")), "repeat");
+      pattern.setTransform(new DOMMatrix().scale(1 / 2));
+      hatched = { key, pattern };
+    }
+    return hatched.pattern;
   }
 
   build() {}

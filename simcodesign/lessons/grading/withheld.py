@@ -13,16 +13,25 @@ from simcodesign.lessons.markdown import Moment, to_html
 from simcodesign.lessons.step_texts import StepTexts
 from simcodesign.lessons.values import Values
 
+#: Kinds of what an exam lacks, and what they are called in the plural.
+KINDS = {
+    "figure": "figures left out",
+    "word": "words about figures that are left out",
+    "button": "buttons shown as text",
+    "value": "values hidden",
+}
+
 
 @dataclass(frozen=True)
 class Withheld:
-    """A value, a button or a figure that the exam does not show, or a word that speaks of one, and where it stands.
+    """A value, a button or a figure that the exam does not show, or a word about one, and its place.
 
-    ``parts``: what ``--hide`` could name, so that it is not in the page at all."""
+    ``kind``: one of KINDS; ``parts``: the names with which ``--hide`` leaves it out of the page."""
 
     place: Place
     words: str
     parts: tuple[str, ...]
+    kind: str
 
 
 OnWithheld = Callable[[Withheld], None]
@@ -34,7 +43,7 @@ def withheld_of(lesson: Lesson, values: Values, held: Held) -> Iterator[Withheld
         for number, view in enumerate(step.views, start=1):
             if not has_all(view.kind, view.runs, held):
                 words = f"the step '{step.name}' is without its {_figure(step, number)}"
-                yield Withheld(Place(step.text_place.file), words, (step.name, f"{step.name}/{number}"))
+                yield Withheld(Place(step.text_place.file), words, (step.name, f"{step.name}/{number}"), "figure")
         missing, texts = _missing(step, held), StepTexts(step, values, held)
         yield from _spoken(step.text, step.text_place, missing, (step.name,))
         yield from _in_text(step.text, step.text_place, texts, (step.name,))
@@ -74,6 +83,7 @@ def _spoken(text: str, place: Place, missing: set[str], parts: tuple[str, ...]) 
             replace(place, line=(place.line or 1) + line - 1),
             f"the text says '{word}', and this step of the exam has no {what}",
             parts,
+            "word",
         )
 
 
@@ -84,12 +94,12 @@ def _in_text(text: str, place: Place, texts: StepTexts, parts: tuple[str, ...]) 
     def moment(expression: str, place: Place) -> Moment | None:
         one = texts.moment(expression, place)
         if one is None:
-            found[Withheld(place, f"the button clock:{expression} is text only", parts)] = None
+            found[Withheld(place, f"the button clock:{expression} is text only", parts, "button")] = None
         return one
 
     def shown(expression: str, form: str, place: Place) -> str:
         if texts.hides(expression, place):
-            found[Withheld(place, f"{{{{{expression}}}}} is shown as …", parts)] = None
+            found[Withheld(place, f"{{{{{expression}}}}} is shown as …", parts, "value")] = None
         return texts.text(expression, form, place)
 
     to_html(text, place, moment, shown)

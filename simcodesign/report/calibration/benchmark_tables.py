@@ -18,7 +18,7 @@ from simcodesign.calibration.linear_constants import Combination
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.calibration.machine_file import lines_text
-from simcodesign.report.common.numbers import Digits
+from simcodesign.report.common.numbers import Digits, ends_of
 from simcodesign.report.common.tables import new_table, paragraph
 
 
@@ -54,7 +54,7 @@ def _cells(constant: MachineConstant) -> tuple[str, str, str, str]:
     rows = sum(len(lines) for lines in constant.lines.values())
     low, high = (_shown(constant, end) for end in (constant.low, constant.high))
     interval = (
-        "-" if math.isnan(constant.low) else f"{low} or more" if math.isinf(constant.high) else f"{low} to {high}"
+        "-" if math.isnan(constant.low) else f"{low} or more" if math.isinf(constant.high) else ends_of(low, high)
     )
     return _shown(constant, constant.value), interval, str(rows), constant.how
 

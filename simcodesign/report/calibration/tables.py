@@ -19,6 +19,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.describe.constants import dimension_at
+from simcodesign.report.common.numbers import with_ends
 from simcodesign.report.common.tables import new_table, paragraph
 
 #: Residuals shown, the largest first.
@@ -178,10 +179,9 @@ def _combination(one: Combination, names: Mapping[str, Unknown], level: float) -
     for name, weight in one.weights.items():
         factor = "" if weight == 1 and not parts else f"{abs(weight):.4g}{_weight_unit(first, names[name])} x "
         parts.append(f"{'- ' if weight < 0 else '+ ' if parts else ''}{factor}{names[name].path}")
-    text = f"{' '.join(parts)} = {_signed(first, one.value)}"
-    if math.isnan(one.low) or one.high - one.low <= DUST * abs(one.value):
-        return text
-    return f"{text} ({level * 100:g} %: {_signed(first, one.low)} to {_signed(first, one.high)})"
+    value, low, high = (_signed(first, value) for value in (one.value, one.low, one.high))
+    known = not math.isnan(one.low)
+    return f"{' '.join(parts)} = {with_ends(value, low, high, f'{level * 100:g} %: ') if known else value}"
 
 
 def _signed(unknown: Unknown, value: float) -> str:

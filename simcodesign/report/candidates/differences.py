@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from rich.console import RenderableType
 
-from simcodesign.report.common.numbers import but_small
+from simcodesign.report.common.numbers import but_small, with_ends
 from simcodesign.report.common.tables import new_table, paragraph
 from simcodesign.report.replication.quantities import named_quantity
 from simcodesign.studies.replication.observations import Key
@@ -69,4 +69,4 @@ def _ratio(pair: PairedIntervals) -> str:
         return "-"
     if ratio.same or math.isnan(ratio.low):
         return f"{ratio.mean:.4g}"
-    return f"{ratio.mean:.4g} ({ratio.low:.4g} to {ratio.high:.4g})"
+    return with_ends(*(f"{value:.4g}" for value in (ratio.mean, ratio.low, ratio.high)))

@@ -22,7 +22,15 @@ from simcodesign.report.candidates.names import (
     unit_of,
     whole_name,
 )
-from simcodesign.report.common.numbers import DOES_NOT_APPLY, Seconds, but_small, share_percent, signed_percent
+from simcodesign.report.common.numbers import (
+    DOES_NOT_APPLY,
+    Seconds,
+    but_small,
+    ends_of,
+    share_percent,
+    signed_percent,
+    with_ends,
+)
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.tables import stopping_text
 from simcodesign.report.results.ladder_rows import effects_shown, hops_line, not_here_line
@@ -185,7 +193,7 @@ def _measured_cells(one: Candidate, show: Callable[[float], str], spread: bool) 
     if one.measured is None:
         return [DOES_NOT_APPLY] * (3 if spread else 2)
     ends = [] if one.measured.ends is None else [*map(show, one.measured.ends)]
-    known = [" to ".join(ends) or DOES_NOT_APPLY] if spread else []
+    known = [ends_of(*ends) if ends else DOES_NOT_APPLY] if spread else []
     time_s = float(one.measured)
     return [show(time_s), *known, signed_percent(relative_error(one.simulated.mean, time_s))]
 
@@ -218,7 +226,7 @@ def _ratio(one: Candidate) -> str:
     known = ratio.same or not (math.isfinite(ratio.low) and math.isfinite(ratio.high))
     if known:
         return f"{ratio.mean:.4g}"
-    return f"{ratio.mean:.5g} ({ratio.low:.5g} to {ratio.high:.5g})"
+    return with_ends(*(f"{value:.5g}" for value in (ratio.mean, ratio.low, ratio.high)))
 
 
 def formula_table(candidates: Sequence[Candidate], several: SeveralComparisons) -> list[RenderableType]:

@@ -140,6 +140,19 @@ def signed_percent(share: float, sign: str = "+") -> str:
     return f"{share:{sign}z.1%}" if abs(share) >= 5e-4 or abs(share) < 1e-10 else f"{100 * share:{sign}.2g}%"
 
 
+def with_ends(value: str, low: str, high: str, about: str = "") -> str:
+    """Return a printed value with the ends of its interval in brackets, or alone if neither end differs in print.
+
+    ``about`` precedes the ends, such as ``"95 %: "``.
+    """
+    return value if low == value == high else f"{value} ({about}{low} to {high})"
+
+
+def ends_of(low: str, high: str) -> str:
+    """Return the printed ends of an interval, or the one number that both are in print."""
+    return low if low == high else f"{low} to {high}"
+
+
 def but_small(share: float) -> str:
     """What follows a difference that is certain: that so small a share hardly matters; nothing of a larger one."""
     return f", but below {SMALL:.0%}, which hardly matters" if 0 < abs(share) < SMALL else ""

@@ -17,6 +17,12 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.atomic_files import replacing
 from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.palette import FORECAST as FORECAST
+from simcodesign.core.palette import GREY as GREY
+from simcodesign.core.palette import HIGH as HIGH
+from simcodesign.core.palette import LOW as LOW
+from simcodesign.core.palette import MEASURED as MEASURED
+from simcodesign.core.palette import SIMULATED as SIMULATED
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.effects import effect_names
@@ -27,11 +33,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 #: Colours that differ under any kind of colour vision (Okabe and Ito 2008).
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 COMPONENT_COLOURS = dict(zip(COMPONENTS, OKABE_ITO, strict=False))
-GREY, DARK = "#999999", "#333333"
-#: The columns of a comparison, in all pictures.
-MEASURED, FORECAST, SIMULATED = "#000000", "#E69F00", "#0072B2"
-#: What is too low, or takes time away; and what is too high, or adds time.
-LOW, HIGH = "#56B4E9", "#D55E00"
+DARK = "#333333"
 WAITING_HATCH = "////"
 #: The look of waiting, and of what nothing explains.
 WAITING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": WAITING_HATCH, "linewidth": 0}

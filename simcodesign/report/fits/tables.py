@@ -21,7 +21,7 @@ from simcodesign.fitting.measurements import Measurements, point_text
 from simcodesign.fitting.normal_form import Model
 from simcodesign.fitting.point_errors import PointErrors, together
 from simcodesign.fitting.prediction_intervals import Prediction
-from simcodesign.report.common.numbers import Digits
+from simcodesign.report.common.numbers import Digits, ends_of
 from simcodesign.report.common.tables import dashed_list, new_table
 from simcodesign.report.fits.names import latex_name, python_names, renamed
 
@@ -161,7 +161,7 @@ def ends_text(prediction: Prediction, show: Callable[[float], str] | None = None
     """Return from where to where an interval reaches, in the style of its column."""
     show = show or Digits([prediction.low, prediction.high])
     there = np.isfinite([prediction.low, prediction.high]).all()
-    return f"{show(prediction.low)} to {show(prediction.high)}" if there else "-"
+    return ends_of(show(prediction.low), show(prediction.high)) if there else "-"
 
 
 def metric_table(metric: str, fits: Sequence[Fit], heading: Heading) -> Table:

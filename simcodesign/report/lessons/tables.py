@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
@@ -13,6 +15,7 @@ from simcodesign.lessons.description import Lesson
 from simcodesign.lessons.grading.answer_table import cell
 from simcodesign.lessons.grading.marks import OK, STATES, Marks
 from simcodesign.lessons.grading.seeding import combinations_of
+from simcodesign.lessons.grading.withheld import KINDS, Withheld
 from simcodesign.report.common.tables import facts, new_table, section
 
 #: Files that the terminal names; the table has all.
@@ -53,6 +56,17 @@ def check_tables(checked: Checked) -> list[RenderableType]:
         section("Values (SI units)", [(name, f"{value:.6g}") for name, value in checked.values.items()]),
         section("Answers", list(checked.answers.items())),
     ]
+
+
+def note_on_withheld(withheld: Sequence[Withheld]) -> str:
+    """Return one note on what an exam leaves out of its lesson: counts of each kind, and the lines to read again."""
+    counts = Counter(one.kind for one in withheld)
+    lines: dict[str, set[int]] = {}
+    for one in withheld:
+        lines.setdefault(Path(one.place.file or "").name, set()).update([one.place.line] if one.place.line else [])
+    what = ", ".join(f"{counts[kind]} {words}" for kind, words in KINDS.items() if counts[kind])
+    places = "; ".join(" ".join([name, ", ".join(map(str, sorted(found)))]).strip() for name, found in lines.items())
+    return f"note: the exam differs from the lesson: {what}. Read these lines again: {places}"
 
 
 def marks_tables(marks: Marks) -> list[RenderableType]:

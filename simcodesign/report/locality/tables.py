@@ -19,7 +19,7 @@ from simcodesign.locality.hierarchy.counts import ByKind, HierarchyCounts
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.sampling.sampling import BurstProfiles, SampledProfile
 from simcodesign.locality.traces.record import Recording
-from simcodesign.report.common.numbers import grouped
+from simcodesign.report.common.numbers import ends_of, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.results.tables import HIT_WORDS
 
@@ -265,7 +265,7 @@ def miss_table(findings: Findings) -> Table:
     table.columns[0].justify = "right"
     for place, size in enumerate(sizes):
         ends = [share(end[place]) for end in interval] if interval else []
-        cells = ends if findings.bursts else [share(ratios[place]), *([" to ".join(ends)] if ends else [])]
+        cells = ends if findings.bursts else [share(ratios[place]), *([ends_of(*ends)] if ends else [])]
         table.add_row(binary(size), f"{lines[place]:,}", *cells)
     return table
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from simcodesign.comparison.effects import WAITING, effect_words
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.report.common.numbers import Seconds
+from simcodesign.report.common.numbers import Seconds, with_ends
 from simcodesign.report.common.tables import facts, new_table, paragraph
 from simcodesign.report.replication.quantities import QuantityFormat
 from simcodesign.report.results.comparison_tables import added_text, assumption_facts
@@ -69,13 +69,14 @@ def verdict(comparison: ReplicatedComparison) -> str:
     error, name = comparison.error, _NAMES[comparison.keys[0][0]]
     if not math.isfinite(error.mean):
         return f"The forecast of the {name} has no relative error."
-    width = "" if error.same or math.isnan(error.low) else f" ({100 * error.low:+z.3g}% to {100 * error.high:+z.3g}%)"
+    value, low, high = (f"{100 * end:+z.3g}%" for end in (error.mean, error.low, error.high))
+    found = value if error.same or math.isnan(error.low) else with_ends(value, low, high)
     largest = max(
         (key[1] for key in comparison.keys if key[0] == "change_s"),
         key=lambda effect: abs(comparison.interval("change_s", effect).mean),
     )
     change = comparison.interval("change_s", largest)
-    text = f"The error of the forecast of the {name} is {100 * error.mean:+z.3g}%{width}"
+    text = f"The error of the forecast of the {name} is {found}"
     if not change.mean:
         return f"{text}."
     words = effect_words(largest)

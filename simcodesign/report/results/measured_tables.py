@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from simcodesign.comparison.attribution import ROUNDING
 from simcodesign.comparison.compare import Comparison
 from simcodesign.describe.measured.times import MeasuredValue
-from simcodesign.report.common.numbers import Seconds, signed_percent
+from simcodesign.report.common.numbers import Seconds, ends_of, signed_percent
 from simcodesign.report.common.tables import paragraph
 from simcodesign.report.results.tables import time_text
 
@@ -18,7 +18,7 @@ NAN = float("nan")
 
 def spread_text(measured: MeasuredValue | None, show: Seconds) -> str:
     """The ends of a spread, in the unit of a table; empty where it is not known."""
-    return "" if measured is None or measured.ends is None else " to ".join(map(show, measured.ends))
+    return "" if measured is None or measured.ends is None else ends_of(*map(show, measured.ends))
 
 
 def measured_lines(comparison: Comparison) -> list[RenderableType]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common import plot_style
+from simcodesign.report.common.numbers import ends_of
 from simcodesign.report.sweep.measured_points import draw_measured, has_measured, is_time
 from simcodesign.report.sweep.plot_axes import (
     cell_edges,
@@ -230,7 +231,7 @@ def _span_text(axis: SweepAxis) -> str:
     """The values of an axis of a sample, in short."""
     if axis.numeric:
         low, high = value_texts(axis, [min(axis.values), max(axis.values)])
-        return f"{axis.name} ({low} to {high})"
+        return f"{axis.name} ({ends_of(low, high)})"
     return f"{axis.name} ({', '.join(dict.fromkeys(map(str, axis.values)))})"
 
 

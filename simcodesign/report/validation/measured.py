@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.describe.measured.times import MeasuredValue
+from simcodesign.report.common.numbers import with_ends
 from simcodesign.report.common.tables import new_table
 from simcodesign.report.validation.tables import number, percent
 from simcodesign.studies.validation.outcome import CaseOutcome
@@ -55,8 +56,8 @@ def measured_text(point: CaseValue, scale: float) -> str:
     one = point.measured
     if one is None:
         return number(None)
-    spread = "" if one.ends is None else " ({} to {})".format(*(number(end, scale) for end in one.ends))
-    return f"{number(one.value, scale)}{spread}"
+    value = number(one.value, scale)
+    return value if one.ends is None else with_ends(value, *(number(end, scale) for end in one.ends))
 
 
 def spread_words(outcome: CaseOutcome) -> str:

@@ -17,15 +17,23 @@ from simcodesign.cli.written_files import Output, Outputs
 class GradeOptions:
     """Which files are graded, and by what."""
 
-    files: Annotated[list[Path], Argument(metavar="FILE...", help="Answers that pages have exported (.json).")]
+    files: Annotated[
+        list[Path], Argument(metavar="FILE...", help="Answers that students exported from their pages (.json).")
+    ]
     write: Write = field(default_factory=list)
     lesson: Annotated[
         str | None,
-        Option(metavar="LESSON", help="A lesson or its folder; by default the shipped one that most files name."),
+        Option(
+            metavar="LESSON",
+            help="Grade by this lesson, a name or a folder (default: the bundled lesson that most files name).",
+        ),
     ] = None
     tolerances: Annotated[
         Path | None,
-        Option(metavar="FILE", help="A teacher's tolerances and hidden parts: a YAML file, or the page that has them."),
+        Option(
+            metavar="FILE",
+            help="Use the tolerances and hidden parts in FILE: a YAML file, or the page that was built with them.",
+        ),
     ] = None
     jobs: Jobs = None
 
@@ -41,17 +49,21 @@ def _marks(marks: Any, path: Path) -> str:
 
 
 FILES = Outputs(
-    Output("marks", (".csv",), "the marks; beside them, in NAME-answers.csv, every answer with its truth", _marks)
+    Output(
+        "marks",
+        (".csv",),
+        "the marks of each file; in addition, NAME-answers.csv lists every answer with the correct one",
+        _marks,
+    )
 )
 
 
 @command(app, "grade", section=Section.TEACH, outputs=FILES)
 def run_grade(options: GradeOptions) -> None:
-    """Grade answers.json of a class, without a server: a row for each file in marks.csv, and one for each answer beside
-    its truth in marks-answers.csv.
+    """Grade the exported answers of a class: write a row of marks for each file, and a table of all answers.
 
-    Every truth is computed from the models anew. Nothing in a file is believed but its code and the last answer to each
-    question; what does not fit is named in the last column, and the file marked "check" or "refused".
+    Computes every correct answer again from the models. Uses only the code and the last answer to each question from a
+    file. The last column lists what is inconsistent in a file, and marks the file "check" or "refused".
     """
     from simcodesign.lessons.grading.changes import read_changes
     from simcodesign.lessons.grading.marks import grade

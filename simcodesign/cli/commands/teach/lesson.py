@@ -17,13 +17,13 @@ from simcodesign.core.errors import InputError, Place
 
 lesson = click.Group(
     "lesson",
-    help="Lessons: draw the formula, see the simulation, find out who explains the gap. A lesson is a folder of text "
-    "and questions, and becomes one page that opens in any browser, without network.",
+    help="Create, check and build lessons. A lesson is a folder of texts, questions and figures. A student draws a "
+    "prediction, watches the simulation, and explains the difference, on one page that opens in any browser offline.",
 )
 app.add_command(lesson)
 put_in(Section.TEACH, lesson.name or "")
 
-LessonName = Annotated[str, Argument(metavar="LESSON", help="A shipped lesson, or a folder with a file lesson.yaml.")]
+LessonName = Annotated[str, Argument(metavar="LESSON", help="A bundled lesson, or a folder with a file lesson.yaml.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class ListLessonsOptions:
 
 @command(lesson, "list")
 def run_list(options: ListLessonsOptions) -> None:
-    """List the lessons that are shipped."""
+    """List the bundled lessons."""
     from simcodesign.lessons.folders import available, lesson_folder
     from simcodesign.lessons.yaml.lesson import read_lesson
     from simcodesign.report.common.terminal import print_all, write_json
@@ -52,12 +52,12 @@ def run_list(options: ListLessonsOptions) -> None:
 class NewLessonOptions:
     """Where the new lesson is made."""
 
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder to make; its name is that of the lesson.")]
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Create this folder; the lesson gets its name.")]
 
 
 @command(lesson, "new")
 def run_new(options: NewLessonOptions) -> None:
-    """Make a folder with a small lesson that works, to be changed."""
+    """Create a folder with a small working lesson, as a start for your own."""
     from simcodesign.lessons.folders import new_lesson
     from simcodesign.report.common.terminal import write
 
@@ -71,14 +71,15 @@ class CheckLessonOptions:
 
     lesson: LessonName
     code: Annotated[
-        str, Option(metavar="CODE", help="A student's code: print the stops, values and answers that it gives.")
+        str,
+        Option(metavar="CODE", help="Print the slider positions, values and answers for the student with this code."),
     ] = ""
     jobs: Jobs = None
 
 
 @command(lesson, "check")
 def run_check(options: CheckLessonOptions) -> None:
-    """Compute all that a lesson shows, and print its named values and the answers to its questions."""
+    """Compute everything that a lesson shows, and print its named values and the answers to its questions."""
     from simcodesign.lessons.checking import check_lesson
     from simcodesign.lessons.folders import lesson_folder
     from simcodesign.report.common.progress import ProgressBar
@@ -98,25 +99,32 @@ class BuildLessonOptions:
     lesson: LessonName
     write: Write = field(default_factory=list)
     exam: Annotated[
-        bool, Option(help="Without truths, feedback and hints, and without all that answers could be read from.")
+        bool,
+        Option(
+            help="Build an exam: leave out correct answers, feedback, hints, and everything that reveals an answer."
+        ),
     ] = False
     hide: Annotated[
         list[str],
         Option(metavar="NAME", help="Leave out a step, a question, or STEP/N: figure N of a step. Repeatable."),
     ] = field(default_factory=list)
     start: Annotated[
-        list[str], Option(metavar="SLIDER=STOP", help="Where a slider begins in the page. Repeatable.")
+        list[str], Option(metavar="SLIDER=STOP", help="Start with SLIDER at STOP, one of its steps. Repeatable.")
     ] = field(default_factory=list)
     answer_tolerance: Annotated[
         list[str],
-        Option(metavar="QUESTION=FRACTION", help="Accept answers to QUESTION within FRACTION: factor=5%. Repeatable."),
+        Option(
+            metavar="QUESTION=FRACTION",
+            help="Accept answers to QUESTION that differ by up to FRACTION: factor=5%. Repeatable.",
+        ),
     ] = field(default_factory=list)
     changes: Annotated[
-        Path | None, Option(metavar="FILE", help="Such changes in a YAML file, or in a page that has them.")
+        Path | None,
+        Option(metavar="FILE", help="Read such changes from FILE: a YAML file, or a page that was built with them."),
     ] = None
-    fresh: Annotated[bool, Option(help="Compute everything anew, also what has not changed.")] = False
+    fresh: Annotated[bool, Option(help="Compute everything again, even what has not changed.")] = False
     language: Annotated[
-        str | None, Option(metavar="LANGUAGE", help="Of the texts: de, for a lesson that has a folder of this name.")
+        str | None, Option(metavar="LANGUAGE", help="Use the texts in LANGUAGE, a subfolder of the lesson such as de.")
     ] = None
     jobs: Jobs = None
 
@@ -126,10 +134,10 @@ PAGE = Outputs(Output("page", (".html",), "the lesson as one page"))
 
 @command(lesson, "build", outputs=PAGE)
 def run_build(options: BuildLessonOptions) -> None:
-    """Write a lesson as one HTML file, which opens without installation, server or network.
+    """Write a lesson as one HTML file that opens without installation, server or network.
 
-    Simulations are kept in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until something that they depend on
-    changes.
+    Keeps the simulated times in ~/.cache/simcodesign/lessons (or in $XDG_CACHE_HOME) until their inputs change. The
+    first build of a lesson takes up to a few minutes, later ones seconds.
     """
     from simcodesign.lessons.folders import lesson_folder
     from simcodesign.lessons.grading.changes import Changes, changes_of, read_changes
@@ -137,6 +145,7 @@ def run_build(options: BuildLessonOptions) -> None:
     from simcodesign.lessons.page import build_lesson
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.common.terminal import complain, write
+    from simcodesign.report.lessons.tables import note_on_withheld
 
     (_, page), *more = PAGE.requested(options.write, needed=True).files
     if more:
@@ -155,6 +164,6 @@ def run_build(options: BuildLessonOptions) -> None:
             changes=stored.and_then(changes_of(options.hide, options.start, options.answer_tolerance)),
             on_withheld=withheld.append,
         )
-    for one in withheld:
-        complain(f"warning: {one.place}: {one.words}")
+    if withheld:
+        complain(note_on_withheld(withheld))
     write(f"{page}: {page.stat().st_size / 1e6:.2f} MB\n")

@@ -1,4 +1,4 @@
-// Play, and the time as a chart: how many messages move (blue) and wait (red). A range input over it is the handle.
+// Play, and the time as a chart: how many messages move (blue) and wait (hatched). A range input over it is the handle.
 import { Figure, sized } from "../figure.js";
 import { digits, duration, largest, smallest, unitOf } from "../numbers.js";
 import { reducedMotion } from "../store.js";
@@ -108,7 +108,7 @@ export class ClockBar extends Figure {
       const [all, late] = [(moving[k] / most) * (height - 4), (waiting[k] / most) * (height - 4)];
       pen.fillStyle = this.colour("sim");
       pen.fillRect(k * step, height - all, step + 0.4, all - late);
-      pen.fillStyle = this.colour("wait");
+      pen.fillStyle = this.hatch(pen);
       pen.fillRect(k * step, height - late, step + 0.4, late);
     }
     pen.globalAlpha = 1;

@@ -89,7 +89,7 @@ export class Free extends HTMLElement {
     return this.querySelector(`.lab-editor[data-kind="${kind}"]`);
   }
 
-  /** The numbers of the lines, that of an error in red. */
+  /** The numbers of the lines, that of an error marked. */
   number(kind, wrong = null) {
     const count = this.area(kind).value.split("\n").length;
     const rows = Array.from({ length: count }, (_, k) => `<b${k + 1 === wrong ? ' class="is-wrong"' : ""}>${k + 1}</b>`);

@@ -9,7 +9,7 @@ import { BARS } from "./bars.js";
 
 const TOP = 14, BOTTOM = 24, FUTURE = 0.32; // what is above the rows: that a line is the end by the formula
 const KEYS = { ranks: ["sends", "receives", "works", "disk", "memory", "waits", "path"], rounds: ["onTheWay", "waits"], stations: ["serves", "waitsThere"] };
-const ROLES = { sends: "sim-2", receives: "sim", works: "for", disk: "sim", memory: "sim-2", waits: "wait", serves: "sim" };
+const ROLES = { sends: "sim-2", receives: "sim", works: "edge", disk: "sim", memory: "sim-2", waits: null, serves: "sim" };
 
 export class Gantt extends Figure {
   static uses = ["stops", "rungs", "draw", "time", "hover"];
@@ -110,7 +110,7 @@ export class Gantt extends Figure {
     for (const { row, from, to, role, lane, lanes, span, alternate } of this.chart.bars) {
       const room = 0.8 * this.row, high = room / lanes;
       pen.globalAlpha = shades[alternate ?? 0];
-      pen.fillStyle = this.colour(ROLES[role]);
+      pen.fillStyle = ROLES[role] ? this.colour(ROLES[role]) : this.hatch(pen);
       const thin = this.of === "rounds" && high > 3 ? 0.8 : 1;
       pen.fillRect(this.x(from), TOP + (row + 0.1) * this.row + lane * high, Math.max(this.x(to) - this.x(from), 0.6), Math.max(high * (span ?? 1) * thin, 0.7));
     }

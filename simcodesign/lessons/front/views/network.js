@@ -1,4 +1,4 @@
-// The network at one time: messages where they are on their routes, links thick by what they have carried and red where
+// The network at one time: messages where they are on their routes, links thick by what they have carried and hatched where
 // messages queue, nodes filled as their copies arrive, switches as squares.
 import { Figure, sized } from "../figure.js";
 import { clamp, duration, escaped, largest, smallest } from "../numbers.js";
@@ -129,7 +129,8 @@ export class Network extends Figure {
   }
 
   drawLinks(pen, { carried, waiting }) {
-    const [hair, blue, red, halo, ink] = ["base", "sim-2", "wait", "wait-2", "ink"].map((name) => this.colour(name));
+    const halo = this.hatch(pen);
+    const [hair, blue, ink] = ["base", "sim-2", "ink"].map((name) => this.colour(name));
     const most = largest(carried, 4);
     pen.lineCap = "round";
     const groups = new Map(); // links of one colour and width are one path
@@ -138,11 +139,11 @@ export class Network extends Figure {
       if (!groups.has(key)) groups.set(key, { colour, width, links: [] });
       groups.get(key).links.push(link);
     };
-    for (let link = 0; link < this.linkCount; link++) if (waiting.has(link)) add(halo, 9, link);
+    for (let link = 0; link < this.linkCount; link++) if (waiting.has(link)) add(halo, 12, link);
     if (this.state.link !== null && this.state.link < this.linkCount) add(ink, 7, this.state.link);
     for (let link = 0; link < this.linkCount; link++) {
       if (!carried[link] && !waiting.has(link)) add(hair, 0.8, link);
-      else add(waiting.has(link) ? red : blue, Math.round(10 * (1.4 + (3.4 * carried[link]) / most)) / 10, link);
+      else add(blue, Math.round(10 * (1.4 + (3.4 * carried[link]) / most)) / 10, link);
     }
     for (const { colour, width, links } of groups.values()) {
       pen.strokeStyle = colour;
@@ -227,15 +228,18 @@ export class Network extends Figure {
    * at their rims, so that their numbers can be read. */
   drawMessages(pen, { moving, waiting }) {
     const { time } = this.state;
-    const [ink, paper, red] = ["ink", "paper", "wait"].map((name) => this.colour(name));
+    const [ink, paper] = ["ink", "paper"].map((name) => this.colour(name));
     const size = clamp(this.radius * 0.34, 2, 4.5);
     const spots = moving.filter((message) => message.hops.length).map((message) => this.spot(message, time));
     this.dotsOfMessages.draw(pen, this.width, this.height, spots, size, ink, paper);
-    pen.fillStyle = red;
+    pen.fillStyle = paper;
+    pen.strokeStyle = ink;
+    pen.lineWidth = 1.2;
     for (const [link, queue] of waiting)
       queue.forEach((_, k) => {
         const [x, y] = this.roads.queue(link, k, this.radius + 5);
         pen.fillRect(x - 3, y - 3, 6, 6);
+        pen.strokeRect(x - 3, y - 3, 6, 6);
       });
   }
 
