@@ -136,7 +136,8 @@ def alike(name: str, names: Sequence[str]) -> list[str]:
     """Return the names that ``name`` may be a misspelling of, the most similar first.
 
     They differ in case only, or three quarters of the letters of both are the same in the same order, or one is the
-    beginning of the other and at least half of it, or ``name`` is one of the words that ``_`` separates in a single name.
+    beginning of the other and at least half of it, or ``name`` is a word of exactly one name, in which ``_`` separates
+    words.
     """
     if same := [one for one in names if one.lower() == name.lower()]:
         return same
