@@ -136,14 +136,17 @@ def alike(name: str, names: Sequence[str]) -> list[str]:
     """Return the names that ``name`` may be a misspelling of, the most similar first.
 
     They differ in case only, or three quarters of the letters of both are the same in the same order, or one is the
-    beginning of the other and at least half of it.
+    beginning of the other and at least half of it, or ``name`` is a word of exactly one name, in which ``_`` separates
+    words.
     """
     if same := [one for one in names if one.lower() == name.lower()]:
         return same
     given = name[:_MOST_COMPARED]
     close = difflib.get_close_matches(given, names, n=_MOST_ALIKE, cutoff=LEAST_SIMILARITY)
-    return close or [
+    close = close or [
         long if long != given else short
         for short, long in (sorted((one, given), key=len) for one in names)
         if long.startswith(short) and 2 * len(short) >= len(long)
     ]
+    with_word = [one for one in names if len(name) >= _LEAST_PART and name in one.split("_")]
+    return close or (with_word if len(with_word) == 1 else [])

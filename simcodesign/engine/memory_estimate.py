@@ -30,11 +30,13 @@ TIMELINE = 65
 #: A chart, whatever is in it.
 CHART = 25e6
 #: Outputs of single operations: bytes that an operation takes while they are written, in the Plan, the timeline and
-#: arrays; bytes of an event of a list and of a station that it names, of a bar of a chart, and of an event of a trace
-#: as text.
-OPERATION, EVENT, EVENT_STATION, BAR, TEXT = 150, 600, 50, 5_800, 900
-#: The same of an event of a message in a trace: 113 characters, where that of an operation has 132.
-MESSAGE_TEXT = TEXT * 113 / 132
+#: arrays; bytes of an event of a list and of a station that it names, and of a bar of a chart.
+OPERATION, EVENT, EVENT_STATION, BAR = 150, 600, 50, 5_800
+#: Bytes of an event of a trace while its part is written: its string in a list (8 bytes of a pointer, 49 of the header
+#: of a string, and the characters), and its characters, with the separator, in the joined text and in the encoded one.
+TEXT, MESSAGE_TEXT = (8 + 49 + characters + 2 * (characters + 2) for characters in (132, 113))
+#: Bytes of a recorded service in a timeline: the station, the operation and three times.
+SERVICE = 4 + 8 + 3 * 8
 
 
 def check_written(output: str, operations: int, parts: int = 0, part_bytes: float = 0.0, fixed: float = 0.0) -> None:

@@ -24,7 +24,8 @@ def test_paths_of_many_keys_are_cut() -> None:
 #: What was written and the name that was meant: a slip of the keyboard, another number, a beginning.
 NEAR = """jacoby jacobi, seismik seismic, startp startup, bandwith bandwidth, bandwidht bandwidth, nodess nodes, node nodes,
 noize noise, faliures failures, failure failures, lniks links, link links, hop hops, memroy memory, mem memory, disc disk,
-clok clock, interface interfaces, uss us, nn n, latency hop_latency, fugako fugaku, juquene juqueen, Disk disk"""
+clok clock, interface interfaces, uss us, nn n, latency hop_latency, fugako fugaku, juquene juqueen, Disk disk,
+robin round_robin, node one_per_node"""
 #: Words of the field that have nothing to do with the name that shares most letters with them.
 FAR = """wires failures, ranks links, cores nodes, words loads, ports torus, threads stores, linear relearn, router rate,
 stream storage, tree stores, accel cice, hpcg cg, gpus us, clos clock, reduce resources, price cice, frontier cice,
@@ -41,6 +42,11 @@ def test_a_misspelt_name_is_suggested(pair: list[str]) -> None:
 def test_an_unlike_name_is_not_suggested(pair: list[str]) -> None:
     written, other = pair
     assert nearest(written, [other]) == other
+
+
+def test_a_word_of_several_names_suggests_none_of_them() -> None:
+    assert nearest("startup", ["read_startup", "write_startup"]) == "read_startup, write_startup"
+    assert nearest("by", ["one_by_one"]) == "one_by_one"
 
 
 def test_long_lists_are_cut_and_counted_after_the_names_that_are_alike() -> None:

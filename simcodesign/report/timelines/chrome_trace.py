@@ -76,6 +76,7 @@ def _write_events(result: Result, timeline: Timeline, file: BinaryIO | gzip.Gzip
     )
     for number, events in enumerate(part for part in parts if part):
         file.write(((",\n" if number else "") + ",\n".join(events)).encode())
+        events.clear()  # not held while the next part is made
     file.write(b"\n]}\n")
 
 

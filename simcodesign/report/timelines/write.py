@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
-from simcodesign.engine.memory_estimate import MESSAGE_TEXT, TEXT, check_written
+from simcodesign.engine.memory_estimate import MESSAGE_TEXT, SERVICE, TEXT, check_written
 from simcodesign.report.timelines.chrome_trace import CHUNK, write_chrome_trace
 
 
@@ -33,9 +33,8 @@ def _check_memory(timeline: Timeline) -> None:
     operations, services = len(timeline.rank), 0 if timeline.services is None else len(timeline.services)
     waits = int(np.count_nonzero(timeline.start_s > timeline.ready_s))
     sends = int(np.count_nonzero((timeline.kind == SEND) & (timeline.match >= 0)))
-    in_part = min(operations, CHUNK)
-    texts = max(in_part + waits * in_part // max(operations, 1), min(3 * services, CHUNK))
-    if 2 * min(sends, CHUNK) * MESSAGE_TEXT > texts * TEXT:
-        check_written("timeline", operations, 2 * min(sends, CHUNK), MESSAGE_TEXT)
-    else:
-        check_written("timeline", operations, texts, TEXT)
+    first = min(operations, CHUNK)
+    texts = max(first + waits * first // max(operations, 1), min(3 * services, CHUNK))
+    messages = 2 * min(sends, CHUNK)
+    in_part = (messages, MESSAGE_TEXT) if messages * MESSAGE_TEXT > texts * TEXT else (texts, TEXT)
+    check_written("timeline", operations, *in_part, fixed=services * SERVICE)
