@@ -6,40 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simcodesign.cli.written_files import PLOT_SUFFIXES, PRINTED, TABLE, Output, Outputs, Printed
+from simcodesign.cli.written_files import PLOT_SUFFIXES, PRINTED, TABLE, Output, Outputs
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedRun(Printed):
+class SimulatedRun:
     """The result of one simulation, with what its files need."""
 
+    result: Any
     experiment: Any
     #: From when to when events are listed and the Gantt chart is drawn.
     window_s: tuple[float, float]
     as_json: bool
 
 
-def _plot(shown: Printed, path: Path) -> None:
-    if isinstance(shown, SimulatedRun):
-        from simcodesign.report.results.plots import activity_profile
-
-        activity_profile(shown.answer, path)
-    else:
-        from simcodesign.report.replication.plot import replications_plot
-
-        replications_plot(shown.answer, path)
-
-
 def _gantt(run: SimulatedRun, path: Path) -> None:
     from simcodesign.report.timelines.gantt import gantt_chart
 
-    gantt_chart(run.answer, path, run.window_s)
+    gantt_chart(run.result, path, run.window_s)
 
 
 def _power(run: SimulatedRun, path: Path) -> None:
     from simcodesign.report.results.power_plot import power_over_time
 
-    power_over_time(run.answer, path)
+    power_over_time(run.result, path)
 
 
 def _events(run: SimulatedRun, path: Path) -> str:
@@ -47,8 +37,8 @@ def _events(run: SimulatedRun, path: Path) -> str:
     from simcodesign.report.common.terminal import complain, json_text
     from simcodesign.report.events.event_list import event_lines, event_list
 
-    events = event_list(run.answer, *run.window_s)
-    if run.answer.engine == "compiled":
+    events = event_list(run.result, *run.window_s)
+    if run.result.engine == "compiled":
         complain("note: waits of messages for links and interfaces are those that --engine simpy records")
     if path == PRINTED and run.as_json:
         return json_text(events)
@@ -58,20 +48,20 @@ def _events(run: SimulatedRun, path: Path) -> str:
 def _trace(run: SimulatedRun, path: Path) -> None:
     from simcodesign.report.timelines.write import write_timeline
 
-    write_timeline(run.answer, path)
+    write_timeline(run.result, path)
 
 
 def _counters(run: SimulatedRun, path: Path) -> None:
     from simcodesign.counters.readers.tidy_table import write_counters
     from simcodesign.studies.extrapolation.virtual_profiler import counters_of
 
-    write_counters(path, counters_of(run.answer, repetition=run.experiment.seed))
+    write_counters(path, counters_of(run.result, repetition=run.experiment.seed))
 
 
 def _page(run: SimulatedRun, _: Path) -> str:
     from simcodesign.report.timelines.page import run_page
 
-    return run_page(run.answer, run.experiment)
+    return run_page(run.result, run.experiment)
 
 
 def _schedule(run: SimulatedRun, path: Path) -> None:
@@ -101,7 +91,7 @@ def _schedule(run: SimulatedRun, path: Path) -> None:
 
 
 FILES = Outputs(
-    Output("plot", PLOT_SUFFIXES, "a plot: what ranks do over time; of replications, their spread", _plot),
+    Output("plot", PLOT_SUFFIXES, "a plot: what ranks do over time; of replications, their spread"),
     Output("gantt", PLOT_SUFFIXES, "a chart of what every rank does when", _gantt),
     Output("power", PLOT_SUFFIXES, "a plot of power over time", _power),
     Output(

@@ -5,7 +5,7 @@ A command declares what it can write as a table, and gets the option as a field 
     FILES = Outputs(
         Output("plot", PLOT_SUFFIXES, "bars of the phases", _draw),
         Output("events", (".txt",), "every event in the order of time", _events, is_text=True),
-        TABLE,                                       # the tables that are printed, of a ``Printed``
+        TABLE,                                       # the tables that are printed
     )
 
     @dataclass(frozen=True, kw_only=True)
@@ -16,14 +16,14 @@ A command declares what it can write as a table, and gets the option as a field 
     def run(options: RunOptions) -> None:
         files = FILES.requested(options.write)       # InputError for what cannot be written, before any work is done
         ...
-        files.write(answer)
+        files.show(result, lambda: tables_of(result), options.as_json)
 
-``files.write(answer)`` calls ``_draw(answer, path)`` for each plot. ``answer`` is what the functions of the table
-take, for example a result, or a ``Printed`` (or a class made of it) if ``TABLE`` is one of them. A function imports
-the module that writes when it is called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then
-FILE may be ``-``, which prints the text in place of the tables (``files.prints``). ``"plot" in files`` says whether a
-word is requested, ``files.paths`` which files, and ``files.refuse(words, ...)`` raises the InputError for words that
-an option excludes. An output without a function is written by the command itself, for example while a program runs.
+``files.show(answer, make_tables, as_json)`` prints the answer as JSON or as its tables, writes the tables into the
+files of ``TABLE``, and calls ``_draw(answer, path)`` for each plot. A function imports the module that writes when it
+is called, so that ``--help`` stays fast. With ``is_text`` it returns the text; then FILE may be ``-``, which prints
+the text in place of tables and JSON (``files.prints``). ``"plot" in files`` returns whether a word is requested,
+``files.paths`` returns the files, and ``files.refuse(words, ...)`` raises the InputError for words that an option
+excludes. The command itself writes an output without a function, for example while a program runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -93,26 +92,36 @@ class RequestedFiles:
             if output.word in words:
                 raise InputError(what, _PLACE, value=f"{output.word}:{path}", allowed=allowed)
 
-    def show(self, as_json: bool, make_answer: Callable[[], Any], make_tables: Callable[[], Iterable[Any]]) -> None:
-        """Print an answer as JSON or as its tables, unless a file is printed, and write the tables (``TABLES``)."""
+    def show(
+        self,
+        answer: Any,
+        make_tables: Callable[[], Iterable[Any]],
+        as_json: bool,
+        make_json: Callable[[], Any] | None = None,
+    ) -> None:
+        """Print an answer as JSON (of ``make_json``, or itself) or as its tables, unless a file is printed; write all
+        files."""
         from simcodesign.report.common.terminal import print_all, write_json
 
-        if as_json:
-            write_json(make_answer())
-        tables = [] if as_json and TABLES.word not in self else list(make_tables())
-        if not as_json and not self.prints:
-            print_all(tables)
-        self.write_tables(tables)
+        if as_json and not self.prints:
+            write_json(answer if make_json is None else make_json())
+        prints_tables = not (as_json or self.prints)
+        if prints_tables or TABLE.word in self:
+            tables = list(make_tables())
+            if prints_tables:
+                print_all(tables)
+            self.write_tables(tables)
+        self.write(answer)
 
     def write_tables(self, tables: Iterable[Any]) -> None:
         """Write tables into the files requested for them."""
         from simcodesign.report.common.table_files import write_tables
 
-        for path in self.paths(TABLES.word):
+        for path in self.paths(TABLE.word):
             write_tables(tables, path)
 
     def write(self, answer: Any) -> None:
-        """Write all files."""
+        """Write all files whose kinds have a function."""
         for output, path in self.files:
             text = None if output.write is None else output.write(answer, path)
             if text is not None:
@@ -203,26 +212,6 @@ def write_text(text: str, path: Path) -> None:
         file.write(text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Printed:
-    """An answer with the tables that are printed of it, made when they are needed."""
-
-    answer: Any
-    make_tables: Callable[[], Sequence[Any]]
-
-    @cached_property
-    def tables(self) -> Sequence[Any]:
-        """The tables and other parts of the report."""
-        return self.make_tables()
-
-
-def _write_tables(printed: Printed, path: Path) -> None:
-    from simcodesign.report.common.table_files import write_tables
-
-    write_tables(printed.tables, path)
-
-
-#: The tables of a ``Printed``; of an answer that ``RequestedFiles.show`` prints; the same where .tex is taken.
-TABLE = Output("table", (".csv", ".jsonl", ".parquet", ".tex"), "the tables that are printed", _write_tables)
-TABLES = replace(TABLE, write=None)
-TABLES_BUT_TEX = replace(TABLES, suffixes=(".csv", ".jsonl", ".parquet"))
+#: The tables that a command prints, for ``RequestedFiles.show``; without .tex where another word has it.
+TABLE = Output("table", (".csv", ".jsonl", ".parquet", ".tex"), "the tables that are printed")
+TABLE_BUT_TEX = replace(TABLE, suffixes=TABLE.suffixes[:-1])

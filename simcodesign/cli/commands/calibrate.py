@@ -22,7 +22,7 @@ from simcodesign.cli.options import (
     Write,
 )
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PRINTED, TABLES, Output, Outputs, RequestedFiles
+from simcodesign.cli.written_files import PRINTED, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 
 #: Options of one form alone, by the field.
@@ -140,7 +140,7 @@ FILES = Outputs(
         _rows_text,
         is_text=True,
     ),
-    TABLES,
+    TABLE,
 )
 
 
@@ -210,8 +210,9 @@ def _from_times(options: CalibrateOptions, files: RequestedFiles) -> None:
         value=options.value,
         robust=options.robust,
     )
-    files.show(options.as_json, lambda: calibration_dict(calibration), lambda: calibration_tables(calibration))
-    files.write(calibration)
+    files.show(
+        calibration, lambda: calibration_tables(calibration), options.as_json, lambda: calibration_dict(calibration)
+    )
 
 
 def _constants(option: str, items: Iterable[str]) -> dict[str, float]:

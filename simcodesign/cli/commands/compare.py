@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
@@ -26,9 +25,8 @@ from simcodesign.cli.options import (
     option_of,
 )
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, Printed, RequestedFiles
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError
-from simcodesign.report.common.terminal import print_all, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,41 +78,14 @@ class CompareOptions:
     requirements: RequirementOptions = field(default_factory=RequirementOptions)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeveralCompared(Printed):
-    """Comparisons of several scenarios; ``why``: the plot shows what explains each gap."""
-
-    why: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequirementsCompared(Printed):
-    """Requirements of machines, with the function that draws them."""
-
-    draw: Callable[[Path], object]
-
-
-def _plot(compared: Printed, path: Path) -> None:
-    if isinstance(compared, RequirementsCompared):
-        compared.draw(path)
-    elif isinstance(compared, SeveralCompared):
-        from simcodesign.report.candidates.plot import several_plot
-
-        several_plot(compared.answer, path, compared.why)
-    else:
-        from simcodesign.report.results.plots import comparison_bars
-
-        comparison_bars(compared.answer, path)
-
-
-def _trace(compared: Printed, path: Path) -> None:
+def _trace(comparison: Any, path: Path) -> None:
     from simcodesign.report.timelines.write import write_timeline
 
-    write_timeline(compared.answer.simulation, path)
+    write_timeline(comparison.simulation, path)
 
 
 FILES = Outputs(
-    Output("plot", PLOT_SUFFIXES, "a plot of both readings; with --vary, lines over its values", _plot),
+    Output("plot", PLOT_SUFFIXES, "a plot of both readings; with --vary, lines over its values"),
     Output(
         "trace", (".json", ".json.gz"), "what ranks and stations did in the simulation, for ui.perfetto.dev", _trace
     ),
@@ -171,6 +142,7 @@ def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float
     from simcodesign.comparison.compare import compare
     from simcodesign.report.common.progress import ProgressBar
     from simcodesign.report.results.comparison_tables import comparison_tables
+    from simcodesign.report.results.plots import comparison_bars
 
     scenario = load_scenario(options.scenario)
     began_s = time.perf_counter()
@@ -187,10 +159,12 @@ def _run_once(options: CompareOptions, files: RequestedFiles) -> dict[str, float
     if options.why:
         each_s = (time.perf_counter() - began_s) / len(comparison.rungs)
         helps = what_helps(scenario, options.simulation, comparison.simulation, each_s)
-    printed = Printed(answer=comparison, make_tables=lambda: [*comparison_tables(comparison), *why_tables(helps)])
-    if options.output.as_json:
-        write_json(with_why(comparison, helps))
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(
+        comparison,
+        lambda: [*comparison_tables(comparison), *why_tables(helps)],
+        options.output.as_json,
+        lambda: with_why(comparison, helps),
+    )
+    for path in files.paths("plot"):
+        comparison_bars(comparison, path)
     return judged_errors(comparison, options.verdict)

@@ -27,7 +27,7 @@ from simcodesign.cli.options import (
     needs,
 )
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES, Output, Outputs
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError, Place
 
 
@@ -172,7 +172,7 @@ class ExploreOptions:
 FILES = Outputs(
     Output("plot", PLOT_SUFFIXES, "the optimum within its space, a front, or a region"),
     Output("evaluations", (".csv", ".parquet"), "every point that the search evaluated"),
-    TABLES,
+    TABLE,
 )
 
 

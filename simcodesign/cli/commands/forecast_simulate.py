@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
@@ -22,9 +22,8 @@ from simcodesign.cli.options import (
 )
 from simcodesign.cli.sections import Section
 from simcodesign.cli.simulation_files import FILES, OF_ONE_RUN, RECORDED, WITH_STATIONS
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, Printed, RequestedFiles
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
-from simcodesign.report.common.terminal import print_all, write_json
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
 RANKS_WITH_BOUNDS = 1024
@@ -44,10 +43,10 @@ class ForecastOptions:
     output: AnswerOptions
 
 
-def _bars(forecast: Printed, path: Path) -> None:
+def _bars(forecast: Any, path: Path) -> None:
     from simcodesign.report.results.plots import result_bars
 
-    result_bars(forecast.answer, path)
+    result_bars(forecast, path)
 
 
 FORECAST_FILES = Outputs(Output("plot", PLOT_SUFFIXES, "a plot: the time of each phase by component", _bars), TABLE)
@@ -76,12 +75,7 @@ def run_forecast(options: ForecastOptions) -> None:
     scenario = load_scenario(options.scenario)
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds, longest_path=True)
-    printed = Printed(answer=result, make_tables=lambda: forecast_tables(result))
-    if options.output.as_json:
-        write_json(result)
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(result, lambda: forecast_tables(result), options.output.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +149,7 @@ def run_simulate(options: SimulateOptions) -> None:
     from simcodesign.engine.experiment import Experiment
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import ProgressBar
+    from simcodesign.report.results.plots import activity_profile
     from simcodesign.report.results.tables import simulation_tables
 
     files = options.requested_files()
@@ -181,14 +176,16 @@ def run_simulate(options: SimulateOptions) -> None:
     took_s = time.perf_counter() - began_s
     helps = what_helps(scenario, options.simulation, result, took_s) if options.why else None
     run = SimulatedRun(
-        answer=result,
-        make_tables=lambda: [*simulation_tables(result, options.stations), *why_tables(helps)],
+        result=result,
         experiment=Experiment.of(scenario, **keywords),
         window_s=options.window_s,
         as_json=options.output.as_json,
     )
-    if options.output.as_json and not files.prints:
-        write_json(with_why(result, helps))
-    elif not files.prints:
-        print_all(run.tables)
-    files.write(run)
+    files.show(
+        run,
+        lambda: [*simulation_tables(result, options.stations), *why_tables(helps)],
+        options.output.as_json,
+        lambda: with_why(result, helps),
+    )
+    for path in files.paths("plot"):
+        activity_profile(result, path)

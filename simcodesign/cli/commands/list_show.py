@@ -152,11 +152,12 @@ def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:
         raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
     note_execution(options.name)
     workload = load_workload(options.name)
-    if options.as_json:
-        write_json(workload_json(workload, options.ranks))
-    elif not files.prints:
-        print_all(workload_sheet(workload, options.ranks))
-    files.write(workload)
+    files.show(
+        workload,
+        lambda: workload_sheet(workload, options.ranks),
+        options.as_json,
+        lambda: workload_json(workload, options.ranks),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

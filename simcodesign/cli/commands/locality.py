@@ -11,7 +11,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AnswerOptions, Format, Seed, Settings
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES, Output, Outputs, RequestedFiles
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import STREAM_BYTES, open_bytes, real_path
 
@@ -199,7 +199,7 @@ FILES = Outputs(
     Output("profile", PROFILE_SUFFIXES, "the profile of stack distances", _profile),
     Output("trace", (".npz",), "the trace of the program that --run records"),
     Output("plot", PLOT_SUFFIXES, "a plot of miss ratios over the size of the cache", _plot),
-    TABLES,
+    TABLE,
 )
 
 

@@ -13,7 +13,7 @@ from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
 from simcodesign.cli.options import AsJson, Jobs, Write
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import TABLES, Output, Outputs
+from simcodesign.cli.written_files import TABLE, Output, Outputs
 from simcodesign.report.common.terminal import print_all, write_json
 
 
@@ -61,7 +61,7 @@ def _page(validated: Validated, path: Path) -> None:
     write_page(validated.outcomes, path, dated=validated.dated)
 
 
-VALIDATION_FILES = Outputs(Output("page", (".html", ".htm"), "a page with all details of every case", _page), TABLES)
+VALIDATION_FILES = Outputs(Output("page", (".html", ".htm"), "a page with all details of every case", _page), TABLE)
 
 
 @command(app, "validate", section=Section.CHECK, outputs=VALIDATION_FILES)

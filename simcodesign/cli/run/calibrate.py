@@ -55,8 +55,9 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
         for path in requested.paths("rows"):
             write_text(rows, path)
         raise
-    requested.write(calibration)
-    requested.show(options.as_json, lambda: benchmark_dict(calibration), lambda: benchmark_tables(calibration))
+    requested.show(
+        calibration, lambda: benchmark_tables(calibration), options.as_json, lambda: benchmark_dict(calibration)
+    )
 
 
 def _check_folder(paths: Sequence[Path], machine: str) -> None:

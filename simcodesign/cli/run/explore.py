@@ -126,7 +126,7 @@ def _run_simulated(problem: Problem, search: _Search, options: ExploreOptions, f
         )
     for path in files.paths("evaluations"):
         write_trace(optimum.trace, path)
-    files.show(options.output.as_json, lambda: simulated_dict(optimum), lambda: simulated_tables(optimum))
+    files.show(optimum, lambda: simulated_tables(optimum), options.output.as_json, lambda: simulated_dict(optimum))
     for path in files.paths("plot") if problem.objectives else ():
         simulated_plot(optimum, path)
 
@@ -157,7 +157,7 @@ def _run_optimum(problem: Problem, search: _Search, options: ExploreOptions, fil
                 on_progress=on_progress,
             )
     parts = solution, why, sensitivities, confirmation
-    files.show(options.output.as_json, lambda: solution_dict(*parts), lambda: solution_tables(*parts))
+    files.show(parts, lambda: solution_tables(*parts), options.output.as_json, lambda: solution_dict(*parts))
     for path in files.paths("plot"):
         solution_plot(solution, path)
 
@@ -192,7 +192,7 @@ def _run_front(problem: Problem, search: _Search, options: ExploreOptions, files
                 on_progress=on_system,
             )
     parts = front, why, confirmation
-    files.show(options.output.as_json, lambda: front_dict(*parts), lambda: front_tables(*parts))
+    files.show(parts, lambda: front_tables(*parts), options.output.as_json, lambda: front_dict(*parts))
     for path in files.paths("plot") if front.points else ():
         front_plot(front, path)
 

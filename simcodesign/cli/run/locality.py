@@ -57,8 +57,7 @@ class _Distances(TypedDict, total=False):
 def run_locality(options: LocalityOptions, files: RequestedFiles) -> None:
     """Measure, write and print."""
     findings = _findings(options, files)
-    files.write(findings)
-    files.show(options.output.as_json, lambda: locality_dict(findings), lambda: locality_tables(findings))
+    files.show(findings, lambda: locality_tables(findings), options.output.as_json, lambda: locality_dict(findings))
 
 
 def _findings(options: LocalityOptions, files: RequestedFiles) -> Findings:

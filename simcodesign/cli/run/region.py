@@ -50,9 +50,10 @@ def run_region(study: ExplorationStudy, options: ExploreOptions, files: Requeste
         points, engine = options.search.points or MOST_POINTS, simulation.engine or "auto"
         regions += [_simulation(question, effects, points, engine) for question in questions]
     files.show(
+        regions,
+        lambda: region_tables(questions, regions, least),
         options.output.as_json,
         lambda: {"regions": [region_dict(region) for region in regions], "least": least},
-        lambda: region_tables(questions, regions, least),
     )
     for path in files.paths("plot"):
         region_plot(questions, regions, path)

@@ -8,11 +8,11 @@ from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.commands.forecast_simulate import SimulateOptions
 from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, needs, usable_cpus
 from simcodesign.cli.run.scenario import load_scenario, parsed_level, parsed_share, run_keywords
-from simcodesign.cli.written_files import Printed, RequestedFiles
+from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.replication.comparison import replicated_comparison_tables
+from simcodesign.report.replication.plot import replications_plot
 from simcodesign.report.replication.tables import replication_tables
 from simcodesign.studies.replication.comparison import replicate_comparison
 from simcodesign.studies.replication.replicate import RepetitionKeywords, WarmUpKeywords, replicate
@@ -28,12 +28,9 @@ def run_replications(options: SimulateOptions, files: RequestedFiles) -> None:
     repetition = repetition_of(options.replication, options.replication.precision_of)
     with ProgressBar("replications", counted=True) as on_progress:
         shown = replicate(scenario, **run, **repetition, **warm_up, on_progress=on_progress)
-    printed = Printed(answer=shown, make_tables=lambda: replication_tables(shown, options.stations))
-    if options.output.as_json:
-        write_json(shown)
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(shown, lambda: replication_tables(shown, options.stations), options.output.as_json)
+    for path in files.paths("plot"):
+        replications_plot(shown, path)
     if not shown.stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
 
@@ -50,12 +47,7 @@ def run_compared_replications(options: CompareOptions, files: RequestedFiles) ->
     run, repetition = run_keywords(options.simulation, scenario.machine), repetition_of(options.replication)
     with ProgressBar("replications", counted=True) as on_progress:
         comparison = replicate_comparison(scenario, **run, **repetition, on_progress=on_progress)
-    printed = Printed(answer=comparison, make_tables=lambda: replicated_comparison_tables(comparison))
-    if options.output.as_json:
-        write_json(comparison)
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(comparison, lambda: replicated_comparison_tables(comparison), options.output.as_json)
     if not comparison.stopping.reached:
         raise Exit(PRECISION_NOT_REACHED)
     return float(comparison.error.mean)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from simcodesign.cli.commands.compare import CompareOptions, RequirementsCompared
+from simcodesign.cli.commands.compare import CompareOptions
+from simcodesign.cli.options import needs
 from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine
 from simcodesign.cli.run.several import named
 from simcodesign.cli.written_files import RequestedFiles
@@ -18,7 +18,6 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import print_all, write_json
 from simcodesign.report.requirements.plot import straw_man_plot, upgrade_plot
 from simcodesign.report.requirements.simulated_plot import ratio_against_time
 from simcodesign.report.requirements.simulated_tables import (
@@ -66,7 +65,7 @@ def run_requirements(options: CompareOptions, files: RequestedFiles) -> None:
     if options.requirements.simulate:
         _simulate_straw_men(workloads, machines, given, options, files)
         return
-    _refuse_simulation(options)
+    _check_unsimulated(options, options.scenario.ranks)
     studies = straw_man_table(
         workloads,
         machines,
@@ -75,7 +74,9 @@ def run_requirements(options: CompareOptions, files: RequestedFiles) -> None:
         size=_size(workloads, options),
         benchmark=options.requirements.benchmark,
     )
-    _show({"studies": studies}, lambda: straw_man_tables(studies), partial(straw_man_plot, studies), options, files)
+    files.show({"studies": studies}, lambda: straw_man_tables(studies), options.output.as_json)
+    for path in files.paths("plot"):
+        straw_man_plot(studies, path)
 
 
 def _run_upgrades(
@@ -91,12 +92,14 @@ def _run_upgrades(
     if options.requirements.simulate:
         _simulate_upgrades(workloads, machine, upgrades, given, options, files)
         return
-    _refuse_simulation(options, "-P")
+    _check_unsimulated(options)
     given = given if ranks is None else {"P": float(ranks), **given}
     studies = upgrade_table(
         workloads, machine, upgrades, given, preset=options.scenario.preset, size=_size(workloads, options)
     )
-    _show({"studies": studies}, lambda: upgrade_tables(studies), partial(upgrade_plot, studies), options, files)
+    files.show({"studies": studies}, lambda: upgrade_tables(studies), options.output.as_json)
+    for path in files.paths("plot"):
+        upgrade_plot(studies, path)
 
 
 def _simulate_upgrades(
@@ -126,23 +129,9 @@ def _simulate_upgrades(
         varied = sensitivity(cells, factors, given, **simulation, reading=reading, on_progress=on_progress)
     answer = {"cells": cells, "rankings": rankings(cells), "varied": {"reading": reading, "numbers": varied}}
     tables = partial(simulated_upgrade_tables, cells, varied, simulated=bool(factors))
-    _show(answer, tables, partial(ratio_against_time, cells), options, files)
-
-
-def _show(
-    answer: dict[str, Any],
-    tables: Callable[[], Iterable[Any]],
-    draw: Callable[[Path], object],
-    options: CompareOptions,
-    files: RequestedFiles,
-) -> None:
-    """Print and write an answer."""
-    printed = RequirementsCompared(answer=answer, make_tables=lambda: tuple(tables()), draw=draw)
-    if options.output.as_json:
-        write_json(answer)
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(answer, tables, options.output.as_json)
+    for path in files.paths("plot"):
+        ratio_against_time(cells, path)
 
 
 def _upgrades(base: str, others: Sequence[str]) -> list[Upgrade]:
@@ -170,15 +159,12 @@ def _refuse(options: CompareOptions) -> None:
             raise InputError(f"{option} and --requirements exclude each other", allowed="one of the two")
 
 
-def _refuse_simulation(options: CompareOptions, *more: str) -> None:
-    """InputError for options that only a simulation has."""
-    for option, is_given in (
-        ("-P", options.scenario.ranks),
-        ("--vary", options.vary),
-        ("--effects", options.simulation.effects != "all"),
-    ):
-        if is_given and option not in more:
-            raise InputError(f"only a simulation has {option}", Place(option), allowed="with --simulate")
+def _check_unsimulated(options: CompareOptions, ranks: int | None = None) -> None:
+    """InputError for options that only a simulation has, and for ``ranks`` if they are given."""
+    effects = options.simulation.effects != "all"
+    for option, is_given in (("-P", ranks is not None), ("--vary", options.vary), ("--effects", effects)):
+        if is_given:
+            raise needs(option, "--simulate")
 
 
 def _simulate_straw_men(
@@ -206,11 +192,7 @@ def _simulate_straw_men(
             on_progress=on_progress,
             on_simulation_progress=on_progress,
         )
-    _show({"studies": studies}, lambda: simulated_straw_man_tables(studies), _no_plot, options, files)
-
-
-def _no_plot(_: Path) -> None:
-    """Nothing: a plot is refused before."""
+    files.show({"studies": studies}, lambda: simulated_straw_man_tables(studies), options.output.as_json)
 
 
 def _size(workloads: Sequence[Workload], options: CompareOptions) -> str:

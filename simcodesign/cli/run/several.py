@@ -8,7 +8,7 @@ from math import inf
 
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.compare import CompareOptions, SeveralCompared
+from simcodesign.cli.commands.compare import CompareOptions
 from simcodesign.cli.run.replication import PRECISION_NOT_REACHED, repetition_of
 from simcodesign.cli.run.scenario import kind_of, parsed_settings, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors, measured_tables
@@ -17,9 +17,10 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.experiment import Experiment
 from simcodesign.report.candidates.names import label
+from simcodesign.report.candidates.plot import several_plot
 from simcodesign.report.candidates.tables import several_tables
 from simcodesign.report.common.progress import ProgressBar
-from simcodesign.report.common.terminal import complain, print_all, write_json
+from simcodesign.report.common.terminal import complain
 from simcodesign.studies.candidates.several import SeveralComparisons, compare_experiments
 from simcodesign.studies.sweep.design.grid import PARAMETER, Known, SweepAxis, parse_axis
 from simcodesign.studies.sweep.machine_source import source_of
@@ -49,12 +50,9 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
         )
     if axis is not None and axis.known.inverse:
         several = _over_bandwidth(several, axis.name)
-    printed = SeveralCompared(answer=several, make_tables=lambda: several_tables(several, options.why), why=options.why)
-    if options.output.as_json:
-        write_json(several)
-    else:
-        print_all(printed.tables)
-    files.write(printed)
+    files.show(several, lambda: several_tables(several, options.why), options.output.as_json)
+    for path in files.paths("plot"):
+        several_plot(several, path, options.why)
     if not all(one.replicated is None or one.replicated.stopping.reached for one in several.candidates):
         raise Exit(PRECISION_NOT_REACHED)
     return _errors(several, options)

@@ -36,11 +36,11 @@ def run_cases(cases: Sequence[Case], options: ValidateOptions, files: RequestedF
             on_progress=partial(show_finished, bar),
         )
     files.show(
-        options.as_json,
-        lambda: _answer(outcomes),
+        Validated(outcomes, options.dated),
         lambda: [*outcome_tables(outcomes), *measured_summary(outcomes)],
+        options.as_json,
+        lambda: {"version": __version__, "cases": outcomes, "counts": counts(outcomes)},
     )
-    files.write(Validated(outcomes, options.dated))
     for path in files.paths("page"):
         complain(f"wrote {path}")
     return status_of(outcomes)
@@ -51,11 +51,3 @@ def show_finished(bar: ProgressBar, outcome: CaseOutcome) -> None:
     bar(outcome.name, 1)
     if outcome.seconds >= LONG_CASE_S:
         bar.print(f"{outcome.verdict}: {outcome.name}, {outcome.seconds:.0f} s")
-
-
-def _answer(outcomes: Sequence[CaseOutcome]) -> dict[str, object]:
-    return {
-        "version": __version__,
-        "cases": outcomes,
-        "counts": counts(outcomes),
-    }

@@ -11,13 +11,13 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import ModelOptions, use_one_thread
 from simcodesign.cli.options import Jobs, needs
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES_BUT_TEX, Output, Outputs, RequestedFiles
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE_BUT_TEX, Output, Outputs, RequestedFiles
 
 FILES = Outputs(
     Output("workload", (".yaml", ".yml"), "the models as a workload that can be simulated"),
     Output("models", (".py", ".tex"), "the models as a Python module or a LaTeX table"),
     Output("plot", PLOT_SUFFIXES, "measurements, models and predictions"),
-    TABLES_BUT_TEX,
+    TABLE_BUT_TEX,
 )
 
 

@@ -13,13 +13,13 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import KnownMachine, use_one_thread
 from simcodesign.cli.options import AsJson, Effects, Engine, Format, Preset, Settings, Target, Vary, Write, needs
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLES, Output, Outputs
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError
 
 FILES = Outputs(
     Output("workload", (".yaml", ".yml"), "the models of recorded runs as a workload that can be simulated"),
     Output("plot", PLOT_SUFFIXES, "where the predicted time goes; with --profile, the errors of the predictions"),
-    TABLES,
+    TABLE,
 )
 
 

@@ -11,11 +11,11 @@ from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.fit_options import KnownMachine, ModelOptions, use_one_thread
 from simcodesign.cli.options import Settings
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import TABLES, Output, Outputs
+from simcodesign.cli.written_files import TABLE, Output, Outputs
 
 FILES = Outputs(
     Output("formulas", (".yaml", ".yml"), "the fitted formulas, as compare --formula reads them"),
-    TABLES,
+    TABLE,
 )
 
 

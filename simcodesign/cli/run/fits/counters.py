@@ -50,7 +50,7 @@ def run_fit_counters(options: FitCountersOptions) -> None:
     """Print and plot the predictions, and write the models as a workload."""
     requested = FILES.requested(options.write)
     fitted = _study(options)
-    requested.show(options.as_json, lambda: study_dict(fitted), lambda: counter_tables(fitted))
+    requested.show(fitted, lambda: counter_tables(fitted), options.as_json, lambda: study_dict(fitted))
     for plot in requested.paths("plot"):
         counters_plot(fitted, plot)
     for workload in requested.paths("workload"):

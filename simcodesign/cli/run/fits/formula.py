@@ -39,7 +39,9 @@ def run_fit_formula(options: FitFormulaOptions) -> None:
             on_progress=on_progress,
         )
     beside = FittedBeside(own, fit(measurements, **arguments))
-    requested.show(options.as_json, lambda: formulas_dict(beside, heading), lambda: formula_tables(beside, heading))
+    requested.show(
+        beside, lambda: formula_tables(beside, heading), options.as_json, lambda: formulas_dict(beside, heading)
+    )
     for file in requested.paths("formulas"):
         write_formulas(own, file, options.file.name, known)
 

@@ -30,9 +30,10 @@ def run_fit_profile(options: FitCountersOptions) -> None:
     evaluated, explained = _evaluated(options, large)
     no_ladder = [f"No error is above {large:.0%}: no ladder."] if large is not None and not explained else []
     requested.show(
+        evaluated,
+        lambda: [*study_tables(evaluated, explained), *no_ladder],
         options.as_json,
         lambda: profile_dict(evaluated, explained),
-        lambda: [*study_tables(evaluated, explained), *no_ladder],
     )
     for plot in requested.paths("plot"):
         profile_plot(evaluated, plot, explained)
