@@ -13,13 +13,24 @@ MOST_EXAMPLES = 6
 MOST_PARAMETERS = 3
 #: Numbers of ranks that tell algorithms apart in the ordinary suite: small ones, around powers of two, primes, squares.
 FEW_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 25, 33)
+#: Numbers of ranks in ``make test-all``: all up to 17, then powers of two and their neighbours, a prime and a multiple
+#: of eight. Their cost grows as the square, and algorithms differ by powers of two and remainders.
+MORE_RANKS = (*range(1, 18), 24, 31, 32, 33, 37)
+#: Whether properties are tried on random examples (``make test-random``).
+RANDOM = bool(os.environ.get("SIMCODESIGN_RANDOM_TESTS"))
 
 
 def numbers_of_ranks(most: int) -> list[int]:
-    """Numbers of ranks to try: all up to ``most`` in ``make test-all``, a few of them in the ordinary suite."""
-    return [ranks for ranks in range(1, most + 1) if THOROUGH or ranks in FEW_RANKS]
+    """Return numbers of ranks up to ``most``: all up to 17 and some above in ``make test-all``, else a few."""
+    return [ranks for ranks in (MORE_RANKS if THOROUGH else FEW_RANKS) if ranks <= most]
 
 
 def examples(wanted: int, ordinary: int = MOST_EXAMPLES) -> int:
-    """How many examples Hypothesis tries: those wanted in ``make test-all``, few in the ordinary suite."""
-    return wanted if THOROUGH else min(wanted, ordinary)
+    """Return how many examples Hypothesis tries: those wanted in ``make test-random``, few in the ordinary suite.
+
+    ``make test-all`` tries a third of those wanted, always the same ones, but 20 and twice the ordinary ones if so many
+    are wanted.
+    """
+    if RANDOM:
+        return wanted
+    return max(wanted // 3, min(wanted, max(20, 2 * ordinary))) if THOROUGH else min(wanted, ordinary)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,13 +13,13 @@ from hypothesis import settings
 
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.engine import selection
-from tests import MOST_PARAMETERS, ROOT, THOROUGH, examples
+from tests import MOST_PARAMETERS, RANDOM, ROOT, THOROUGH, examples
 
 # No deadline: the time of one example depends more on the load of the machine than on the code.
 # Every run tries the same examples, so that a failure can be repeated. `make test-random` draws other examples and prints its seed.
 settings.register_profile("fixed", deadline=None, max_examples=examples(100), derandomize=True, database=None)
 settings.register_profile("random", settings.get_profile("fixed"), derandomize=False)
-settings.load_profile("random" if os.environ.get("SIMCODESIGN_RANDOM_TESTS") else "fixed")
+settings.load_profile("random" if RANDOM else "fixed")
 
 # A run that a script has put into the background ignores Ctrl-C, and so would every process that a test starts and stops.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -183,9 +183,58 @@ def covering_pairs() -> set[tuple[str, str]]:
     return {*chosen}
 
 
+#: The part of a machine that a step of a workload uses; other classes of steps use processors, or only order these.
+PART_USED = {
+    **dict.fromkeys(("Collective", "Exchange", "Send"), "network"),
+    **dict.fromkeys(("MetadataOperations", "StorageAccess"), "storage"),
+    **dict.fromkeys(("Copy", "Kernel"), "accelerator"),
+    "Arrivals": "open",
+    "DiskAccess": "disk",
+    "Execute": "resources",
+    "MemoryAccesses": "memory",
+}
+
+
+@cache
+def kind_of_workload(name: str) -> frozenset[str]:
+    """Return the parts of a machine that a workload uses."""
+    steps = {type(step).__name__ for step in walk(load_workload(name).program)}
+    return frozenset(PART_USED[step] for step in steps if step in PART_USED)
+
+
+@cache
+def kind_of_machine(name: str) -> tuple[object, ...]:
+    """Return what decides which rules the messages of a machine follow."""
+    machine = load_machine(name)
+    network = machine.network
+    rules = (network.model, network.sends, network.switching, network.sharing, network.startup_per, network.distance)
+    return *rules, network.hops_hold_sender, network.node is not None, machine.processors_per_node > 1
+
+
+@cache
+def pairs_of_kinds() -> set[tuple[str, str]]:
+    """Return some of the pairs: each workload meets each kind of machine, each machine each kind of workload.
+
+    Pairs that are new for both are taken first, and then those that are new for one of them.
+    """
+    chosen, met = set[tuple[str, str]](), set[tuple[str, object]]()
+    for wanted in (2, 1):
+        for workload, machine in pairs():
+            new = {(workload, kind_of_machine(machine)), (machine, kind_of_workload(workload))} - met
+            if len(new) >= wanted:
+                chosen.add((workload, machine))
+                met |= new
+    return chosen
+
+
 def pair_parameters() -> list[ParameterSet]:
-    """All pairs for ``parametrize``; those that the ordinary suite leaves out are marked ``thorough``."""
+    """Return pairs for ``parametrize``: those of kinds, marked ``thorough``, and those of the ordinary suite.
+
+    For a pair that is left out, the machine meets another workload of its kind, and the workload another machine of its
+    kind.
+    """
     return [
         pytest.param(*pair, marks=() if pair in covering_pairs() else pytest.mark.thorough, id="-".join(pair))
         for pair in pairs()
+        if pair in covering_pairs() | pairs_of_kinds()
     ]

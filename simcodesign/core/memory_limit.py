@@ -6,6 +6,7 @@ import ctypes
 import math
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def smallest_limit(root: Path = ROOT) -> tuple[float, str]:
     """Return the smallest of physical memory, the limits of control groups and RLIMIT_AS, in bytes, and its name."""
     limits = [
         (_physical_bytes(), "physical memory"),
-        (min(_cgroup_limits(root), default=math.inf), "control group"),
+        (_cgroup_bytes(root), "control group"),
         (_address_space_bytes(), "RLIMIT_AS (ulimit -v)"),
     ]
     return min(limits, key=lambda limit: limit[0])
@@ -39,6 +40,12 @@ def _address_space_bytes() -> float:
         return math.inf
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+
+
+@cache
+def _cgroup_bytes(root: Path) -> float:
+    """Return the smallest limit of a control group; read once, as reading takes a fifth of a small simulation."""
+    return min(_cgroup_limits(root), default=math.inf)
 
 
 def _cgroup_limits(root: Path) -> Iterator[float]:

@@ -333,7 +333,7 @@ def test_a_barrier_adds_the_busiest_ranks_before_and_after() -> None:
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)
-@pytest.mark.parametrize("ranks", [2, 3, 4, 6, 7, 8])
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 @pytest.mark.thorough
 def test_work_of_one_rank_before_and_of_another_after_a_collective(name: str, algorithm: str, ranks: int) -> None:
     """Any two ranks. Where all wait for all the bound is reached, unless ranks fold onto a power of two."""

@@ -70,7 +70,7 @@ def test_the_limit_of_the_address_space(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(resource, "getrlimit", lambda which: (int(GIB), int(2 * GIB)))
     assert smallest_limit(tmp_path) == (GIB, "RLIMIT_AS (ulimit -v)")
     files = {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1000\n"}
-    assert smallest_limit(written(tmp_path, files)) == (1000.0, "control group")
+    assert smallest_limit(written(tmp_path / "group", files)) == (1000.0, "control group")
 
 
 def test_without_any_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from simcodesign.fitting.selection.factor_tables import FactorTables, factor_tab
 from simcodesign.fitting.selection.term_basis import axis_choices
 from simcodesign.fitting.weights import block_of
 from tests import examples
-from tests.oracles.grid_truths import NAMES, REPORT_SEEDS, TUNING_SEEDS, grid, judge
+from tests.oracles.grid_truths import NAMES, REPORT_SEEDS, grid, judge
 
 LEVELS = {"p": 64.0 * 2 ** np.arange(5), "n": 1000.0 * 2 ** np.arange(5), "q": 8.0 * 2 ** np.arange(5)}
 
@@ -147,10 +147,10 @@ GOALS = {3: ((20, 19, 15), (2, 3, 8)), 4: ((18, 17, 17), (2, 3, 8))}
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [*TUNING_SEEDS, *REPORT_SEEDS])
+@pytest.mark.parametrize("seed", REPORT_SEEDS)
 @pytest.mark.parametrize("parameters", GOALS)
 def test_known_sums_on_grids(parameters: int, seed: int) -> None:
-    """On the seeds of the development and on others, at five levels of each parameter."""
+    """On seeds that were not used in the development, at five levels of each parameter."""
     for noise, right, error in zip((0.0, 0.02, 0.05), *GOALS[parameters], strict=True):
         score = judge(parameters, noise, seed)
         print(f"{parameters} parameters, noise {noise:.0%}, seed {seed}: {score}")

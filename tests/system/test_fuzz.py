@@ -12,7 +12,8 @@ from tests import ROOT
 from tests.fuzz.cases import LINES, Case, Outcome, fault, limits, run
 from tests.fuzz.seeds import SHIPPED, files, shipped
 
-FEW, MANY, CHUNKS = 20, 12_000, 8
+#: ``python -m tests.fuzz`` tries others.
+FEW, MANY, CHUNKS = 20, 4_000, 4
 CHUNK = MANY // CHUNKS
 
 

@@ -13,7 +13,16 @@ from simcodesign.comparison.compare import compare
 from simcodesign.describe.yaml.files import available, load_machine, load_workload, shipped
 from tests import ROOT, shipped_pairs
 from tests.oracles.laws import check_laws
-from tests.shipped_pairs import CUBES, needs_parts, pair_parameters, resources_of
+from tests.shipped_pairs import (
+    CUBES,
+    kind_of_machine,
+    kind_of_workload,
+    needs_parts,
+    pair_parameters,
+    pairs,
+    pairs_of_kinds,
+    resources_of,
+)
 
 MACHINES, WORKLOADS = available("topologies"), available("workloads")
 
@@ -50,6 +59,12 @@ def test_parameters_say_what_they_are(name: str) -> None:
     for parameter in load_workload(name).parameters.values():
         assert parameter.low > float("-inf"), parameter.name
         assert parameter.high < float("inf"), parameter.name
+
+
+def test_pairs_that_are_tried_are_of_all_kinds() -> None:
+    """Every workload with every kind of machine, and every machine with every kind of workload, that fit."""
+    for kinds in (lambda of, on: (of, kind_of_machine(on)), lambda of, on: (kind_of_workload(of), on)):
+        assert {kinds(*pair) for pair in pairs_of_kinds()} == {kinds(*pair) for pair in pairs()}
 
 
 @pytest.mark.parametrize(("workload", "machine"), pair_parameters())

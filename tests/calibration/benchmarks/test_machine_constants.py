@@ -166,7 +166,7 @@ def test_what_the_machine_says_and_times_have_no_room_for_is_kept_at_0(tmp_path:
 @pytest.mark.parametrize("noise", [0.01, 0.05])
 def test_intervals_hold_the_truth_as_often_as_they_say(machine: Path, noise: float) -> None:
     inside = total = 0
-    for seed in range(200):
+    for seed in range(100):
         found = calibrate_machine(machine, [by_size("ping_pong", two_protocols, noise, seed)], segments=2, level=0.9)
         assert found.messages is not None
         for segment, startup, per_byte in zip(

@@ -374,8 +374,7 @@ def parted(text: str) -> tuple[dict[str, float], str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("level", [0.9, 0.95])
-@pytest.mark.parametrize("noise", [0.01, 0.05])
+@pytest.mark.parametrize(("noise", "level"), [(0.01, 0.95), (0.05, 0.9)])
 @pytest.mark.parametrize(
     ("formula", "truth"),
     [
@@ -384,7 +383,8 @@ def parted(text: str) -> tuple[dict[str, float], str]:
     ],
 )
 def test_coverage(formula: str, truth: dict[str, float], noise: float, level: float) -> None:
-    """Of intervals of coefficients, and of a further measurement at eight times P and a hundred times m.
+    """Of intervals of coefficients, and of a further measurement at eight times P and a hundred times m, at each noise
+    and each level once.
 
     With 300 series the share that is counted has a standard deviation of 1.7 % (90 %) or 1.3 % (95 %): 4 of these on
     either side, and 2 % for weights that are those of the measured values, not of the true ones.

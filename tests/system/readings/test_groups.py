@@ -20,7 +20,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.plan import Plan
-from tests import THOROUGH, builders
+from tests import THOROUGH, builders, numbers_of_ranks
 from tests.oracles.messages.collective_replay import Columns
 
 #: All but those of two levels, which are of all ranks, not of a group.
@@ -29,7 +29,7 @@ SIZE = 1000.0
 HEAD = "parameters: {q: {default: 1}, root: {default: 0}}\ngroups:\n  g: GROUP\n"
 #: Rows and columns of process grids, groups of many sizes, and ranks that are in none.
 COLOURS = ("rank // q", "rank % q", "floor(sqrt(rank))", "where(rank % 7 == 3, -1, floor(rank / 2) % q)")
-COUNTS = range(1, 41) if THOROUGH else (1, 2, 5, 13, 22)
+COUNTS = numbers_of_ranks(40) if THOROUGH else (1, 2, 5, 13, 22)
 HOCKNEY = {"startup_s": 1e-6, "per_byte_s": 1e-9, "receive_overhead_s": 2e-7, "reduction_per_byte_s": 5e-10}
 LOGGOPS = {"model": "loggop", "overhead_s": 1e-6, "latency_s": 2e-6, "gap_s": 5e-7, "per_byte_s": 1e-9}
 
@@ -126,7 +126,7 @@ def test_every_root(ranks: int) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("constants", [HOCKNEY, LOGGOPS], ids=["hockney", "loggops"])
-@pytest.mark.parametrize("ranks", [*range(1, 41), 64, 128] if THOROUGH else [6, 23])
+@pytest.mark.parametrize("ranks", [*numbers_of_ranks(40), 64, 128] if THOROUGH else [6, 23])
 def test_groups_take_what_the_one_that_takes_longest_takes_by_itself(ranks: int, constants: dict) -> None:
     """In Hockney's model both readings agree; in LogGOPS each is what it is for so many ranks without groups."""
     on = machine(constants)

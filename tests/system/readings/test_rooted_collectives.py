@@ -12,13 +12,13 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ORDERS, SEGMENTED
 from simcodesign.describe.machine_parts.network import SENDS, Network
 from simcodesign.engine.simulate import simulate
-from tests import THOROUGH, builders, examples
+from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import algorithm_entry, workload
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
 ROOTED = sorted(key for key in ALGORITHM_FORMS if key[0] in {operation for operation, _ in ORDERS})
-RANKS = [*range(1, 41), 64, 128, 1000] if THOROUGH else [1, 2, 5, 12, 33]
+RANKS = [*numbers_of_ranks(40), 64, 128, 1000] if THOROUGH else [1, 2, 5, 12, 33]
 NETWORKS = {
     "one by one": {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7},
     "nonblocking": {"startup_s": 3e-6, "per_byte_s": 1e-9, "receive_overhead_s": 4e-7, "sends": SENDS[1]},

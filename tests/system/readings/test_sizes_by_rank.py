@@ -20,13 +20,13 @@ from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
-from tests import THOROUGH, builders, examples
+from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 KEYS = sorted(SIZED_BY_RANK)
 #: Of these, those in which only the root sends or receives.
 ROOTED = {"scatter", "gather"}
-RANKS = (*range(1, 41), 64, 128) if THOROUGH else (1, 2, 3, 6, 13)
+RANKS = (*numbers_of_ranks(40), 64, 128) if THOROUGH else (1, 2, 3, 6, 13)
 HOCKNEY = {"startup_s": 1e-6, "per_byte_s": 1e-9, "receive_overhead_s": 2e-7}
 LOGGOPS = {"model": "loggop", "overhead_s": 1e-6, "latency_s": 2e-6, "gap_s": 3e-6, "per_byte_s": 1e-9}
 #: Sizes of any order: the largest stands somewhere, and some are 0.
