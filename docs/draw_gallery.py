@@ -99,6 +99,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "compare 'burst with size=64' 'burst with size=64 KiB' jacobi mesh-256 hypercube-256 torus-cluster "
         "fat-tree-cluster -P 16",
     ),
+    "candidates, replications": (
+        "compare random-steps torus-cluster fat-tree-cluster -P 4 --set steps=2 --replications 2",
+        "compare random-steps torus-cluster fat-tree-cluster -P 16 --set steps=5 --replications 10",
+        "compare random-steps torus-cluster fat-tree-cluster mesh-256 hypercube-256 -P 16 --replications 200 -j 1",
+    ),
     "candidates, axis": (
         "compare burst mesh-256 hypercube-256 --vary P=4,8",
         "compare burst mesh-256 hypercube-256 --vary P=4:16:x2 --why",

@@ -102,7 +102,8 @@ Why = Annotated[
         "--why",
         help="Show what would help: by how much the time falls if one constant, link, cache, ... is 10 % better, or a "
         "collective operation uses another algorithm (a simulation each). For several machines, or with --vary: which "
-        "part of each gap every effect explains, and which part of a measured time is unexplained.",
+        "part of the gap between forecast and simulation each effect explains on each machine, which part of a "
+        "measured time is unexplained, and which parts make up the difference between two machines.",
     ),
 ]
 SizeName = Annotated[

@@ -97,7 +97,8 @@ FILES = Outputs(
     Output(
         "events",
         (".txt",),
-        "every event in the order of time: who waits for whom, or at which station behind whom, begins, ends",
+        "events of ranks and messages by time: what waits, for which rank or station, begins, ends, arrives. The "
+        "engine counts others: grants of stations, and heads and tails of messages",
         _events,
         is_text=True,
     ),

@@ -35,6 +35,22 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
     assert "8 of 256 nodes" in ran.out
 
 
+def test_why_names_the_parts_of_the_difference_between_machines(capfd: pytest.CaptureFixture[str]) -> None:
+    """Against two comparisons of one machine each: their forecasts and rungs, subtracted, and ranked by size."""
+    run = command(capfd, "compare")
+    text = " ".join(run(*TWO, "--why").out.split())
+    alone = [run("burst", name, "-P", "8", "--json").json for name in TWO[1:3]]
+    parts = {"forecast": alone[1]["forecast"]["makespan_s"] - alone[0]["forecast"]["makespan_s"]}
+    for first, other in zip(alone[0]["ladder"], alone[1]["ladder"], strict=True):
+        parts[first["effect"]] = other["change_s"] - first["change_s"]
+    ranked = sorted((name for name in parts if abs(parts[name]) > 1e-12), key=lambda name: -abs(parts[name]))
+    whole_s = alone[1]["simulation"]["makespan_s"] - alone[0]["simulation"]["makespan_s"]
+    expected = ", ".join(f"{name} {1e6 * parts[name]:+.2f} us" for name in ranked)
+    assert f"hypercube-256 minus mesh-256: {1e6 * whole_s:+.2f} us = {expected}." in text
+    assert "Each column explains the gap between forecast and simulation of one machine." in text
+    assert "minus" not in run(*TWO).out
+
+
 def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[str]) -> None:
     run = command(capfd, "compare")
     ran = run("burst", "transpose", "mesh-256", "hypercube-256", "-P", "4", "--effects", "links", "--json")

@@ -172,3 +172,13 @@ def test_a_rank_that_waits_for_a_disk_says_behind_whom(run: Any) -> None:
     (wait,) = [one["waits_at"] for one in run("--write", "events:-", "--json").json["events"] if one["waits_at"]]
     assert wait["behind"].startswith("rank 0: write")
     assert (wait["asked_s"], wait["begin_s"], wait["ahead"]) == pytest.approx((4e-6, 5e-6, 1))
+
+
+def test_two_counts_of_events_have_two_names(run: Any) -> None:
+    """The list has 13 events. The engine has 6: compute, send and two writes end, and the disk is granted twice; the
+    receive takes no time of its own."""
+    assert len(run("--write", "events:-", "--json", "--effects", "disks").json["events"]) == len(BY_HAND)
+    ran = run("--effects", "disks")
+    (row,) = [line for line in ran.out.splitlines() if "events" in line]
+    assert row.split()[:2] == ["engine", "events"]
+    assert int(row.split()[2]) == run("--effects", "disks", "--json").json["events"] == 6

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import RECEIVE
+from simcodesign.report.common.plot_style import seconds_text
 from simcodesign.report.timelines import gantt
 from simcodesign.report.timelines.gantt import gantt_chart
 from tests.command_line import command
@@ -84,3 +85,17 @@ def test_the_command_draws_a_window(capfd: pytest.CaptureFixture[str], tmp_path:
     assert run("--write", f"gantt:{file}", "--from", "10 us", "--to", "50 us").status == 0
     assert file.stat().st_size > 1000
     assert "gantt" in run("--from", "10 us").err
+
+
+def test_a_window_is_named_with_the_time_of_the_whole_run() -> None:
+    """A broadcast to four ranks takes two rounds of one message: the window ends within, the run does not."""
+    pytest.importorskip("matplotlib")
+    run = sc.simulate("broadcast", "mesh-256", {"P": 4}, timeline=True)
+    whole_s = float(run.makespan_s)
+    axes = run.plot(kind="gantt", window_s=(10e-6, whole_s / 2))
+    assert axes.get_xlim() == pytest.approx((10e-6, whole_s / 2))
+    assert "time window 10 us to" in axes.get_title(loc="left")
+    assert f"of a run of {seconds_text(whole_s)}" in axes.get_title(loc="left").replace("\n", " ")
+    assert "time window" not in run.plot(kind="gantt").get_title(loc="left")
+    # A window that ends after the run cuts nothing.
+    assert "time window" not in run.plot(kind="gantt", window_s=(0.0, 2 * whole_s)).get_title(loc="left")

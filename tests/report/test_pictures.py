@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import simcodesign as sc
 from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError
 from simcodesign.studies.explore.pareto import pareto_front
 from simcodesign.studies.explore.solvers.solve import solve
+from simcodesign.studies.replication.replicate import replication_seed
 from tests import ROOT
 from tests.oracles.design_problems import problem
 
@@ -99,6 +102,25 @@ def test_several_machines_as_bars_and_over_an_axis(axes: Any, case: Any) -> None
     lines = [tuple(line.get_ydata()) for line in over.get_lines()]
     assert several.candidates[1].forecast_s in [line[-1] for line in lines]
     assert len(lines) == 4
+
+
+def test_replications_of_several_machines(axes: Any) -> None:
+    """Points against simulations that are made one by one, intervals against Student's by SciPy."""
+    machines = ["torus-cluster", "torus-cluster with network.startup=2 ms"]
+    several = sc.compare("random-steps", machines, {"P": 2, "steps": 1}, replications=4, seed=3, level=0.9)
+    several.plot(axes, kind="replications")
+    seeds = [replication_seed(3, number) for number in range(4)]
+    lines = [line.get_xdata() for line in axes.get_lines()]
+    assert len(lines) == 6
+    for number, name in enumerate(machines):
+        times_s = [sc.simulate("random-steps", name, {"P": 2, "steps": 1}, seed=seed).makespan_s for seed in seeds]
+        points, mean, ends = lines[3 * number : 3 * number + 3]
+        assert [*points] == times_s
+        assert mean[0] == pytest.approx(np.mean(times_s))
+        assert [*ends] == pytest.approx(stats.t.interval(0.9, 3, np.mean(times_s), stats.sem(times_s)))
+    assert "mean and its 90 % interval" in [text.get_text() for text in axes.get_legend().get_texts()]
+    with pytest.raises(InputError, match="without replications"):
+        sc.compare("burst", ["mesh-256", "hypercube-256"], {"P": 2}).plot(kind="replications")
 
 
 def test_a_sweep_over_one_axis(axes: Any) -> None:

@@ -104,9 +104,22 @@ class SimulateOptions:
     stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
     output: AnswerOptions
     since: Annotated[
-        str | None, Option("--from", metavar="TIME", help="With --write events or gantt: not before ('2 ms').")
+        str | None,
+        Option(
+            "--from",
+            metavar="TIME",
+            help="Start of the time window that --write events and gantt show, such as '2 ms' (default: the start).",
+        ),
     ] = None
-    until: Annotated[str | None, Option("--to", metavar="TIME", help="With --write events or gantt: not after.")] = None
+    until: Annotated[
+        str | None,
+        Option(
+            "--to",
+            metavar="TIME",
+            help="End of the time window that --write events and gantt show (default: the end). The whole run is "
+            "simulated, and the table describes all of it.",
+        ),
+    ] = None
     why: Why = False
     replication: StreamReplicationOptions
 

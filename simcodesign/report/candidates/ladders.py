@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
@@ -74,3 +74,28 @@ def _share(step: LadderStep) -> str:
     """The part of the gap that a step is, beside its change; nothing where it is none, or steps cancel."""
     text = share_percent(step.share)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
+
+
+def between_machines(several: SeveralComparisons) -> Iterator[str]:
+    """Yield what the ladders explain, and the parts of the difference between machines, the largest first.
+
+    The difference of two simulated times is the difference of the forecasts and of what each effect adds.
+    """
+    pairs = [(group[0], other) for group in several.groups for other in group[1:]]
+    if several.axis or not pairs:
+        return
+    yield (
+        "Each column explains the gap between forecast and simulation of one machine. The difference between machines "
+        "consists of the difference of their forecasts and of what each effect adds:"
+    )
+    for first, other in pairs:
+        parts = {"forecast": other.forecast_s - first.forecast_s}
+        for one, sign in ((other, 1.0), (first, -1.0)):
+            for rung in one.comparison.rungs:
+                parts[rung.effect] = parts.get(rung.effect, 0.0) + sign * one.change(rung).mean
+        whole_s = other.simulated.mean - first.simulated.mean
+        show = Seconds([*parts.values(), whole_s])
+        found = sorted(parts.items(), key=lambda part: -abs(part[1]))
+        texts = [f"{name} {show(part_s, '+')} {show.unit}" for name, part_s in found if abs(part_s) > show.dust]
+        ends = f"{label(other, several)} minus {label(first, several)}: {show(whole_s, '+')} {show.unit}"
+        yield f"{ends} = {', '.join(texts)}." if texts else f"{ends}."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcodesign.comparison.attribution import UNEXPLAINED, relative_error
+from simcodesign.core.errors import InputError
 from simcodesign.report.candidates.names import label, title_of
 from simcodesign.report.candidates.over_plot import WIDE, draw_times, plot_over_axis
 from simcodesign.report.candidates.series import COLOURS, FORECAST, MEASURED, SIMULATED, Series, measured_s, series_of
@@ -18,12 +19,21 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 
 #: Ladders side by side in one row.
 _IN_A_ROW = 4
+#: The look of a replication.
+_POINTS: dict[str, Any] = {
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 3,
+    "color": plot_style.DARK,
+    "alpha": 0.45,
+    "markeredgewidth": 0,
+}
 
 
 def several_plot(several: SeveralComparisons, path: str | Path, why: bool = False) -> None:
     """Over an axis: times of both readings, formulas and measurements, and what they are of the simulated time; with
-    ``why`` also what each effect adds at each value. Else bars of both readings, and below them the ladders, on one
-    scale of time where that shows all of them.
+    ``why`` also what each effect adds at each value. Otherwise bars of both readings, the times of replications, and
+    below them the ladders, on one scale of time if that shows all of them.
 
     Raises InputError for a path that cannot be written, and when Matplotlib is missing.
     """
@@ -37,7 +47,7 @@ def draw_several(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, 
     colours mean where the picture does not say it."""
     if several.axis:
         return draw_times(mpl, axis, several)
-    _bars(mpl, axis, several, [*series_of(several)])
+    _bars(mpl, axis, several, [*series_of(several)], points=True)
     return {}
 
 
@@ -50,14 +60,21 @@ def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     series = [*series_of(several)]
     measured = MEASURED in [each.name for each in series]
     rows = len(effects) + (4 if measured else 2)
-    heights = [0.9 + 0.21 * len(series) * len(candidates), *[0.9 + 0.24 * rows] * down]
+    replicated = any(one.replicated is not None for one in candidates)
+    heights = [0.9 + 0.21 * len(series) * len(candidates), *[0.9 + 0.45 * len(candidates)] * replicated]
+    heights = [*heights, (0.9 + 0.24 * rows) * down]
     figure = plot_style.new_figure(mpl, 10.0, sum(heights) + 1.0)
     ranks = {float(one.comparison.forecast.values["P"]) for one in candidates}
     same = f", P = {ranks.pop():,.0f}" if len(ranks) == 1 else ""
     plot_style.set_title(figure, f"{title_of(several)}{same}")
-    parts = figure.subfigures(2, 1, height_ratios=[heights[0], sum(heights[1:])])
+    parts = figure.subfigures(len(heights), 1, height_ratios=heights)
     _bars(mpl, parts[0].subplots(), several, series)
-    panels = parts[1].subplots(down, across, squeeze=False, sharey=True, sharex=_on_one_scale(candidates))
+    if replicated:
+        panel = parts[1].subplots()
+        entries = draw_replications(mpl, panel, several)
+        panel.set_title("simulated: each replication")
+        panel.legend(handles=plot_style.handles_of(mpl, entries), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    panels = parts[-1].subplots(down, across, squeeze=False, sharey=True, sharex=_on_one_scale(candidates))
     for panel, one in zip(panels.flat, candidates, strict=False):
         _ladder(mpl, panel, one, effects, measured)
         panel.set_title(plot_style.wrapped(label(one, several), 8.0 / across))
@@ -76,8 +93,9 @@ def _on_one_scale(candidates: Sequence[Candidate]) -> bool:
     return max(longest) <= WIDE * min(longest)
 
 
-def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Series]) -> None:
-    """A bar for each column of each candidate, with its interval or spread where that is known."""
+def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Series], points: bool = False) -> None:
+    """Draw a bar for each column of each candidate, with its interval or spread if known; ``points``: and a point for
+    each replication."""
     candidates = several.candidates
     longest, high = 0.0, 0.8 / len(series)
     for place, one in enumerate(candidates):
@@ -92,6 +110,9 @@ def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Ser
                 look = {"color": plot_style.GREY if each.name == MEASURED else plot_style.DARK}
                 axis.plot(ends, [at] * 2, "|-", linewidth=1.3, markersize=7, **look)
             end_s = ends[1] if known else time_s
+            if points and each.name == SIMULATED and one.replicated is not None:
+                _replications(axis, one, at, high)
+                end_s = max(end_s, float(np.max(one.times_s)))
             text = plot_style.seconds_text(time_s) + _error_text(one, each.name)
             axis.annotate(text, (end_s, at), (4, 0), textcoords="offset points", va="center", fontsize=8)
             longest = max(longest, end_s)
@@ -101,6 +122,36 @@ def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Ser
     plot_style.time_axis(mpl, axis.xaxis, longest)
     handles = [mpl.patches.Patch(facecolor=each.colour, label=plot_style.plain(each.name)) for each in series]
     axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(handles))
+
+
+def _replications(axis: Any, one: Candidate, at: float, high: float) -> None:
+    """Draw a point for the time of each replication, spread over the bar in the order of replications."""
+    times_s = one.times_s
+    spread = np.linspace(-0.3, 0.3, len(times_s)) * high if len(times_s) > 1 else np.zeros(1)
+    axis.plot(times_s, at + spread, **_POINTS)
+
+
+def draw_replications(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
+    """Draw the simulated times of all replications for each machine, with means and their intervals; return what the
+    marks mean. InputError without replications."""
+    found = [one for one in several.candidates if one.replicated is not None]
+    if several.axis or not found:
+        allowed = "several machines with replications=N, on which something is random, without an axis"
+        raise InputError("a comparison without replications", allowed=allowed)
+    colour = COLOURS[SIMULATED]
+    for place, one in enumerate(several.candidates):
+        mean = one.simulated
+        _replications(axis, one, place, 0.8)
+        axis.plot([mean.mean], [place], "D", color=colour, markersize=6, zorder=3)
+        if mean.high > mean.low:
+            axis.plot([mean.low, mean.high], [place] * 2, "|-", color=colour, linewidth=2.2, markersize=12, zorder=3)
+    axis.set_yticks(
+        range(len(several.candidates)), [plot_style.wrapped(label(one, several), 2.2) for one in several.candidates]
+    )
+    axis.set_ylim(len(several.candidates) - 0.5, -0.5)
+    plot_style.time_axis(mpl, axis.xaxis, max(float(np.max(one.times_s)) for one in several.candidates))
+    interval = f"mean and its {100 * found[0].replicated.confidence:g} % interval"  # type: ignore[union-attr] # above
+    return {"a replication": _POINTS, interval: {"marker": "D", "color": colour, "linestyle": "-"}}
 
 
 def _error_text(one: Candidate, name: str) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from simcodesign.comparison.attribution import relative_error
 from simcodesign.core.units import format_quantity
 from simcodesign.report.candidates.differences import difference_tables
-from simcodesign.report.candidates.ladders import several_ladders
+from simcodesign.report.candidates.ladders import between_machines, several_ladders
 from simcodesign.report.candidates.names import (
     label,
     listed,
@@ -54,7 +54,7 @@ _TWICE = 2.0
 
 def several_tables(several: SeveralComparisons, why: bool = False) -> list[RenderableType]:
     """Everything in one answer, ending with the order of the machines. ``why``: with the ladders over an axis as well,
-    and which part of the gap each step is."""
+    which part of the gap each step is, and the parts of the difference between machines."""
     candidates = several.candidates
     comparisons = [one.comparison for one in candidates]
     ladders = several_ladders(several, shares=why) if why or not several.axis else []
@@ -64,6 +64,7 @@ def several_tables(several: SeveralComparisons, why: bool = False) -> list[Rende
         candidate_table(several),
         *formula_table(candidates, several),
         *ladders,
+        *(paragraph(text) for text in (between_machines(several) if why else ())),
         *not_here_line(comparisons),
         *(hops_line(comparisons) if ladders else []),
         *_differences(several),

@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.result import Result
 from simcodesign.fitting.fits import Fit
 from simcodesign.fitting.measurements import as_point
-from simcodesign.report.candidates.plot import draw_several
+from simcodesign.report.candidates.plot import draw_replications, draw_several
 from simcodesign.report.common import plot_style
 from simcodesign.report.explore.plot import draw_front, draw_slice
 from simcodesign.report.fits.plot import draw_fit, fit_handles
@@ -41,7 +41,8 @@ def plot(answer: Any, ax: Any = None, *, kind: str | None = None, **options: Any
     - a ``Result``: ``gantt`` where it has a timeline, ``phases`` (seconds by phase and component), ``stations`` (how
       long they were busy, and requests waited). Options: ``window_s``, from when to when the ``gantt`` chart is.
     - a ``Comparison``: ``ladder`` (what each effect adds), ``times`` (of both readings, by component).
-    - a comparison of several machines: ``times``, as bars or over what was varied.
+    - a comparison of several machines: ``times``, as bars or over what was varied; ``replications``, the simulated
+      time of each, with the mean and its interval for each machine.
     - a sweep: ``lines``, ``heat``, ``contour`` or ``bars``, whichever fits its axes; options: ``of``, a column.
       ``trust`` (errors of a formula), with ``formula``, its name.
     - a fit: ``model``; options: ``over``, a parameter, ``target``, a point to predict, and ``level`` of the band.
@@ -134,7 +135,7 @@ def _trust(mpl: Any, ax: Any, sweep: SweepTable, formula: str = "") -> dict[str,
 DRAWN: dict[type, dict[str, Draw]] = {
     Result: {"gantt": draw_gantt, "phases": draw_phases, "stations": draw_stations},
     Comparison: {"ladder": draw_ladder, "times": draw_sides},
-    SeveralComparisons: {"times": draw_several},
+    SeveralComparisons: {"times": draw_several, "replications": draw_replications},
     SweepTable: {"usual": _swept(None), **{form: _swept(form) for form in FORMS}, "trust": _trust},
     Fit: {"model": _fit},
     Solution: {"slice": draw_slice},

@@ -180,7 +180,8 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
 
 
 def _events(result: Result) -> str:
-    return "events, extrapolated" if result.steady and result.steady.extrapolated else "events"
+    """Name what the engine counts: the list of events has those of ranks and messages alone."""
+    return "engine events, extrapolated" if result.steady and result.steady.extrapolated else "engine events"
 
 
 def iteration_facts(result: Result) -> list[tuple[str, str]]:

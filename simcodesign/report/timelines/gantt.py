@@ -55,7 +55,9 @@ def draw_gantt(
     mpl: Any, axis: Any, result: Result, window_s: tuple[float, float] = (0.0, inf)
 ) -> dict[str, dict[str, Any]]:
     """Draw the chart into axes; return what its colours and arrows mean. Raises InputError as ``gantt_chart`` does."""
-    return _draw(mpl, axis, _chart(result, window_s))
+    chart = _chart(result, window_s)
+    axis.set_title(chart.part)
+    return _draw(mpl, axis, chart)
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class _Chart:
     window_s: tuple[float, float]
     ranks: int
     title: str
+    part: str  # which part of the run, if not all of it
 
     @property
     def last(self) -> int:
@@ -90,8 +93,13 @@ def _chart(result: Result, window_s: tuple[float, float]) -> _Chart:
     ready, _, finish = nanoseconds_of(timeline)
     rows = _rows(timeline.rank, tracks_of(timeline, ready, finish))
     few = "" if ranks <= MOST_RANKS else f", ranks 0 to {MOST_RANKS - 1} of {ranks:,}"
-    title = f"{plot_style.headings([result])[0]}{few}: {plot_style.seconds_text(float(result.makespan_s))}"
-    return _Chart(timeline, rows, shown, (low_s, high_s if high_s > low_s else low_s + 1.0), ranks, title)
+    whole = plot_style.seconds_text(float(result.makespan_s))
+    high_s = high_s if high_s > low_s else low_s + 1.0
+    is_part = low_s > 0 or high_s < float(result.makespan_s)
+    ends = f"{plot_style.seconds_text(low_s)} to {plot_style.seconds_text(high_s)}"
+    part = f"time window {ends} of a run of {whole}" if is_part else ""
+    title = f"{plot_style.headings([result])[0]}{few}: {part or whole}"
+    return _Chart(timeline, rows, shown, (low_s, high_s), ranks, title, part)
 
 
 def _draw(mpl: Any, axis: Any, chart: _Chart) -> dict[str, dict[str, Any]]:
