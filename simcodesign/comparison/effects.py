@@ -15,6 +15,7 @@ from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import effect_named, ladder
+from simcodesign.generate.lower import check_operations_fit
 
 #: First rung of the ladder: what remains of the gap with every effect off.
 WAITING = "dependencies and waiting"
@@ -71,6 +72,7 @@ def simulations_with(
 def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPoint, engine: str) -> None:
     """Warn before the first simulation if all of them are expected to take more than ``LONG_S`` CPU seconds.
 
+    Raises CapacityError instead if the first one would not fit in memory.
     The expectation counts messages and hops; it leaves out queueing, computation and memory, so it is a lower estimate.
     """
     workload, machine = point.workload, point.machine
@@ -83,6 +85,7 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
     seconds = messages * (MESSAGE_S * (1 + len(rungs)) + HOP_S * hops * passing_links)
     seconds *= 1.0 if HAVE_NUMBA and engine != "simpy" else SIMPY_TIMES
     if seconds > LONG_S:
+        check_operations_fit(point)
         each = f"{1 + len(rungs)} simulations of {messages:,.0f} messages"
         took = format_quantity(float(f"{seconds:.1g}"), "time")
         warnings.warn(f"the ladder takes {each}, at least about {took}; --effects selects fewer", stacklevel=4)

@@ -55,9 +55,6 @@ def make_plan(
     CapacityError when the Plan would not fit in memory.
     """
     design_point.require_one_point("a simulation")
-    ranks, workload = design_point.ranks, design_point.workload
-    what = f"simulating {workload.name} with {ranks} ranks takes, to evaluate its program on each"
-    check_memory(what, float(ranks) * BYTES_PER_RANK, workload.place, "fewer ranks")
     builder = _builder(design_point, frozenset(effects), seed, counters, background)
     several = design_point.workload.has_overlap or builder.queues_at_storage or builder.links_beside
     if counters and several:
@@ -93,10 +90,18 @@ def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ())
     return _operations(builder, builder.evaluation.program)
 
 
+def check_operations_fit(design_point: DesignPoint) -> None:
+    """Raise CapacityError if the operations of a simulation without effects would not fit in memory."""
+    builder = _builder(design_point, frozenset(), 0, False, 0)
+    _check_memory(_operations(builder, builder.evaluation.program), builder)
+
+
 def _builder(
     design_point: DesignPoint, effects: frozenset[str], seed: int, counters: bool, background: int
 ) -> PlanBuilder:
-    workload, machine = design_point.workload, design_point.machine
+    ranks, workload, machine = design_point.ranks, design_point.workload, design_point.machine
+    what = f"simulating {workload.name} with {ranks} ranks takes, to evaluate its program on each"
+    check_memory(what, float(ranks) * BYTES_PER_RANK, workload.place, "fewer ranks")
     phases = {name: number for number, name in enumerate(workload.phases())}
     slices = operations_of(machine, effects)
     return PlanBuilder(

@@ -549,7 +549,6 @@ FURTHER = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:the ladder takes")
 @pytest.mark.parametrize(("case", "verb"), [*CALLS, *FURTHER])
 def test_python(case: Case, verb: str, tmp_path: Path) -> None:
     workload, machine = files(case, tmp_path)

@@ -41,7 +41,6 @@ from simcodesign.locality.profile import load_profile
 from simcodesign.locality.traces import byte_streams
 from simcodesign.locality.traces.formats import open_trace
 from simcodesign.studies.explore.study import load_study
-from simcodesign.studies.requirements.upgrade_file import load_upgrade
 from simcodesign.studies.sweep.store import Store
 from tests import ROOT, examples
 
@@ -60,7 +59,6 @@ READERS: list[tuple[str, Callable[[Path], object]]] = [
     (".yaml", load_machine),
     (".yaml", load_workload),
     (".yaml", load_study),
-    (".yaml", load_upgrade),
     (".goal", load_workload),
     *((suffix, load_graph) for suffix in (".graphml", ".gml", ".edges")),
     (".aspen", load_application),

@@ -34,7 +34,7 @@ from simcodesign.studies.requirements.simulated_strawman import simulated_straw_
 from simcodesign.studies.requirements.simulated_upgrade import simulated_upgrades
 from simcodesign.studies.requirements.strawman import straw_man_table
 from simcodesign.studies.requirements.upgrade import upgrade_table
-from simcodesign.studies.requirements.upgrade_file import Upgrade, upgrade_of
+from simcodesign.studies.requirements.upgrade_factors import Upgrade, upgrade_of
 from simcodesign.studies.requirements.upgrade_ranking import rankings
 
 VARY_FORMS = "factors, e.g. --vary network.bandwidth=x0.5,x2"

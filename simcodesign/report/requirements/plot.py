@@ -39,7 +39,7 @@ def upgrade_plot(studies: Sequence[UpgradeStudy], path: str | Path) -> None:
         low, high = _limits(studies)
         for axes, upgrade in zip(panels, upgrades, strict=True):
             mine = [study for study in studies if study.upgrade.name == upgrade]
-            axes.set_title(plot_style.plain(mine[0].upgrade.about or upgrade))
+            axes.set_title(plot_style.plain(upgrade))
             axes.set_yscale("log", base=2)
             axes.set_ylim(low, high)
             axes.axhline(1, color=plot_style.DARK, linewidth=0.8)

@@ -17,7 +17,7 @@ from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.machine_parts.size_segments import segment_constants
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.studies.requirements.upgrade_file import Upgrade
+from simcodesign.studies.requirements.upgrade_factors import Upgrade
 
 #: What can be varied -> paths of constants, and the power of the factor: a bandwidth is the inverse of a time per byte.
 VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
@@ -132,7 +132,6 @@ def _whole(count: float, what: str, upgrade: Upgrade) -> int:
     if count < 1 or abs(count - round(count)) > 1e-9 * count:
         raise InputError(
             f"the upgrade {upgrade.name} leaves no whole number of {what}",
-            upgrade.place,
             value=count,
             allowed="another number of ranks, or other factors",
         )

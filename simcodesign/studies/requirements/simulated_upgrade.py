@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Unpack
 
 from simcodesign.analytic.forecast import forecast
@@ -40,7 +39,7 @@ from simcodesign.studies.requirements.simulated_systems import (
     exchanges_all_with_all,
 )
 from simcodesign.studies.requirements.upgrade import Filled, UpgradeStudy, check_known, upgrade_study
-from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
+from simcodesign.studies.requirements.upgrade_factors import Upgrade
 
 #: Ranks of the base machine by default: five workloads with three upgrades then take about a minute.
 RANKS = 512
@@ -189,7 +188,7 @@ class SimulatedCell:
 def simulated_upgrades(
     workloads: Sequence[WorkloadSource],
     machine: MachineSource,
-    upgrades: Sequence[Upgrade | str | Path],
+    upgrades: Sequence[Upgrade],
     parameters: Mapping[str, object] | None = None,
     *,
     ranks: int | None = None,
@@ -204,15 +203,14 @@ def simulated_upgrades(
     """
     described = [workload_of(one) for one in workloads]
     base = machine_of(machine)
-    changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     refuse(parameters, "P", options.get("size", SIZE))
     check_known(described, parameters)
-    next_system = SystemCounter(on_progress, len(described) * (1 + len(changes)))
+    next_system = SystemCounter(on_progress, len(described) * (1 + len(upgrades)))
     cells: list[SimulatedCell] = []
     for workload in described:
         simulator = SystemSimulator.of(workload, parameters, **options)
-        small = smaller_machine(base, ranks_for(workload, base, changes, ranks))
-        cells += _cells(simulator, base, small, changes, next_system)
+        small = smaller_machine(base, ranks_for(workload, base, upgrades, ranks))
+        cells += _cells(simulator, base, small, upgrades, next_system)
     return cells
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from simcodesign.analytic.formulas.model_text import model_texts
@@ -22,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.requirements.memory_capacity import SIZE, MemoryFit, fit_memory, limits, sized
-from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
+from simcodesign.studies.requirements.upgrade_factors import Upgrade
 
 #: Ratios of Table V, by the name of what they compare; bytes read and written (which that table leaves out), and loads
 #: and stores alone, as well.
@@ -101,7 +100,7 @@ class UpgradeStudy:
 def upgrade_study(
     workload: WorkloadSource,
     machine: MachineSource,
-    upgrade: Upgrade | str | Path,
+    upgrade: Upgrade,
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -114,22 +113,23 @@ def upgrade_study(
     """
     described = workload_of(workload)
     base = machine_of(machine)
-    change = upgrade if isinstance(upgrade, Upgrade) else load_upgrade(upgrade)
     processes, memory_bytes = share_of(base, parameters)
     given = {name: value for name, value in (parameters or {}).items() if name != "P"}
-    more = _processes(processes * change.processes, change)
+    more = _processes(processes * upgrade.processes, upgrade)
     old, new = (
         filled(described, p, m, given, preset=preset, size=size)
-        for p, m in ((processes, memory_bytes), (more, memory_bytes * change.memory))
+        for p, m in ((processes, memory_bytes), (more, memory_bytes * upgrade.memory))
     )
     inflated = _footprint(described, more, old, given, preset, size)
-    return UpgradeStudy(described, base, change, old, new, inflated, models(described, given, preset=preset, size=size))
+    return UpgradeStudy(
+        described, base, upgrade, old, new, inflated, models(described, given, preset=preset, size=size)
+    )
 
 
 def upgrade_table(
     workloads: Sequence[WorkloadSource],
     machine: MachineSource,
-    upgrades: Sequence[Upgrade | str | Path],
+    upgrades: Sequence[Upgrade],
     parameters: Mapping[str, object] | None = None,
     *,
     preset: str | None = None,
@@ -138,11 +138,10 @@ def upgrade_table(
     """Every workload with every upgrade, upgrade after upgrade. Parameters that only some workloads have are theirs."""
     described = [workload_of(one) for one in workloads]
     base = machine_of(machine)
-    changes = [one if isinstance(one, Upgrade) else load_upgrade(one) for one in upgrades]
     check_known(described, parameters)
     return [
-        upgrade_study(one, base, change, of_workload(one, parameters), preset=preset, size=size)
-        for change in changes
+        upgrade_study(one, base, upgrade, of_workload(one, parameters), preset=preset, size=size)
+        for upgrade in upgrades
         for one in described
     ]
 
@@ -227,7 +226,7 @@ def _footprint(
 def _processes(count: float, upgrade: Upgrade) -> float:
     if count < 1 or count != math.floor(count):
         what = f"the upgrade {upgrade.name} leaves no whole number of processes"
-        raise InputError(what, upgrade.place, value=count, allowed="another number of processes, or other factors")
+        raise InputError(what, value=count, allowed="another number of processes, or other factors")
     return count
 
 

@@ -35,11 +35,16 @@ from simcodesign.studies.requirements.simulated_upgrade import (
     ranks_for,
     simulated_upgrades,
 )
-from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade
+from simcodesign.studies.requirements.upgrade_factors import Upgrade
 from simcodesign.studies.requirements.upgrade_ranking import WAYS, Ranking, rankings
 from tests.builders import read_workload
 
-UPGRADES = ("racks", "sockets", "memory")
+UPGRADES = RACKS, SOCKETS, MEMORY = (
+    Upgrade("racks", nodes=2),
+    Upgrade("sockets", processors_per_node=2, memory=0.5),
+    Upgrade("memory", memory=2),
+)
+NAMES = [upgrade.name for upgrade in UPGRADES]
 SYSTEMS = ("strawman-massively-parallel", "strawman-vector", "strawman-hybrid")
 #: Requirements without logarithms, so that every ratio is known: n ~ m, flop n^2, bytes n, loads n P at distance 2 n.
 LAWS = """
@@ -126,7 +131,7 @@ def test_every_kind_of_network_can_be_smaller(name: str) -> None:
 
 def test_upgraded_machines() -> None:
     base = smaller_machine(sc.Machine.load("juqueen"), 64)
-    racks, sockets, memory = (upgraded_machine(base, load_upgrade(name)) for name in UPGRADES)
+    racks, sockets, memory = (upgraded_machine(base, upgrade) for upgrade in UPGRADES)
     assert [(it.nodes, it.processors_per_node) for it in (racks, sockets, memory)] == [(8, 16), (4, 32), (4, 16)]
     assert [it.rank_capacity_bytes for it in (racks, sockets, memory)] == [1e9, 0.5e9, 2e9]
     assert all(
@@ -183,7 +188,7 @@ def test_counters_have_the_ratios_of_the_requirements() -> None:
 
 def test_times_follow_the_closed_form() -> None:
     """By hand: computation n^2 / rate; accesses at no distance, all in the first cache, half of which are waited for."""
-    (cell,) = simulated_upgrades([laws()], "juqueen", ["memory"], {"far": 0.0}, ranks=32, effects="none")
+    (cell,) = simulated_upgrades([laws()], "juqueen", [MEMORY], {"far": 0.0}, ranks=32, effects="none")
     for run, n in ((cell.old, 1000.0), (cell.new, 2000.0)):
         assert run is not None
         assert run.size == pytest.approx(n, rel=1e-12)
@@ -256,7 +261,7 @@ def test_what_is_read_and_written_ranks_upgrades_too() -> None:
 
 def test_what_no_longer_fits() -> None:
     workload = laws(LAWS.replace("1e6*n\n", "1e6*n + 2e7*P\n"))
-    racks, memory = simulated_upgrades([workload], "juqueen", ["racks", "memory"], ranks=32, effects="none")
+    racks, memory = simulated_upgrades([workload], "juqueen", [RACKS, MEMORY], ranks=32, effects="none")
     assert racks.new is None
     assert math.isnan(racks.time_ratio)
     assert (racks.steps, racks.explained_by()) == ((), None)
@@ -264,17 +269,17 @@ def test_what_no_longer_fits() -> None:
     (ranking,) = rankings([racks, memory])
     assert ranking.picks("simulated") == ["memory"]
     with pytest.raises(InputError, match="nothing of laws fits the 64 processes"):
-        simulated_upgrades([workload], "juqueen", ["memory"], ranks=64)
+        simulated_upgrades([workload], "juqueen", [MEMORY], ranks=64)
 
 
 def test_sizes_and_processes_cannot_be_given() -> None:
     for name in ("n", "P"):
         with pytest.raises(InputError, match=f"{name} cannot be given"):
-            simulated_upgrades([laws()], "juqueen", ["racks"], {name: 2})
+            simulated_upgrades([laws()], "juqueen", [RACKS], {name: 2})
 
 
 def test_ranks_of_an_exchange_of_all_with_all() -> None:
-    machine, upgrades = sc.Machine.load("juqueen"), [load_upgrade(name) for name in UPGRADES]
+    machine, upgrades = sc.Machine.load("juqueen"), UPGRADES
     assert ranks_for(sc.Workload.load("kripke"), machine, upgrades) == RANKS
     relearn = ranks_for(sc.Workload.load("relearn"), machine, upgrades)
     assert (2 * relearn) ** 2 <= MOST_PAIRS < (4 * relearn) ** 2
@@ -285,7 +290,7 @@ def test_ranks_of_an_exchange_of_all_with_all() -> None:
 def test_systems_are_told() -> None:
     calls: list[tuple[str, str, int, int]] = []
     simulated_upgrades(
-        [laws()], "juqueen", ["racks"], ranks=16, effects="none", on_progress=lambda *what: calls.append(what)
+        [laws()], "juqueen", [RACKS], ranks=16, effects="none", on_progress=lambda *what: calls.append(what)
     )
     assert calls == [("laws", "as it is", 0, 2), ("laws", "racks", 1, 2)]
 
@@ -294,8 +299,8 @@ def test_systems_are_told() -> None:
 
 
 def ranking(**scores: Sequence[float]) -> Ranking:
-    nothing = dict.fromkeys(UPGRADES, math.nan)
-    given = {way: dict(zip(UPGRADES, values, strict=True)) for way, values in scores.items()}
+    nothing = dict.fromkeys(NAMES, math.nan)
+    given = {way: dict(zip(NAMES, values, strict=True)) for way, values in scores.items()}
     return Ranking("w", {way: given.get(way, nothing) for way in WAYS})
 
 

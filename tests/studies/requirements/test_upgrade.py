@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,12 +11,12 @@ from hypothesis import strategies as st
 import simcodesign as sc
 from simcodesign.core.errors import InputError
 from simcodesign.describe.workload import Workload
-from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.studies.requirements.upgrade import RATIOS, share_of, upgrade_study, upgrade_table
-from simcodesign.studies.requirements.upgrade_file import Upgrade, load_upgrade, upgrade_from, upgrades
+from simcodesign.studies.requirements.upgrade_factors import Upgrade, upgrade_of
 from tests import examples
 from tests.builders import read_workload
 
+RACKS, MEMORY = Upgrade("racks", nodes=2), Upgrade("memory", memory=2)
 LAWS = """
 simcodesign: 1
 name: laws
@@ -45,58 +44,31 @@ def machine(memory: float = 1e9) -> sc.Machine:
     return sc.Machine.load("crossbar-16", {"nodes": 1024, "processors_per_node": 4, "memory": {"capacity": 4 * memory}})
 
 
-def read(text: str) -> Upgrade:
-    return upgrade_from(parse_yaml(text, "u.yaml"))
-
-
-def test_those_of_table_3_are_shipped() -> None:
-    values = {name: load_upgrade(name) for name in upgrades()}
-    assert {name: (it.processes, it.memory) for name, it in values.items()} == {
-        "racks": (2, 1),
-        "sockets": (2, 0.5),
-        "memory": (1, 2),
-    }
-    for name, upgrade in values.items():
-        assert (upgrade.name, bool(upgrade.about), bool(upgrade.source)) == (name, True, True)
-        assert all(upgrade.rate(part) == 1 for part in ("processor", "network", "memory", "disk"))
-
-
-def test_a_file_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        "simcodesign: 1\nname: mine\nnodes: 1.5\nprocessors_per_node: 4\nmemory: 0.25\nrates: {network: 2, disk: 0.5}\n"
-    )
-    result = load_upgrade(path)
-    assert (result.processes, result.nodes, result.memory) == (6, 1.5, 0.25)
-    assert (result.rate("network"), result.rate("disk"), result.rate("processor")) == (2, 0.5, 1)
-    assert load_upgrade(str(path)) == result
-
-
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("changes", "processes", "memory"),
     [
-        ("name: x\n", r"'simcodesign' is missing"),
-        ("simcodesign: 2\nname: x\n", r"u\.yaml:1: simcodesign: unknown format version"),
-        ("simcodesign: 1\nname: x\nnode: 2\n", r"u\.yaml:3: node: unknown key.*did you mean 'nodes'"),
-        ("simcodesign: 1\nname: x\nnodes: two\n", r"u\.yaml:3: nodes: must be a number"),
-        ("simcodesign: 1\nname: x\nmemory: 0\n", r"u\.yaml:3: memory: a factor, got '0'.*1 where nothing changes"),
-        ("simcodesign: 1\nname: x\nnodes: 1e12\n", r"u\.yaml:3: nodes: a factor"),
-        ("simcodesign: 1\nname: x\nrates:\n  net: 2\n", r"u\.yaml:4: rates\.net: unknown key.*network"),
-        ("simcodesign: 1\nname: x\nrates:\n  network: -1\n", r"u\.yaml:4: rates\.network: a factor"),
+        ({"nodes": "x2"}, 2, 1),
+        ({"processors_per_node": "x2"}, 2, 0.5),
+        ({"memory.capacity": "x2"}, 1, 2),
+        ({"nodes": "x1.5", "processors_per_node": "x4", "network.bandwidth": "x2", "disk.bandwidth": "x0.5"}, 6, 0.25),
     ],
 )
-def test_errors_say_where(text: str, what: str) -> None:
-    with pytest.raises(InputError, match=what):
-        read(text)
+def test_upgrades_of_variants(changes: dict[str, str], processes: float, memory: float) -> None:
+    """The first three are those of Table III."""
+    upgrade = upgrade_of(changes)
+    assert (upgrade.processes, upgrade.memory) == (processes, memory)
+    assert upgrade.name == ", ".join(f"{key}={text}" for key, text in changes.items())
+    rates = {"network.bandwidth": "network", "disk.bandwidth": "disk"}
+    assert dict(upgrade.rates) == {rates[key]: float(text[1:]) for key, text in changes.items() if key in rates}
 
 
-def test_upgrades_made_in_a_program_are_checked_too() -> None:
+def test_upgrades_are_checked() -> None:
     with pytest.raises(InputError, match="rate of an upgrade"):
         Upgrade("x", rates={"cpu": 2})
     with pytest.raises(InputError, match="factor of nodes"):
         Upgrade("x", nodes=math.nan)
-    with pytest.raises(InputError, match=r"no such upgrade, got 'rack'.*did you mean 'racks'"):
-        load_upgrade("rack")
+    with pytest.raises(InputError, match=r"not an upgrade, got 'node'.*did you mean 'nodes'"):
+        upgrade_of({"node": "x2"})
 
 
 @given(
@@ -137,22 +109,22 @@ def test_ratios_of_power_laws(
 
 
 def test_lulesh_as_table_4_walks_through_it() -> None:
-    study = upgrade_study("lulesh", "juqueen", "racks")
+    study = upgrade_study("lulesh", "juqueen", RACKS)
     p = 458752.0
     assert (study.old.processes, study.new.processes, study.old.memory_bytes) == (p, 2 * p, 1e9)
     assert study.ratios["size"] == 1
     assert study.ratios["overall"] == 2
     assert study.ratios["computation"] == pytest.approx(2**0.25 * math.log(2 * p) / math.log(p))
     assert study.ratios["loads_stores"] == pytest.approx(math.log(2 * p) / math.log(p))
-    fewer = upgrade_study("lulesh", "juqueen", "racks", {"P": 1024})
+    fewer = upgrade_study("lulesh", "juqueen", RACKS, {"P": 1024})
     assert fewer.ratios["computation"] == pytest.approx(2**0.25 * 11 / 10)
-    natural = upgrade_study("lulesh", "juqueen", "racks", {"p_base": math.e})
+    natural = upgrade_study("lulesh", "juqueen", RACKS, {"p_base": math.e})
     assert natural.ratios["computation"] == pytest.approx(study.ratios["computation"])
     assert natural.old.metric("computation") == pytest.approx(study.old.metric("computation") * math.log(2))
 
 
 def test_nothing_fits_any_more() -> None:
-    study = upgrade_study("icofoam", "juqueen", "racks")
+    study = upgrade_study("icofoam", "juqueen", RACKS)
     assert not study.new.fit.fits
     assert study.old.fit.fits
     assert (study.ratios["size"], study.ratios["overall"]) == (0, 0)
@@ -161,14 +133,14 @@ def test_nothing_fits_any_more() -> None:
 
 
 def test_nothing_fitted_before() -> None:
-    study = upgrade_study("icofoam", "strawman-hybrid", "memory")
+    study = upgrade_study("icofoam", "strawman-hybrid", MEMORY)
     assert not study.old.fit.fits
     assert all(math.isnan(ratio) for ratio in study.ratios.values())
     assert math.isnan(study.inflated_bytes)
 
 
 def test_a_table_gives_every_workload_what_is_its_own() -> None:
-    studies = upgrade_table(["kripke", laws()], machine(), ["racks", "memory"], {"a": 2, "c_bytes": 10, "P": 16})
+    studies = upgrade_table(["kripke", laws()], machine(), [RACKS, MEMORY], {"a": 2, "c_bytes": 10, "P": 16})
     assert [(study.upgrade.name, study.workload.name) for study in studies] == [
         ("racks", "kripke"),
         ("racks", "laws"),
@@ -179,18 +151,18 @@ def test_a_table_gives_every_workload_what_is_its_own() -> None:
     assert studies[1].old.fit.size == pytest.approx(1e3)
     assert {study.old.processes for study in studies} == {16}
     with pytest.raises(InputError, match="no workload has this parameter, got 'z'"):
-        upgrade_table(["kripke"], machine(), ["racks"], {"z": 2})
+        upgrade_table(["kripke"], machine(), [RACKS], {"z": 2})
 
 
 def test_what_cannot_be_studied() -> None:
     with pytest.raises(InputError, match="does not say how much memory"):
-        upgrade_study("kripke", "crossbar-16", "racks")
+        upgrade_study("kripke", "crossbar-16", RACKS)
     with pytest.raises(InputError, match="does not say its footprint"):
-        upgrade_study("jacobi", machine(), "racks")
-    with pytest.raises(InputError, match=r"u\.yaml:1: the upgrade x leaves no whole number of processes, got 1\.5"):
-        upgrade_study("kripke", machine(), read("simcodesign: 1\nname: x\nnodes: 1.5\n"), {"P": 1})
+        upgrade_study("jacobi", machine(), RACKS)
+    with pytest.raises(InputError, match=r"the upgrade x leaves no whole number of processes, got 1\.5"):
+        upgrade_study("kripke", machine(), Upgrade("x", nodes=1.5), {"P": 1})
     with pytest.raises(InputError, match="processes on crossbar-16: P"):
-        upgrade_study("kripke", machine(), "racks", {"P": 5000})
+        upgrade_study("kripke", machine(), RACKS, {"P": 5000})
 
 
 def test_the_share_of_a_process() -> None:

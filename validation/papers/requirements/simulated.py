@@ -16,7 +16,7 @@ from simcodesign.studies.requirements.upgrade_ranking import rankings
 from simcodesign.studies.validation.case import Case, Label, Readings, Tolerance
 
 from . import models as own
-from .upgrades import BASE_M, MACHINE, PAPER
+from .upgrades import BASE_M, MACHINE, PAPER, UPGRADES
 
 #: Processes of the base: two nodes, so that a case takes seconds. A power of two, for which the cost functions of Table
 #: II count as many bytes as the messages of the algorithms do.
@@ -36,7 +36,7 @@ SAME_TIME = Tolerance(
 @cache
 def cells(app: str, effects: str) -> tuple[SimulatedCell, ...]:
     """By the system."""
-    return tuple(simulated_upgrades([app], MACHINE, own.UPGRADES, ranks=P, effects=effects))
+    return tuple(simulated_upgrades([app], MACHINE, [*UPGRADES.values()], ranks=P, effects=effects))
 
 
 def ratio(app: str, upgrade: str, metric: str) -> float:

@@ -14,7 +14,7 @@ from functools import cache
 import simcodesign as sc
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.studies.requirements.upgrade import UpgradeStudy, filled, upgrade_study
-from simcodesign.studies.requirements.upgrade_file import load_upgrade
+from simcodesign.studies.requirements.upgrade_factors import upgrade_of
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ...published.tables import number, table
@@ -24,6 +24,11 @@ PAPER = "Calotoiu et al., CLUSTER 2018"
 MACHINE = "juqueen"
 #: Processes and memory of each: public numbers of JUQUEEN, 28 racks of 1024 nodes of 16 cores, 16 GB a node.
 BASE_P, BASE_M = 28.0 * 1024 * 16, 16e9 / 16
+#: Upgrades A, B and C of Table III, as variants of a machine.
+UPGRADES = {
+    name: upgrade_of({key: "x2"}, name)
+    for name, key in zip(own.UPGRADES, ("nodes", "processors_per_node", "memory.capacity"), strict=True)
+}
 #: One decimal is printed where it is not 0, so that 1 stands for 1.0.
 ONE_DECIMAL = Tolerance(
     "one decimal is printed, and left out where it is 0: half a unit of it, and rounding of doubles",
@@ -57,9 +62,9 @@ BEST_BASES = {"lulesh": (2.0**20, 10.0**7.2), "relearn": (2.0**7, 10.0**6.9), "i
 def study(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> UpgradeStudy:
     """By the system: on JUQUEEN, or with so many processes of so much memory."""
     if not p:
-        return upgrade_study(app, MACHINE, upgrade)
+        return upgrade_study(app, MACHINE, UPGRADES[upgrade])
     machine = sc.Machine.load("crossbar-16", {"nodes": int(p), "memory": {"capacity": m}})
-    return upgrade_study(app, machine, upgrade)
+    return upgrade_study(app, machine, UPGRADES[upgrade])
 
 
 def study_ratios(app: str, upgrade: str, p: float = 0.0, m: float = 0.0) -> dict[str, float]:
@@ -110,11 +115,11 @@ def requirement(app: str, metric: str, n: float, p: float) -> float:
 
 
 def upgrade_file_case() -> Case:
-    """Table III: the shipped upgrades."""
+    """Table III: the upgrades as variants of a machine."""
     rows = {f"{column}, {name}": (name, column) for name in own.UPGRADES for column in ("p", "m")}
 
     def factor(name: str, column: str) -> float:
-        upgrade = load_upgrade(name)
+        upgrade = UPGRADES[name]
         return upgrade.processes if column == "p" else upgrade.memory
 
     return Case(
@@ -309,7 +314,7 @@ def best_base_case(app: str, upgrade: str) -> Case:
 
 def best_base_ratios(app: str, upgrade: str, p: float, m: float) -> dict[str, float]:
     """By the system, without a machine: two systems that are filled."""
-    change, workload = load_upgrade(upgrade), sc.Workload.load(app)
+    change, workload = UPGRADES[upgrade], sc.Workload.load(app)
     old = filled(workload, p, m)
     new = filled(workload, p * change.processes, m * change.memory)
     if not new.fit.fits:
