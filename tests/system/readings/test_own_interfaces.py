@@ -31,7 +31,7 @@ def machine(interfaces: str, more: str = "", per_node: int = 8, nodes: int = 2, 
     """Nodes on a crossbar whose links pass everything at once, as far as an interface is concerned."""
     return read_machine(
         f"simcodesign: 1\nname: own\nnodes: {nodes}\nprocessors_per_node: {per_node}\nprocessor: {{rate: 1 GFLOP/s}}\n"
-        "network:\n  topology: {kind: crossbar}\n  startup: 0 us\n  bandwidth: 25 GB/s\n  link_bandwidth: 100 PB/s\n"
+        "network:\n  topology: {kind: crossbar}\n  startup: 0 us\n  bandwidth: 25 GB/s\n  link_bandwidth: 10 TB/s\n"
         f"  rails: {rails}\n  interfaces: {{{interfaces}}}\n{more}"
     )
 
@@ -147,9 +147,7 @@ def test_an_interface_for_each_direction_has_that_of_its_links() -> None:
         ([(1, 8), (0, 8)], 1),  # by interfaces 1 and 0
     ],
 )
-def test_messages_arrive_on_the_rail_on_which_they_left(
-    ends: list[tuple[int, int]], rounds: int, engine: str
-) -> None:
+def test_messages_arrive_on_the_rail_on_which_they_left(ends: list[tuple[int, int]], rounds: int, engine: str) -> None:
     """Four interfaces of two rails."""
     on = machine("count: 4", rails=2)
     assert on.interface_assignment == "rank"
@@ -192,19 +190,19 @@ def test_both_engines_agree_and_bounds_hold(
     assert float(run.makespan_s) <= bounds.upper_s * (1 + 1e-9)
 
 
-def test_open_streams_of_ranks_with_interfaces_of_their_own_are_forecast() -> None:
-    """Two ranks of a node that send to those of another: as two pairs of nodes with one rank each. Rank 0 and 1 sharing
-    one interface wait more."""
-    program = (
-        "- arrivals: {at: network, rate: 10, bytes: 1e9, count: 1000, destination: rank + N, when: rank < N}\n"
+@pytest.mark.parametrize(("count", "sharers"), [(1, 2), (2, 1)])
+def test_open_streams_of_ranks_with_interfaces_of_their_own_are_forecast(count: int, sharers: int) -> None:
+    """Two ranks of a node send to two of another: M/D/1 at the injection, the link that both share, and the ejection."""
+    stream = workload(
+        "- arrivals: {to: network, rate: 10, bytes: 1e9, requests: 1000, destination: rank + 2, when: rank < 2}\n"
     )
+    result = forecast(stream, machine(f"count: {count}", per_node=2), {"P": 4})
 
-    def utilisation(interfaces: str, per_node: int) -> float:
-        stream = workload(program.replace("N", str(per_node)))
-        result = forecast(bind(stream, machine(interfaces, per_node=per_node), {"P": 2 * per_node}))
-        return float(max(result.queues[0].utilisation))
+    def wait_s(rate: float, service_s: float) -> float:
+        return rate * service_s**2 / (2 * (1 - rate * service_s))
 
-    assert utilisation("count: 2", 2) == pytest.approx(utilisation("count: 1", 1), rel=1e-12)
+    expected_s = 0.04 + 2 * wait_s(10 * sharers, 0.04) + wait_s(20, 1e-4)
+    assert result.response_s == pytest.approx(expected_s, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +225,7 @@ def test_iterations_of_fixed_interfaces_are_compared() -> None:
     receives = "".join(f"    - {line[2:]}\n" for line in ("- receive: {from: 0, when: rank == 8}",) * 3)
     program = workload(f"- repeat: 50\n  do:\n{sends}{receives}")
     on = machine("count: 8")
-    runs = [
-        simulate(program, on, {"P": 16}, effects="interfaces", **more) for more in ({}, {"iterations": "steady"})
-    ]
+    runs = [simulate(program, on, {"P": 16}, effects="interfaces", **more) for more in ({}, {"iterations": "steady"})]
     assert runs[0].makespan_s == pytest.approx(runs[1].makespan_s, rel=1e-9)
     assert runs[1].steady is not None
     assert "in turn" not in (runs[1].steady.reason or "")
-
-
