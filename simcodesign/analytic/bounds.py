@@ -29,6 +29,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.interfaces import OwnInterfaces
 from simcodesign.describe.machine_parts.network import NONBLOCKING
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
@@ -51,16 +52,14 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     if max(ranks, *(closed_form(demand).message_rows(demand, ranks) for demand in demands)) > MOST_MESSAGES:
         return None
     node = machine.node_of(ranks)
-    nodes, place = np.unique(node, return_inverse=True)
     stations = {"memory": _controllers(machine, node)} | {
         name: (unit,) for name, unit in _shared_by_ranks(machine, node).items()
     }
-    injected = np.zeros(len(nodes))
-    ejected = np.zeros(len(nodes)) if machine.network.interfaces.is_full_duplex else injected
-    load = _Loads(ranks, node, place, injected, ejected, {name: _Station.of(*it) for name, it in stations.items()})
+    interfaces = _Interfaces.of(machine, node)
+    load = _Loads(ranks, node, interfaces, {name: _Station.of(*it) for name, it in stations.items()})
     path = load.path(Evaluation.at_ranks(design_point).program)
     shared = {
-        MOST_LOADED_INTERFACE: float(max(injected.max(), ejected.max())) / machine.network.interfaces.count,
+        MOST_LOADED_INTERFACE: interfaces.busiest_s,
         "most loaded link": max(load.links.values(), default=0.0) / machine.network.rails,
     }
     busiest_s = {name: float(station.busy_s.max()) for name, station in load.stations.items()}
@@ -140,20 +139,49 @@ class _Station:
             np.add.at(self.busy_s, place, service_s * remote / len(self.others))
 
 
+@dataclass(frozen=True)
+class _Interfaces:
+    """For how long interfaces inject and eject: each of them, if every rank has one for all of its messages (``own``);
+    otherwise all of a node together, one of which has at least its share. One array where they are half duplex."""
+
+    node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
+    own: OwnInterfaces | None
+    count: int
+    injected_s: Floats
+    ejected_s: Floats
+
+    @classmethod
+    def of(cls, machine: Machine, node: NDArray[np.int64]) -> _Interfaces:
+        interfaces, own = machine.network.interfaces, machine.interfaces_of(len(node))
+        own = own if own is not None and own.is_fixed else None
+        node = np.unique(node, return_inverse=True)[1]
+        injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
+        ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
+        return cls(node, own, interfaces.count, injected_s, ejected_s)
+
+    def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:
+        """Messages between these ranks, on different nodes, occupy an interface at both ends for so long."""
+        out, into = self.node[source], self.node[target]
+        if self.own is not None:
+            leaves = self.own.leaving(source)
+            out, into = out * self.count + leaves, into * self.count + self.own.coming(target, leaves)
+        np.add.at(self.injected_s, out, busy_s)
+        np.add.at(self.ejected_s, into, busy_s)
+
+    @property
+    def busiest_s(self) -> float:
+        """What the most loaded interface is busy for at least."""
+        return float(max(self.injected_s.max(), self.ejected_s.max())) / (self.count if self.own is None else 1)
+
+
 @dataclass
 class _Loads:
-    """Occupation in seconds, added up over the program per node (interfaces), station and link, and of everything in
-    turn.
-
-    What the interfaces of a node inject and eject is one array where they are half duplex. Of several interfaces, and
-    of a link on several rails, one at least has its share of what they all have.
-    """
+    """Occupation in seconds, added up over the program per interface, station and link, and of everything in turn. Of a
+    link on several rails, one at least has its share of what they all have."""
 
     ranks: int
     node: NDArray[np.int64]  # of every rank
-    place: NDArray[np.int64]  # of its node in ``injected`` and ``ejected``
-    injected: Floats
-    ejected: Floats
+    interfaces: _Interfaces
     stations: dict[str, _Station]  # by the names that occupations have for them
     links: dict[int, float] = field(default_factory=dict)
     serial_s: float = 0.0
@@ -216,8 +244,7 @@ class _Loads:
         far = source != target
         load = sent.load_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
-        for passed_s, side in ((self.injected, sent.source), (self.ejected, sent.target)):
-            np.add.at(passed_s, self.place[side[far]], interface_s)
+        self.interfaces.pass_by(sent.source[far], sent.target[far], interface_s)
         network = machine.network
         if network.routing != MINIMAL:
             return  # no link is known to carry any of them

@@ -12,13 +12,19 @@ from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.machine_parts.network import BY_LATENCY, Network
 
 #: How links and interfaces are shared, by ``Network.sharing``.
 SHARING_WORDS = {"fcfs": "messages in turn", "max_min": "fair shares", "round_robin": "packets of {packet} in turn"}
-#: Which of several interfaces a message takes, by ``Network.interface_assignment``.
-ASSIGNMENT_WORDS = {ROUND_ROBIN: "one after another", DIRECTION: "by direction"}
+#: Which of several interfaces a message takes, by ``Machine.interface_assignment``.
+ASSIGNMENT_WORDS = {
+    RANK: "each rank its own",
+    NEAREST: "each rank its own of its socket",
+    ROUND_ROBIN: "taken one after another",
+    DIRECTION: "taken by direction",
+}
 #: A link or an interface without its effect.
 NOT_SHARED = "nobody waits (effect off)"
 
@@ -26,7 +32,7 @@ NOT_SHARED = "nobody waits (effect off)"
 def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
     """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
     ``links``, ``interfaces``. Where phases differ, what holds in one ``or`` in another."""
-    assumed = [_of_network(network, effects) for network in _networks(point)]
+    assumed = [_of_network(machine, effects) for machine in _machines(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
 
 
@@ -45,21 +51,21 @@ def collectives_of(point: DesignPoint, simulation: Result) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _networks(point: DesignPoint) -> Iterator[Network]:
-    """That of every demand, with the constants of its phase; that of the machine where there is no demand."""
+def _machines(point: DesignPoint) -> Iterator[Machine]:
+    """The machine of every demand, with the constants of its phase; the machine itself where there is no demand."""
     machines = [step.machine for step in Evaluation.at_points(point, by_rank=False).program.demands()]
-    for machine in machines or [point.machine]:
-        yield machine.network
+    yield from machines or [point.machine]
 
 
-def _of_network(network: Network, effects: Collection[str]) -> dict[str, str]:
+def _of_network(machine: Machine, effects: Collection[str]) -> dict[str, str]:
+    network = machine.network
     sender, receiver = _held(network, effects)
     return {
         "protocol": _protocol(network),
         "sender": sender,
         "receiver": receiver,
         "links": _shared(network) if "links" in effects else NOT_SHARED,
-        "interfaces": _interfaces(network) if "interfaces" in effects else NOT_SHARED,
+        "interfaces": _interfaces(machine) if "interfaces" in effects else NOT_SHARED,
     }
 
 
@@ -101,11 +107,12 @@ def _shared(network: Network) -> str:
     return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size")) + by_latency
 
 
-def _interfaces(network: Network) -> str:
+def _interfaces(machine: Machine) -> str:
     """How many a node has, whether they send and receive at once, and how they are shared."""
-    interfaces = network.interfaces
-    several = f"{interfaces.count} per node, taken {ASSIGNMENT_WORDS[network.interface_assignment]}"
+    network, interfaces = machine.network, machine.network.interfaces
+    assignment = machine.interface_assignment
+    several = f"{interfaces.count} per node, {ASSIGNMENT_WORDS[assignment]}"
     count = "one per node" if interfaces.count == 1 else several
     rails = "" if network.rails > 1 or interfaces.count == 1 else ", all on the one link of the node (rails: 1)"
-    rails = "" if network.interface_assignment == DIRECTION else rails
+    rails = "" if assignment == DIRECTION else rails
     return f"{count}{rails}, {interfaces.duplex} duplex, {_shared(network)}"

@@ -35,6 +35,7 @@ from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_parts.model_change import model_of_constants, replaces_segments
@@ -43,6 +44,7 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_interfaces,
     check_local,
     check_model,
+    check_nearest_interfaces,
     check_occupancy,
     check_own_links,
     check_routing,
@@ -135,6 +137,7 @@ class Machine(Variant, ShownInNotebooks):
         check_own_links(self.network, self.place)
         check_interfaces(self.network, self.place)
         check_local(self.network, self.processors_per_node, self.place)
+        check_nearest_interfaces(self.network, self.sockets_per_node, self.place)
         check_sharing(self.network, self.place)
         check_saturation(self.network, self.place)
         check_routing(self.network, self.place)
@@ -399,6 +402,27 @@ class Machine(Variant, ShownInNotebooks):
             return True
         every = [sharers_of(self.caches_of(int(count))) for count in np.unique(np.asarray(ranks))]
         return any(bool(np.any(shared != shared[:, :1])) for shared in every)
+
+    @property
+    def interface_assignment(self) -> str:
+        """Which of the interfaces of its node a message takes, as stated. Otherwise by direction, where a node has one
+        for each; its rank's own, where all processors have equally many or all interfaces equally many processors;
+        else one after another. A node with one processor has all of them."""
+        network, each = self.network, self.processors_per_node
+        if network.interfaces.assignment is not None:
+            return network.interfaces.assignment
+        if network.interfaces_have_directions:
+            return DIRECTION
+        count = network.interfaces.count
+        return RANK if each > 1 and (each % count == 0 or count % each == 0) else ROUND_ROBIN
+
+    def interfaces_of(self, ranks: int) -> OwnInterfaces | None:
+        """The interfaces that ranks 0..ranks-1 use, None where a node has one, or one for each direction."""
+        network, assignment = self.network, self.interface_assignment
+        if network.interfaces.count == 1 or assignment == DIRECTION:
+            return None
+        sockets = self.sockets_per_node, self.processors_per_socket
+        return OwnInterfaces.of(network.interfaces, assignment, network.rails, self.place_of(ranks), sockets)
 
     @property
     def sockets_per_node(self) -> int:

@@ -168,7 +168,7 @@ def _with_stations(
     if prices.route_table:
         before = count + processors
         route, cost = segment.fields["route"], segment.fields["cost"]
-        turns = interface_turns(machine, plan, route) if machine.network.interfaces_in_turn else None
+        turns = interface_turns(machine, plan, route)
         if others is not None:
             route, cost, turns = others.after(route, cost, turns)
             plan = replace(plan, background=others.messages)

@@ -32,7 +32,7 @@ PER_SECOND = 1e12
 @dataclass(frozen=True)
 class BackgroundRoutes:
     """Messages of others, B of them, and for each the number of its route, its row of costs, and the interfaces of its
-    nodes, where these are taken in turn."""
+    nodes, which those of a node take round robin."""
 
     messages: BackgroundMessages
     route: Int32s

@@ -57,7 +57,8 @@ def crowd(
 
     CapacityError where routes of too many pairs would have to be looked at.
     """
-    check_closed_form(design_point.machine.network, step.place)
+    own = design_point.machine.interfaces_of(design_point.ranks)
+    check_closed_form(design_point.machine.network, step.place, have_own=own is not None and own.is_fixed)
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
     if _is_uniform(step, design_point, rate, size):
@@ -73,7 +74,8 @@ def _is_uniform(step: Arrivals, design_point: DesignPoint, rate: _Floats, size: 
     nodes = design_point.machine.node_of(design_point.ranks)
     every_host = design_point.ranks == design_point.machine.network.topology.node_count == len(np.unique(nodes))
     alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
-    alike = alike and not design_point.machine.network.links_differ
+    network = design_point.machine.network
+    alike = alike and not network.links_differ and network.interfaces.count == 1
     return step.destination is None and every_host and alike
 
 
@@ -91,7 +93,7 @@ def _counted(
     node, topology = design_point.machine.node_of(design_point.ranks), design_point.machine.network.topology
     here, there = node[source], node[target]
     far = here != there
-    stations, passes = _passes(design_point.machine, here, there, far)
+    stations, passes = _passes(design_point, source, target, far)
     network = machine.network
     first_link = network.interfaces.stations(machine.nodes)
     is_link = stations >= first_link
@@ -147,19 +149,23 @@ def pairs_of(step: Arrivals, design_point: DesignPoint) -> tuple[_Ints, _Ints, f
     return source, other + (other >= source), 1.0 / (ranks - 1)
 
 
-def _passes(machine: Machine, here: _Ints, there: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
+def _passes(point: DesignPoint, source: _Ints, target: _Ints, far: NDArray[np.bool_]) -> tuple[_Ints, Any]:
     """The stations that are passed (interfaces in the order of ``Interfaces``, then links), and a matrix (S, M) of
-    which pair passes which."""
+    which pair of ranks passes which; ``far`` (M,): whether they are on different nodes."""
     from scipy.sparse import csr_array
 
-    interfaces, routes = machine.network.interfaces, machine.network.topology.routes(here[far], there[far])
-    pair = np.flatnonzero(far)
-    ends = [interfaces.injection(here[far]), interfaces.ejection(there[far], machine.nodes)]
+    machine, pair = point.machine, np.flatnonzero(far)
+    node, own = machine.node_of(point.ranks), machine.interfaces_of(point.ranks)
+    here, there = node[source[far]], node[target[far]]
+    interfaces, routes = machine.network.interfaces, machine.network.topology.routes(here, there)
+    leaves: _Ints | int = 0 if own is None else own.leaving(source[far])
+    comes: _Ints | int = 0 if own is None else own.leaving(target[far])
+    ends = [interfaces.injection(here, leaves), interfaces.ejection(there, machine.nodes, comes)]
     station = np.concatenate([*ends, routes.link + interfaces.stations(machine.nodes)])
     who = np.concatenate([pair, pair, np.repeat(pair, np.diff(routes.start))])
     passed = np.bincount(station) > 0  # np.unique would sort tens of millions of numbers
     stations, row = np.flatnonzero(passed), (np.cumsum(passed) - 1)[station]
-    matrix = csr_array((np.ones(len(row)), (row, who)), shape=(len(stations), len(here)))
+    matrix = csr_array((np.ones(len(row)), (row, who)), shape=(len(stations), len(source)))
     return stations, matrix
 
 

@@ -245,19 +245,20 @@ def _scaled(waits: _Floats, factor: _Floats) -> _Floats:
         return np.where(factor > 0, waits * factor, np.where(np.isinf(waits), np.inf, 0.0))
 
 
-def check_closed_form(network: Network, place: Place | None = None) -> None:
+def check_closed_form(network: Network, place: Place | None = None, *, have_own: bool = False) -> None:
     """InputError where waits have no closed form: at interfaces, when the messages that one of several takes in turn do
-    not arrive at random; at links, when routes are not known or lead over several rails in turn."""
+    not arrive at random (unless ranks ``have_own`` ones); at links, when routes are not known or lead over several
+    rails."""
     if network.routing != MINIMAL:
         what = "open streams over routes that are chosen at random have no closed form"
         allowed = f"network.routing: {MINIMAL}; or simulate it"
         raise InputError(what, place, value=network.routing, allowed=allowed)
     if network.rails > 1:
-        what = "open streams over several rails, which messages take in turn, have no closed form: network.rails"
+        what = "open streams over several rails have no closed form: network.rails"
         raise InputError(what, place, value=network.rails, allowed="1; or simulate it")
-    if network.interfaces.count > 1 and np.any(network.interface_occupancy_s_per_byte):
-        what = "open streams through several interfaces of a node have no closed form"
-        allowed = "network.interfaces: {count: 1}; or simulate it"
+    if network.interfaces.count > 1 and not have_own and np.any(network.interface_occupancy_s_per_byte):
+        what = "open streams through several interfaces that each rank takes have no closed form"
+        allowed = "network.interfaces: {count: 1}, or one for each rank (assignment: rank); or simulate it"
         raise InputError(what, place, value=f"count: {network.interfaces.count}", allowed=allowed)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.topology.link_loads import IntArray
 
 #: Whether an interface sends and receives at the same time, or one after the other.
 DUPLEXES = ("full", "half")
-#: Which of the several interfaces of a node a message takes: one after another, or that of its first and last link.
-ROUND_ROBIN, DIRECTION = ASSIGNMENTS = ("round_robin", "direction")
+#: Which of a node's interfaces a message takes: its rank's own, all of them one after another, the one of its first and
+#: last link, or its rank's own among those of the rank's socket.
+RANK, ROUND_ROBIN, DIRECTION, NEAREST = ASSIGNMENTS = ("rank", "round_robin", "direction", "nearest")
 
 
 @dataclass(frozen=True)
@@ -19,10 +22,17 @@ class Interfaces:
     as fast as a message).
 
     With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
-    (ejection); with ``"half"`` it is one. ``assignment`` says by which of several a message goes. ``round_robin``: the
-    j-th message that leaves a rank for other nodes takes interface (p + j) mod ``count``, where p is the place of the
-    rank among those of its node, and the j-th that it receives likewise. ``direction``, for a mesh or torus with an
-    interface for each direction: that of its first link, and of its last. None: ``Network.interface_assignment``.
+    (ejection); with ``"half"`` it is one. ``assignment`` is the rule by which messages take one of several:
+
+    - ``rank``: interface k mod ``count`` for all messages of the rank at place k of its node. Where a node has more
+      interfaces than processors (n), this rank has k, k + n, k + 2n, ..., which its messages take one after another.
+    - ``nearest``: the same among the ranks and the interfaces of a socket.
+    - ``round_robin``: (k + j) mod ``count`` for the j-th message that the rank sends to other nodes, and for the j-th
+      that it receives.
+    - ``direction``, for a mesh or torus with an interface for each direction: that of the first link of a message where
+      it leaves, and that of its last link where it comes.
+
+    None: ``Machine.interface_assignment``.
     """
 
     count: int = 1
@@ -52,3 +62,48 @@ class Interfaces:
         node, interface = divmod(station, self.count)
         side = "interface" if not self.is_full_duplex else "injection" if node < nodes else "ejection"
         return f"{side} {node % nodes}" + (f".{interface}" if self.count > 1 else "")
+
+
+@dataclass(frozen=True)
+class OwnInterfaces:
+    """The interfaces that ranks use, (P,) each: the j-th message of a rank takes ``first + step ((skip + j) mod
+    number)``. With ``rails`` a message arrives on the rail on which it left; ``any_of_rail``: by the receiver's own
+    interface if that is on the rail, otherwise (and always without it) by the interface of the sender's number."""
+
+    first: IntArray
+    step: int
+    skip: IntArray
+    number: IntArray
+    rails: int = 1
+    any_of_rail: bool = True
+
+    @classmethod
+    def of(
+        cls, interfaces: Interfaces, assignment: str, rails: int, place: IntArray, sockets: tuple[int, int]
+    ) -> OwnInterfaces:
+        """Assign interfaces to the ranks at these places of their nodes (P,), in order. ``sockets``: how many a node
+        has, and processors in each."""
+        count, zero = interfaces.count, np.zeros_like(place)
+        if assignment == ROUND_ROBIN:
+            return cls(zero, 1, place, zero + count, rails, any_of_rail=False)
+        parts, processors = sockets if assignment == NEAREST else (1, sockets[0] * sockets[1])
+        socket, within = np.divmod(place, processors)
+        each = max(1, count // parts)
+        step, own = min(processors, each), within % each
+        return cls(socket * count // parts + own, step, zero, -((own - each) // step), rails)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every message of a rank takes the same interface."""
+        return bool(np.all(self.number == 1))
+
+    def leaving(self, rank: IntArray, turn: IntArray | int = 0) -> IntArray:
+        """The interfaces by which messages of these ranks leave: of each rank the ``turn``-th message."""
+        return self.first[rank] + self.step * ((self.skip[rank] + turn) % self.number[rank])
+
+    def coming(self, rank: IntArray, leaves: IntArray, turn: IntArray | int = 0) -> IntArray:
+        """The interfaces by which messages come to these ranks, those that left by ``leaves``."""
+        own = self.leaving(rank, turn)
+        if self.rails == 1:
+            return own
+        return np.where(own % self.rails == leaves % self.rails, own, leaves) if self.any_of_rail else leaves

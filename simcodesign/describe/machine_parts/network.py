@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.interfaces import DIRECTION, ROUND_ROBIN, Interfaces
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, Interfaces
 from simcodesign.describe.machine_parts.size_segments import SizeSegment
 from simcodesign.describe.topology.base import MINIMAL, ROUTINGS, VALIANT, Topology
 from simcodesign.describe.topology.link_loads import IntArray
@@ -106,8 +106,8 @@ class Network:
     ``m reduction_per_byte_s``; by default it takes no time.
 
     ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
-    interface of the same number at both ends, and the links of its rail. Those of rail r have the numbers from r L on,
-    L links in each.
+    links of the rail of the interface by which it leaves, and arrives on the same rail. The links of rail r have the
+    numbers from r L on, L links in each.
 
     ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
     let through was measured on the network, or by a simulator that has them (docs/buffers.md).
@@ -274,14 +274,8 @@ class Network:
         return self.least_s_per_byte if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
 
     @property
-    def interface_assignment(self) -> str:
-        """Which of a node's interfaces a message takes: as stated; else by direction where there is one for each."""
+    def interfaces_have_directions(self) -> bool:
+        """Whether each interface is that of a direction, as stated or because a node has one for each."""
         if self.interfaces.assignment is not None:
-            return self.interfaces.assignment
-        by_direction = self.rails == 1 and self.interfaces.count == self.topology.directions > 0
-        return DIRECTION if by_direction else ROUND_ROBIN
-
-    @property
-    def interfaces_in_turn(self) -> bool:
-        """Whether a node has several interfaces, which its messages take one after another."""
-        return self.interfaces.count > 1 and self.interface_assignment == ROUND_ROBIN
+            return self.interfaces.assignment == DIRECTION
+        return self.rails == 1 and self.interfaces.count == self.topology.directions > 0

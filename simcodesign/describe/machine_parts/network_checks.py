@@ -9,7 +9,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
-from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, ROUND_ROBIN
+from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.machine_parts.network import BLOCKING, QUEUES, SENDS, SHARES, Network
 from simcodesign.describe.machine_parts.size_segments import IN_SEGMENTS, KEYS, PATH, SizeSegment, check_segments
 from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
@@ -139,7 +139,7 @@ def check_routing(network: Network, place: Place) -> None:
         what = "network.routing: ugal is for messages of Hockney's model that queue for links one after another"
         given = f"model: {network.model}, sharing: {network.sharing}"
         raise InputError(what, place, value=given, allowed="valiant or ecmp; or model: hockney, sharing: fcfs")
-    if network.interfaces.count > 1 and network.interface_assignment == DIRECTION:
+    if network.interfaces.count > 1 and network.interfaces_have_directions:
         what = "network.routing: ugal chooses among routes by one and the same interface"
         raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"assignment: {ROUND_ROBIN}")
 
@@ -195,11 +195,20 @@ def check_interfaces(network: Network, place: Place) -> None:
         raise InputError(what, place, value=interfaces.count, allowed=f"{network.rails}, or a multiple of it")
     if interfaces.assignment == DIRECTION and network.rails > 1:
         what = "interfaces stand for rails here: network.interfaces.assignment"
-        raise InputError(what, place, value=DIRECTION, allowed=f"{ROUND_ROBIN}, or one rail")
+        raise InputError(what, place, value=DIRECTION, allowed=f"{RANK}, {NEAREST}, {ROUND_ROBIN}, or one rail")
     if interfaces.assignment == DIRECTION and interfaces.count != topology.directions:
         what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
         directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"
         raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"{directions}; or {ROUND_ROBIN}")
+
+
+def check_nearest_interfaces(network: Network, sockets: int, place: Place) -> None:
+    """InputError for interfaces of sockets that cannot be shared out evenly."""
+    count = network.interfaces.count
+    if network.interfaces.assignment == NEAREST and count % sockets and sockets % count:
+        what = f"{count} interfaces of a node with {sockets} sockets: network.interfaces.assignment"
+        allowed = f"{RANK}, {ROUND_ROBIN}; or a count that divides {sockets}, or is a multiple of it"
+        raise InputError(what, place, value=NEAREST, allowed=allowed)
 
 
 def check_occupancy(network: Network, part: str, place: Place) -> None:

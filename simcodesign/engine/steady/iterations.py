@@ -70,7 +70,8 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     if point.machine.network.sharing != "fcfs" and {"links", "interfaces"} & {*effects}:
         why = "where links are shared fairly or by packets, iterations are not compared"
         return _whole(point, simulated, loops, tolerance, why)
-    if point.machine.network.interfaces_in_turn and "interfaces" in effects:
+    own = point.machine.interfaces_of(point.ranks)
+    if own is not None and not own.is_fixed and "interfaces" in effects:
         why = "where messages take the interfaces of a node in turn, iterations are not compared"
         return _whole(point, simulated, loops, tolerance, why)
     if point.has_loggops and not point.workload.is_open:

@@ -1,4 +1,4 @@
-"""Which of the several interfaces of a node its messages take in turn (``Interfaces``: round robin)."""
+"""Which of the several interfaces of a node its messages take, by the ranks between which they are sent."""
 
 from __future__ import annotations
 
@@ -13,30 +13,40 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 
-def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s, Int64s]:
-    """The interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE.
+def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s, Int64s] | None:
+    """The interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE; None if
+    ranks have no choice of interfaces.
 
     A rank counts the messages that it sends to other nodes in program order, and those that it receives in the order of
     its receives; messages whose receive is found while the program runs come after these, in the order of their sends.
     Where ranks of a schedule in LogGOPS name several network interfaces, the number of a message is the place of its
     own among those that its sender uses.
     """
+    own = machine.interfaces_of(plan.ranks)
+    if own is None:
+        return None
     sends = np.flatnonzero(route != NONE)
+    source, target = plan.rank[sends].astype(np.int64), plan.peer[sends].astype(np.int64)
+    leaves = comes = np.zeros(len(sends), np.int64)
+    if not own.is_fixed:
+        leaves, comes = _numbers(plan, sends)
+    turns = np.zeros((2, len(plan)), np.int64)
+    turns[0, sends] = own.leaving(source, leaves)
+    turns[1, sends] = own.coming(target, turns[0, sends], comes)
+    return turns[0], turns[1]
+
+
+def _numbers(plan: Plan, sends: Int64s) -> tuple[Int64s, Int64s]:
+    """The number of each message among those that its sender sends, and among those that its receiver receives."""
     source, target = plan.rank[sends], plan.peer[sends]
     named = None if plan.loggops is None else within(plan.rank, plan.loggops.interface)
     if named is not None and named.any():
-        leaves = comes = named[sends]
-    else:
-        received = np.where(plan.match[sends] == NONE, len(plan), plan.match[sends])
-        order = np.lexsort((sends, received, target))
-        leaves, comes = _counted(source), np.empty(len(sends), np.int64)
-        comes[order] = _counted(target[order])
-    place, turns = machine.place_of(plan.ranks), np.zeros((2, len(plan)), np.int64)
-    count = machine.network.interfaces.count
-    turns[0, sends] = (place[source] + leaves) % count
-    # Interface i of every node is on the same rail, so that a message comes by the interface of the same number.
-    turns[1, sends] = turns[0, sends] if machine.network.rails > 1 else (place[target] + comes) % count
-    return turns[0], turns[1]
+        return named[sends], named[sends]
+    received = np.where(plan.match[sends] == NONE, len(plan), plan.match[sends])
+    order = np.lexsort((sends, received, target))
+    comes = np.empty(len(sends), np.int64)
+    comes[order] = _counted(target[order])
+    return _counted(source), comes
 
 
 def _counted(owner: Int32s) -> Int64s:

@@ -16,7 +16,6 @@ from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DIRECTION
 from simcodesign.describe.topology.base import VALIANT
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
@@ -168,7 +167,7 @@ class RouteTable:
     ) -> tuple[Routes | None, Int64s]:
         """The Routes, None if no message leaves its node, and what stands for the visited stations: the number of an
         interface, for a link its own after those of all interfaces. ``before``: stations that come first. ``turns``:
-        by which interfaces of their nodes messages leave and arrive, where these are taken in turn, (N,) each."""
+        by which interfaces of their nodes messages leave and arrive, where ranks have these, (N,) each."""
         if not self._count:
             return None, np.zeros(0, np.int64)
         source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
@@ -297,7 +296,7 @@ class RouteTable:
         if not self._interfaces:
             return self._on_rails(self._choice.routes(source, target, through), leaves) + before
         interfaces = network.interfaces
-        by_direction = interfaces.count > 1 and network.interface_assignment == DIRECTION
+        by_direction = interfaces.count > 1 and network.interfaces_have_directions
         links = self._choice.routes(source, target, through) if self._links or by_direction else None
         if links is not None and by_direction:
             leaves = network.topology.direction_of(links.link[links.start[:-1]])

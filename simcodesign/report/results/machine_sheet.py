@@ -14,6 +14,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.network import BLOCKING, BY_LATENCY, NONBLOCKING, Network
 from simcodesign.describe.randomness.noise import Noise
@@ -29,6 +30,13 @@ from simcodesign.report.results.part_rows import (
     storage_rows,
 )
 
+#: Which of several interfaces messages take.
+ASSIGNMENT_TEXTS = {
+    RANK: "each rank its own",
+    NEAREST: "each rank its own of its socket",
+    ROUND_ROBIN: "taken in turn",
+    DIRECTION: "taken by the direction of the first and last link",
+}
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 
 
@@ -38,7 +46,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         head("machine", machine),
         section("Nodes", _node_rows(machine)),
         section("Topology", _topology_rows(machine)),
-        section("Messages", _message_rows(machine.network)),
+        section("Messages", _message_rows(machine)),
         *segment_tables(machine.network),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
@@ -240,7 +248,8 @@ def _routing_text(network: Network) -> str:
     return words.get(network.routing, "")
 
 
-def _message_rows(network: Network) -> Rows:
+def _message_rows(machine: Machine) -> Rows:
+    network = machine.network
     yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
     yield "hops where routes are not looked at", HOP_LAWS[network.distance]
     yield "switching", network.switching.replace("_", "-")
@@ -249,20 +258,19 @@ def _message_rows(network: Network) -> Rows:
     yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
     if network.saturation < 1:
         yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
-    yield "interfaces of a node", _interfaces_text(network)
+    yield "interfaces of a node", _interfaces_text(machine)
     yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
     if network.model == "hockney" and network.per_byte_s and not network.segments:
         half = amount_text(network.startup_s / network.per_byte_s, "size")
         yield "half-performance size", f"{half} (startup takes as long as the bytes)"
 
 
-def _interfaces_text(network: Network) -> str:
+def _interfaces_text(machine: Machine) -> str:
     """How many, whether they send and receive at once, and which of them messages take."""
-    interfaces = network.interfaces
+    interfaces = machine.network.interfaces
     if interfaces.count == 1:
         return f"1, {interfaces.duplex} duplex"
-    order = "in turn" if network.interfaces_in_turn else "by the direction of the first and last link"
-    return f"{interfaces.count}, {interfaces.duplex} duplex, taken {order}"
+    return f"{interfaces.count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
 
 
 def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:

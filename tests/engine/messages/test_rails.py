@@ -175,7 +175,7 @@ def test_rails_that_cannot_be_are_refused(more: str, value: Any) -> None:
 
 def test_four_interfaces_of_rails_are_taken_in_turn_on_a_mesh_of_four_directions() -> None:
     on = load_machine("mesh-256", {"network.rails": 2, "network.interfaces": {"count": 4}})
-    assert on.network.interfaces_in_turn
+    assert on.interface_assignment == "round_robin"
     assert on.network.link_count == 2 * on.network.topology.link_count
 
 
