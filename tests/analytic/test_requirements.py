@@ -88,7 +88,7 @@ def test_everything_is_added_up() -> None:
       - compute: {seconds: 4}
       - read: {bytes: 100, times: 2}
       - write: {bytes: n, when: rank < 2}
-      - memory: {loads: 6, stores: 2*n, stack_distance: [{share: 0.5, distance: 8}, {share: 0.25, distance: n}]}
+      - memory: {loads: 6, stores: 2*n, stack_distance: [{fraction: 0.5, distance: 8}, {fraction: 0.25, distance: n}]}
       - exchange: {pattern: halo2d, bytes: [10, 20], messages: [1, 3]}
   - send: {to: (rank + 1) % P, bytes: 8*rank}
   - receive: {from: (rank - 1) % P}

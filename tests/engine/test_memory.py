@@ -115,7 +115,7 @@ def test_hits_that_cannot_be(demand: str, message: str) -> None:
 
 
 def test_distances_with_shares_and_the_rest_from_memory() -> None:
-    demand = "{accesses: 1000, stack_distance: [{share: 0.5, distance: 3}, {share: 0.25, distance: 600}]}"
+    demand = "{accesses: 1000, stack_distance: [{fraction: 0.5, distance: 3}, {fraction: 0.25, distance: 600}]}"
     result = forecast(workload(demand), machine(), {"P": 2})
     assert result.served == pytest.approx({"L1": 1000, "L2": 500, "memory": 500})  # of both ranks
     assert result.makespan_s == pytest.approx(500 * L1_S + 250 * (L2_S + MEMORY_S), rel=ROUNDING)
@@ -148,7 +148,7 @@ distances = st.lists(
 def test_without_effects_the_simulation_is_the_forecast(
     pairs: list[tuple[float, int]], accesses: float, blocking: float, per_byte_s: float, hits: str, ways: int | None
 ) -> None:
-    rows = ", ".join(f"{{share: {share!r}, distance: {distance}}}" for share, distance in pairs)
+    rows = ", ".join(f"{{fraction: {share!r}, distance: {distance}}}" for share, distance in pairs)
     demand = f"{{accesses: {accesses!r}, stack_distance: [{rows}], blocking: {blocking!r}, when: rank != 1}}"
     caches = (CacheLevel("L1", 4096, L1_S, ways), CacheLevel("L2", 65536, L2_S, 8))
     two = machine(2, per_byte_s, hits, caches)
@@ -218,7 +218,9 @@ def test_caches_are_the_hierarchy_itself() -> None:
 def test_sampled_stream_of_a_fully_associative_cache_is_the_stack_model() -> None:
     """Without sets there is nothing to differ but what is written back, and the stream only loads."""
     caches = (CacheLevel("L1", 4096, L1_S), CacheLevel("L2", 65536, L2_S))
-    demand = workload("{accesses: 1e9, stack_distance: [{share: 0.5, distance: 100}, {share: 0.3, distance: 700}]}")
+    demand = workload(
+        "{accesses: 1e9, stack_distance: [{fraction: 0.5, distance: 100}, {fraction: 0.3, distance: 700}]}"
+    )
     simulated = simulate(demand, machine(caches=caches), {"P": 1}, effects="caches")
     forecasted = forecast(demand, machine(caches=caches), {"P": 1})
     assert simulated.served == pytest.approx(forecasted.served, rel=1e-5)  # a million accesses stand for 1e9
@@ -301,8 +303,8 @@ def test_comparison_names_memory_and_caches() -> None:
         ("{kernel: matmul, sizes: {n: 10.5}}", "n"),
         ("{kernel: blocked_matmul, sizes: {n: 10, b: 3}}", "b"),
         ("{accesses: -1, stack_distance: 3}", "negative"),
-        ("{accesses: 1, stack_distance: [{share: 2, distance: 3}]}", "share"),
-        ("{accesses: 1, stack_distance: [{share: 0.9, distance: 1}, {share: 0.3, distance: 4}]}", "together"),
+        ("{accesses: 1, stack_distance: [{fraction: 2, distance: 3}]}", "fraction"),
+        ("{accesses: 1, stack_distance: [{fraction: 0.9, distance: 1}, {fraction: 0.3, distance: 4}]}", "together"),
     ],
 )
 def test_demands_that_cannot_be(demand: str, words: str) -> None:
@@ -336,7 +338,7 @@ def test_a_machine_without_memory() -> None:
         ("{stack_distance: 3}", "how many accesses"),
         ("{stack_distance: 3, accesses: 4, loads: 5}", "together"),
         ("{stack_distance: [], accesses: 4}", "no stack distance"),
-        ("{stack_distance: [{share: 1}], accesses: 4}", "distance"),
+        ("{stack_distance: [{fraction: 1}], accesses: 4}", "distance"),
         ("{stack_distance: 3, accesses: 4, element: 12 B}", "power of two"),
         ("{profile: nowhere.json}", "nowhere.json"),
         ("{kernel: matmul, sizes: {n: 3}, element: 8 B}", "belongs to stack_distance"),

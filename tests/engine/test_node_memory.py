@@ -129,7 +129,9 @@ def test_ranks_with_other_sizes_take_another_share_in_the_sets() -> None:
 @pytest.mark.thorough
 def test_a_formula_of_distances_goes_through_shared_sets() -> None:
     """Distances far from the share of each: the stream made of them is served as the stack model says."""
-    demand = workload("{accesses: 1000, stack_distance: [{share: 0.5, distance: 600}, {share: 0.5, distance: 4000}]}")
+    demand = workload(
+        "{accesses: 1000, stack_distance: [{fraction: 0.5, distance: 600}, {fraction: 0.5, distance: 4000}]}"
+    )
     small = (CacheLevel("L1", 1024, L1_S, 8), CACHES[1])
     for ranks, served in ((1, (0, 1, 0)), (4, (0, 0.5, 0.5))):
         result = simulate(demand, machine(caches=small), {"P": ranks}, effects="caches")

@@ -108,7 +108,7 @@ demands = st.sampled_from(
     [
         "{kernel: triad, sizes: {n: 3000}, times: 2}",
         "{kernel: stencil, sizes: {n: 60, element_bytes: 4}, blocking: 0.01}",
-        "{accesses: 1e6, stack_distance: [{share: 0.9, distance: 3}, {share: 0.05, distance: 600}], element: 64 B}",
+        "{accesses: 1e6, stack_distance: [{fraction: 0.9, distance: 3}, {fraction: 0.05, distance: 600}], element: 64 B}",
         "{loads: 1e5, stores: 2e4, hits: {l1: 0.9, l2: 0.05}, blocking: 0}",
     ]
 )

@@ -115,7 +115,7 @@ def test_everything_that_noise_may_be() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["{count: 2, factor: 3}", "{share: 10 %, factor: 3}"])
+@pytest.mark.parametrize("text", ["{count: 2, factor: 3}", "{fraction: 10 %, factor: 3}"])
 def test_slow_nodes_chosen_at_random(text: str) -> None:
     noise = noise_from(entry(f"{{slow_nodes: {text}}}"), 4)
     assert isinstance(noise, Noise)
@@ -158,7 +158,7 @@ WRONG = [
     ),
     ("{compute: exponental}", "m.yaml:2: noise.compute: no such distribution, got 'exponental'"),
     ("{slow_nodes: {nodes: [1]}}", "'factor' is missing"),
-    ("{slow_nodes: {factor: 2}}", "which nodes are slow, got [] (allowed: one of nodes, count, share)"),
+    ("{slow_nodes: {factor: 2}}", "which nodes are slow, got [] (allowed: one of nodes, count, fraction)"),
     ("{slow_nodes: {nodes: [1], count: 1, factor: 2}}", "which nodes are slow, got ['nodes', 'count']"),
     (
         "{slow_nodes: {nodes: [4], factor: 2}}",
@@ -167,7 +167,7 @@ WRONG = [
     ("{slow_nodes: {nodes: [1, 1], factor: 2}}", "each node once"),
     ("{slow_nodes: {nodes: 1, factor: 2}}", "must be a sequence"),
     ("{slow_nodes: {count: 5, factor: 2}}", "0 to 4"),
-    ("{slow_nodes: {share: 110 %, factor: 2}}", "share of slow nodes, got 1.1 (allowed: 0 to 1)"),
+    ("{slow_nodes: {fraction: 110 %, factor: 2}}", "fraction of slow nodes, got 1.1 (allowed: 0 to 1)"),
     ("{slow_nodes: {count: 1, factor: 0.5}}", "factor of slow nodes, got 0.5 (allowed: 1 to 1e+06)"),
     ("{bursts: {period: 10 ms}}", "'length' is missing"),
     (
@@ -197,7 +197,7 @@ PIECES = (
     ",",
     "nodes",
     "count",
-    "share",
+    "fraction",
     "factor",
     "slow_nodes",
     "bursts",
@@ -308,7 +308,7 @@ STEPS = workload("- {repeat: 5, do: [compute: {seconds: 1}, barrier: {}]}\n")
         (Noise(network=EXPONENTIAL), False, True, ("noise",)),
         (Noise(slow_nodes=SlowNodes(2.0, (1,))), True, False, ()),
         (Noise(slow_nodes=SlowNodes(2.0, count=1)), True, False, ("imbalance",)),
-        (Noise(bursts=Bursts(1.0, 0.1), slow_nodes=SlowNodes(2.0, share=0.5)), True, True, BOTH),
+        (Noise(bursts=Bursts(1.0, 0.1), slow_nodes=SlowNodes(2.0, fraction=0.5)), True, True, BOTH),
     ],
 )
 def test_effects_that_have_something_to_do(
@@ -453,7 +453,7 @@ def test_a_phase_alone_has_the_same_factors(noise: float | Noise) -> None:
 def test_two_machines_have_common_random_numbers() -> None:
     """Repetition k of a demand in rank r is as long a one, whatever the constants and the effects that are on."""
     program = mixed(compute="exponential", read="5 %", memory="exponential")
-    noise = Noise(EXPONENTIAL, UNEVEN, UNEVEN, UNEVEN, SlowNodes(2.0, share=0.4))
+    noise = Noise(EXPONENTIAL, UNEVEN, UNEVEN, UNEVEN, SlowNodes(2.0, fraction=0.4))
     one = stretched(program, machine(noise=noise))[1]
     quick = machine(noise=noise).with_constants(
         {"processor.rate": 9.0, "network.startup": 1e-6, "disk.read_startup": 1e-4}
@@ -546,12 +546,12 @@ def test_drawn_slow_nodes() -> None:
         return sorted({int(rank) for rank in plan.rank[factor == 2]})
 
     assert all(len(slow(SlowNodes(2.0, count=5), seed)) == 5 for seed in range(20))
-    counts = [len(slow(SlowNodes(2.0, share=0.25), seed)) for seed in range(40)]
+    counts = [len(slow(SlowNodes(2.0, fraction=0.25), seed)) for seed in range(40)]
     assert abs(sum(counts) - 640) < 5 * math.sqrt(40 * 64 * 0.25 * 0.75)
     hit = np.bincount([node for seed in range(60) for node in slow(SlowNodes(2.0, count=8), seed)], minlength=64)
     assert ((hit - 7.5) ** 2 / 7.5).sum() < 63 + 5 * math.sqrt(2 * 63)  # every node as likely
     assert slow(SlowNodes(2.0, count=64), 1) == list(range(64))
-    assert slow(SlowNodes(2.0, share=1.0), 1) == list(range(64))
+    assert slow(SlowNodes(2.0, fraction=1.0), 1) == list(range(64))
     assert slow(SlowNodes(2.0, count=5), 1) == slow(SlowNodes(2.0, count=5), 1) != slow(SlowNodes(2.0, count=5), 2)
 
 

@@ -120,7 +120,7 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
             raise InputError(what, demand.place, allowed="stack_distance, kernel or profile")
         if demand.distances:
             accesses = 0.0 if demand.accesses is None else times * step.amount(demand.accesses, "accesses")
-            pairs = [(step.amount(share, "share"), step.amount(far, "distance")) for share, far in demand.distances]
+            pairs = [(step.amount(share, "fraction"), step.amount(far, "distance")) for share, far in demand.distances]
             mean = sum((share * far for share, far in pairs), start=np.zeros(()))
             return {"loads_stores": accesses, "weighted_accesses": accesses * mean}
         profile = demand.profile or _kernel_profile(demand, step)

@@ -228,7 +228,7 @@ class _Lookup:
         accesses: FloatOrArray = 0.0 if given is None else value(given, "accesses")
         if profile is not None:
             return (profile.accesses if given is None else accesses), self._of_profile(profile)
-        pairs = [(value(share, "share"), value(distance, "distance")) for share, distance in self.demand.distances]
+        pairs = [(value(share, "fraction"), value(distance, "distance")) for share, distance in self.demand.distances]
         self._check_shares([share for share, _ in pairs])
         key_bytes = self.demand.element_bytes
         if self.method != SETS:

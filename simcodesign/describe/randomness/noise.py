@@ -19,13 +19,13 @@ MOST_FACTOR = 1e6
 PARTS = {"compute": "computations", "disk": "disk accesses", "memory": "memory demands", "network": "messages"}
 #: Whose shares of computation are uneven.
 OWNERS = ("ranks", "nodes")
-WHICH_NODES = "one of nodes, count, share"
+WHICH_NODES = "one of nodes, count, fraction"
 
 
 @dataclass(frozen=True)
 class SlowNodes:
     """Computations of the ranks on some nodes take ``factor`` times as long: on those of ``nodes``, or on ``count``
-    nodes that are chosen at random among all of the machine, or on each node with the probability ``share``.
+    nodes that are chosen at random among all of the machine, or on each node with the probability ``fraction``.
 
     Raises InputError unless exactly one of these is given, and in range.
     """
@@ -33,25 +33,25 @@ class SlowNodes:
     factor: float
     nodes: tuple[int, ...] = ()
     count: int = 0
-    share: float = 0.0
+    fraction: float = 0.0
     place: Place = field(default=Place(), compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.factor <= MOST_FACTOR:
             allowed = f"1 to {MOST_FACTOR:g}"
             raise InputError("factor of slow nodes", self.place, value=self.factor, allowed=allowed)
-        given = [name for name in ("nodes", "count", "share") if getattr(self, name)]
+        given = [name for name in ("nodes", "count", "fraction") if getattr(self, name)]
         if len(given) > 1:
             raise InputError("which nodes are slow", self.place, value=given, allowed=WHICH_NODES)
-        if not 0 <= self.share <= 1:
-            raise InputError("share of slow nodes", self.place, value=self.share, allowed="0 to 1")
+        if not 0 <= self.fraction <= 1:
+            raise InputError("fraction of slow nodes", self.place, value=self.fraction, allowed="0 to 1")
         if self.count < 0 or self.count != int(self.count):
             raise InputError("count of slow nodes", self.place, value=self.count, allowed="a whole number")
         if len(set(self.nodes)) < len(self.nodes):
             raise InputError("slow nodes", self.place, value=list(self.nodes), allowed="each node once")
 
     def __bool__(self) -> bool:
-        return self.factor != 1 and bool(self.nodes or self.count or self.share)
+        return self.factor != 1 and bool(self.nodes or self.count or self.fraction)
 
     @property
     def is_random(self) -> bool:
@@ -61,7 +61,7 @@ class SlowNodes:
     @property
     def text(self) -> str:
         """As it may stand in a table."""
-        which = f"{self.count} at random" if self.count else f"{100 * self.share:g} % of them, at random"
+        which = f"{self.count} at random" if self.count else f"{100 * self.fraction:g} % of them, at random"
         which = ", ".join(map(str, self.nodes)) if self.nodes else which
         return f"{which}; {self.factor:g} times as long"
 

@@ -45,7 +45,7 @@ _NETWORKS: tuple[Any, ...] = (
 _MACHINE: Any = {"simcodesign": "1", "name": "x", "nodes": "4", "processor": {"rate": "1"}}
 _CROSSBAR: Any = {"topology": {"kind": "crossbar"}}
 _PLAIN: Any = _MACHINE | {"network": _CROSSBAR | _COSTS}
-_WAYS: tuple[Any, ...] = ({"count": "0"}, {"share": "0"}, {"nodes": ["0"]})
+_WAYS: tuple[Any, ...] = ({"count": "0"}, {"fraction": "0"}, {"nodes": ["0"]})
 _SLOW: Any = [(nodes, {"slow_nodes": {"factor": "2"} | way}) for nodes in ("4", "5") for way in _WAYS]
 _MACHINES: tuple[Any, ...] = (
     *(_MACHINE | {"network": _CROSSBAR | network, "processors_per_node": "2"} for network in _NETWORKS),

@@ -215,13 +215,13 @@ def _profile(entry: Entry) -> StackDistanceProfile:
 
 
 def _distances(entry: Entry) -> tuple[tuple[Expression, Expression], ...]:
-    """One stack distance for all, or some with their shares."""
+    """One stack distance for all, or multiple with their fractions of the accesses."""
     if isinstance(entry.content, str):
         return ((ONE, entry.expression()),)
-    pairs = [item.mapping(("share", "distance"), ("share", "distance")) for item in entry.sequence()]
+    pairs = [item.mapping(("fraction", "distance"), ("fraction", "distance")) for item in entry.sequence()]
     if not pairs:
         raise InputError("there is no stack distance", entry.place)
-    return tuple((pair["share"].expression(), pair["distance"].expression()) for pair in pairs)
+    return tuple((pair["fraction"].expression(), pair["distance"].expression()) for pair in pairs)
 
 
 def _element(entry: Entry) -> int:

@@ -15,7 +15,7 @@ from simcodesign.describe.yaml.distribution import (
 )
 from simcodesign.describe.yaml.tree import Entry
 
-_NODES = ("nodes", "count", "share")
+_NODES = ("nodes", "count", "fraction")
 
 
 def noise_from(entry: Entry, nodes: int) -> float | Noise:
@@ -36,7 +36,7 @@ def noise_from(entry: Entry, nodes: int) -> float | Noise:
 
 
 def _slow_nodes(entry: Entry, nodes: int) -> SlowNodes:
-    """``{nodes: [3, 7], factor: 1.5}``, ``{count: 2, factor: 2}`` or ``{share: 5 %, factor: 2}``."""
+    """``{nodes: [3, 7], factor: 1.5}``, ``{count: 2, factor: 2}`` or ``{fraction: 5 %, factor: 2}``."""
     items = entry.mapping((*_NODES, "factor"), ("factor",))
     given = [key for key in _NODES if key in items]
     if len(given) != 1:
@@ -45,7 +45,7 @@ def _slow_nodes(entry: Entry, nodes: int) -> SlowNodes:
         items["factor"].quantity("count"),
         nodes=tuple(item.whole(0, nodes - 1) for item in items["nodes"].sequence()) if "nodes" in items else (),
         count=items["count"].whole(0, nodes) if "count" in items else 0,
-        share=items["share"].quantity("count") if "share" in items else 0.0,
+        fraction=items["fraction"].quantity("count") if "fraction" in items else 0.0,
         place=entry.place,
     )
 

@@ -85,8 +85,8 @@ def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int)
     if "imbalance" not in effects or not slow:
         return None
     node, generator = design_point.machine.node_of(design_point.ranks), stream(seed, "slow nodes")
-    if slow.share:
-        is_slow = generator.random(int(node.max()) + 1)[node] < slow.share
+    if slow.fraction:
+        is_slow = generator.random(int(node.max()) + 1)[node] < slow.fraction
     elif slow.count:
         is_slow = np.isin(node, generator.choice(design_point.machine.nodes, slow.count, replace=False))
     else:

@@ -514,7 +514,7 @@ MEMORIES: dict[str, dict[str, Any]] = {
     "one distance": {"accesses": 1e5, "stack_distance": 3000, "element": 8},
     "distances": {
         "accesses": 1e5,
-        "stack_distance": [{"share": 0.5, "distance": 10}, {"share": 0.25, "distance": 1e5}],
+        "stack_distance": [{"fraction": 0.5, "distance": 10}, {"fraction": 0.25, "distance": 1e5}],
     },
     "kernel": {"kernel": "matmul", "sizes": {"n": 10}, "times": 2},
 }

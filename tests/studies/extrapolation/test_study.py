@@ -147,8 +147,8 @@ def test_size_by_parameter_is_the_same_as_by_preset() -> None:
 def test_refinement_of_exact_runs_is_exact() -> None:
     """Half of the accesses go to memory, whose seconds stay when the clock falls: equation 5 holds to rounding."""
     accesses = (
-        "memory: {accesses: n/P/64, element: 64 B, stack_distance: [{share: 0.5, distance: 4}, "
-        "{share: 0.5, distance: 1e6}], blocking: 0.25}"
+        "memory: {accesses: n/P/64, element: 64 B, stack_distance: [{fraction: 0.5, distance: 4}, "
+        "{fraction: 0.5, distance: 1e6}], blocking: 0.25}"
     )
     work = workload(f"{COMPUTE}, {accesses}", ALLREDUCE)
     (trial,) = extrapolated(work, further=(16, 64), second_clock_hz=HZ / 2).trials

@@ -108,7 +108,7 @@ def test_computations_of_some_ranks_and_with_rank() -> None:
     assert counters(work, P=4).of("instructions")[:, 0].tolist() == [100, 200, 307, 400]
 
 
-SHARES = "stack_distance: [{share: 0.5, distance: 8}, {share: 0.25, distance: 1000}], element: 8 B"
+SHARES = "stack_distance: [{fraction: 0.5, distance: 8}, {fraction: 0.25, distance: 1000}], element: 8 B"
 
 
 def test_a_memory_demand_with_known_shares() -> None:
@@ -130,8 +130,8 @@ def test_levels_by_the_number_of_caches(count: int) -> None:
     """Distances that each level alone serves; a cache alone is the first one, what lies between is the second."""
     levels = ", ".join(f"C{kib}: {{size: {kib} KiB, latency: 4 cycles}}" for kib in SIZES_KIB[:count])
     on = machine(caches=f"caches: {{{levels}}}" if levels else "")
-    pairs = ", ".join(f"{{share: 0.125, distance: {kib * 128 - 1}}}" for kib in SIZES_KIB[:count])
-    pairs = pairs or "{share: 0, distance: 1}"
+    pairs = ", ".join(f"{{fraction: 0.125, distance: {kib * 128 - 1}}}" for kib in SIZES_KIB[:count])
+    pairs = pairs or "{fraction: 0, distance: 1}"
     counted = counters(workload(f"memory: {{accesses: 800, stack_distance: [{pairs}]}}"), on)
     expected = {0: [0, 0, 0], 1: [100, 0, 0], 2: [100, 0, 100], 3: [100, 100, 100], 4: [100, 200, 100]}[count]
     assert [total(counted, name) for name in ALL_LEVELS] == [*expected, 800 - 100 * count]
@@ -473,7 +473,7 @@ def test_series_that_cannot_be(processes: list[int], seeds: list[int]) -> None:
 
 SOLVER = workload(
     "phase: assemble\n    do: [compute: {instructions: 100*n/P}, memory: {accesses: 30*n/P, blocking: 0.3, "
-    "stack_distance: [{share: 0.9, distance: 10}, {share: 0.1, distance: 1000}]}]",
+    "stack_distance: [{fraction: 0.9, distance: 10}, {fraction: 0.1, distance: 1000}]}]",
     "phase: solve\n    repeat: 3\n    do: [compute: {instructions: 400*n/P + 5000}, "
     "exchange: {pattern: halo1d, bytes: 8*n/P}, allreduce: {bytes: 8}]",
     more="size: n",

@@ -237,7 +237,7 @@ CLOSED = 128
 
 def closed_form() -> tuple[Workload, Machine]:
     """Work over P, accesses of which half miss all caches, an allreduce: everything that the models can say."""
-    accesses = "{share: 0.5, distance: 8}, {share: 0.5, distance: 1e9}"
+    accesses = "{fraction: 0.5, distance: 8}, {fraction: 0.5, distance: 1e9}"
     program = (
         "simcodesign: 1\nname: closed-form\nprogram:\n  - phase: solve\n    do:\n"
         f"      - compute: {{instructions: {INSTRUCTIONS}/P}}\n"
