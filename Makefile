@@ -48,7 +48,7 @@ test: venv  ## run the ordinary tests, always the same: some of the combinations
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-all: venv  ## run all tests: every combination, every example, every kill
+test-all: venv  ## run all tests: combinations of all kinds, more examples, every kill
 	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not benchmark' $(ARGS)
 
