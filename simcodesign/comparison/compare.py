@@ -16,10 +16,10 @@ from simcodesign.comparison.formulas.ladder import FormulaComparison, compared_f
 from simcodesign.comparison.formulas.values import NO_FORMULAS, FormulaSources, GivenFormulas, given_formulas
 from simcodesign.comparison.measured.at_point import ladder_to_measured, measured_at, where_measured
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
+from simcodesign.core.shown_answers import Drawn
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.effects import changing_effects, random_effects

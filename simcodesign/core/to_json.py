@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
-from simcodesign.core.notebook_view import ShownInNotebooks
+from simcodesign.core.shown_answers import ShownInNotebooks
 
 
 class PlainResult(ShownInNotebooks):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.notebook_view import ShownInNotebooks
+from simcodesign.core.shown_answers import ShownInNotebooks
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (
     CAPACITY,

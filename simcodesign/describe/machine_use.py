@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simcodesign.core.machine_use import BackgroundUse, MachineUse
+from simcodesign.core.result import BackgroundUse, MachineUse
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.placement import NAMED, RandomMapping, smallest_box, surface
 from simcodesign.describe.topology.grid import GridTopology

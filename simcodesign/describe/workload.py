@@ -13,7 +13,7 @@ from pathlib import Path
 from simcodesign.core.by_name import function_of
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.expressions.expression import Expression, parse
-from simcodesign.core.notebook_view import ShownInNotebooks
+from simcodesign.core.shown_answers import ShownInNotebooks
 from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS, Arrivals, check_alone
 from simcodesign.describe.demands.computation import Copy, Kernel
 from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPUTE, MEMORY, RECEIVE, SEND
-from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
+from simcodesign.core.simulation_parts import RANK_COUNTERS, RankCounters
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.waits import ready_s, released_s, waited_s
 from simcodesign.generate.plan import Accounts, Plan

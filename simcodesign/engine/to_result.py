@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.forecast_parts import DemandTime
-from simcodesign.core.machine_use import MachineUse
 from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, FILE_KINDS, SEND
-from simcodesign.core.result import Result
+from simcodesign.core.result import MachineUse, Result
 from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
@@ -20,8 +19,7 @@ from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
-from simcodesign.engine.critical_path import critical_path_s
-from simcodesign.engine.demand_ends import added_by_demand_s
+from simcodesign.engine.critical_path import added_by_demand_s, critical_path_s
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.power import power_and_energy
 from simcodesign.engine.station_names import StationNames, StationsOfOperations

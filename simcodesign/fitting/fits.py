@@ -9,9 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.notebook_view import ShownInNotebooks
+from simcodesign.core.shown_answers import Drawn, ShownInNotebooks
 from simcodesign.fitting.diagnostics import FitSettings, Outlier, outliers, repetition_warnings, series_warnings
 from simcodesign.fitting.measurements import Measurements, as_point
 from simcodesign.fitting.model_of_shapes import model_of, without_unused_terms

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.rank_counters import RANK_COUNTERS
+from simcodesign.core.simulation_parts import RANK_COUNTERS
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.served_accesses import ServedAccesses
 from simcodesign.describe.machine import Machine

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WRITE
-from simcodesign.core.rank_counters import RANK_COUNTERS
+from simcodesign.core.simulation_parts import RANK_COUNTERS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_named, effect_names, random_effects
 from simcodesign.describe.machine import Machine

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 import simcodesign as sc
-from simcodesign.core.notebook_view import ShownInNotebooks
+from simcodesign.core.shown_answers import ShownInNotebooks
 from simcodesign.fitting.readers.formats import read_measurements
 from simcodesign.report.common.tables import text_table
 from simcodesign.report.notebook.html import html_of

@@ -19,8 +19,8 @@ from simcodesign.report.explore.to_json import confirmed_dict, overtaking_dict, 
 from simcodesign.report.explore.words import point_words, reached, shown, valued
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.problem import Model, Problem
-from simcodesign.studies.explore.reached import sides
 from simcodesign.studies.explore.simulated.search import SimulatedOptimum
+from simcodesign.studies.explore.solvers.reached import sides
 
 
 def simulated_tables(optimum: SimulatedOptimum) -> Iterator[RenderableType]:

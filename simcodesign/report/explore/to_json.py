@@ -10,11 +10,11 @@ from simcodesign.studies.explore.bound_sensitivity import BoundSensitivity
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.pareto import Front
 from simcodesign.studies.explore.problem import Problem
-from simcodesign.studies.explore.reached import Reached
 from simcodesign.studies.explore.simulated.confirmation import Confirmation, FrontConfirmation
 from simcodesign.studies.explore.simulated.point_simulator import Confirmed
 from simcodesign.studies.explore.simulated.turned_order import Overtaking
 from simcodesign.studies.explore.solvers.infeasibility import Infeasibility
+from simcodesign.studies.explore.solvers.reached import Reached
 from simcodesign.studies.explore.solvers.solve import Solution
 
 #: What points are compared by.

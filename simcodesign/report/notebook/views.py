@@ -10,8 +10,8 @@ import pandas as pd
 from rich.console import RenderableType
 
 from simcodesign.comparison.compare import Comparison
-from simcodesign.core.notebook_view import VIEWS
 from simcodesign.core.result import Result
+from simcodesign.core.shown_answers import VIEWS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.fits import Fit, Fits

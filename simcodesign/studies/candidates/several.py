@@ -15,9 +15,9 @@ from simcodesign.comparison.compare import Comparison, compare_experiment
 from simcodesign.comparison.effects import Rung
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
+from simcodesign.core.shown_answers import Drawn
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult, attributes_of
 from simcodesign.describe.measured.times import MeasuredValue

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
+from simcodesign.core.shown_answers import Drawn
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, point_of
 from simcodesign.studies.explore.problem import Constraint, Problem
 from simcodesign.studies.explore.solvers.local_search import polish

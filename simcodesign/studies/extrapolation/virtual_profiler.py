@@ -12,8 +12,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPONENTS
-from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
 from simcodesign.core.result import Result
+from simcodesign.core.simulation_parts import RANK_COUNTERS, RankCounters
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.table import APPLICATION, NUMBERS, OTHERS, RANK, CounterTable, Latencies, joined
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource, machine_of

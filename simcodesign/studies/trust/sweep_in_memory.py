@@ -13,9 +13,9 @@ import pandas as pd
 
 from simcodesign.comparison.formulas.values import FormulaSources, given_formulas
 from simcodesign.comparison.measured.sources import MeasuredSources, given_measurements
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError
 from simcodesign.core.processes.ordered_map import map_in_order
+from simcodesign.core.shown_answers import Drawn
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.core.to_json import PlainResult
 from simcodesign.describe.machine import Machine

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
-from simcodesign.core.machine_use import MachineUse
+from simcodesign.core.result import MachineUse
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.placement import RANKS, RandomMapping, RankMapping

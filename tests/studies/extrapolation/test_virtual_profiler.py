@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.core.rank_counters import RANK_COUNTERS, RankCounters
+from simcodesign.core.simulation_parts import RANK_COUNTERS, RankCounters
 from simcodesign.counters.frequency_refinement import refine_kernels
 from simcodesign.counters.models import fit_application
 from simcodesign.counters.prediction import predict

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.studies.explore.evaluator import Evaluator, Scored, point_of, select_rows, trace_frame
 from simcodesign.studies.explore.problem import Evaluated
-from simcodesign.studies.explore.reached import Reached, reached
 from simcodesign.studies.explore.simulated.confirmation import best_points
 from simcodesign.studies.explore.simulated.parallel import Outcome, simulated_in_order
 from simcodesign.studies.explore.simulated.point_simulator import SUMMED, Confirmed, PointSimulator, simulator_of
 from simcodesign.studies.explore.simulated.surrogate import Surrogate, coordinates_of
 from simcodesign.studies.explore.simulated.turned_order import Overtaking, explain_order
+from simcodesign.studies.explore.solvers.reached import Reached, reached
 from simcodesign.studies.explore.solvers.solve import Solution
 from simcodesign.studies.explore.space import FloatArray, Space
 from simcodesign.studies.requirements.simulated_systems import OnProgress

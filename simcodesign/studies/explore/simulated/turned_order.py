@@ -8,8 +8,8 @@ from typing import Any
 from simcodesign.core.to_json import fields_of
 from simcodesign.studies.explore.evaluator import EvaluatedPoint
 from simcodesign.studies.explore.problem import Constraint, Objective, Problem
-from simcodesign.studies.explore.reached import sides
 from simcodesign.studies.explore.simulated.point_simulator import Confirmed, PointSimulator
+from simcodesign.studies.explore.solvers.reached import sides
 
 
 @dataclass(frozen=True)

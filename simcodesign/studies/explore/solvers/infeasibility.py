@@ -20,7 +20,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression, Node, Value, Values
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, OnProgress
 from simcodesign.studies.explore.problem import ROUNDING, Constraint, Objective, Problem
-from simcodesign.studies.explore.reached import Reached, reached
+from simcodesign.studies.explore.solvers.reached import Reached, reached
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 
 #: With more constraints only one minimal conflicting set is looked for.

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from simcodesign.core.drawn import Drawn
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.shown_answers import Drawn
 from simcodesign.studies.explore.evaluator import EvaluatedPoint, EvaluationLimitError, Evaluator, OnProgress, Refusal
 from simcodesign.studies.explore.problem import Problem
 from simcodesign.studies.explore.solvers.bisection import bisect

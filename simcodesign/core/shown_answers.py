@@ -1,10 +1,11 @@
-"""How results and descriptions show themselves in notebooks (Jupyter and others): as the tables that commands print."""
+"""How answers and descriptions show themselves: as pictures in Matplotlib axes, and as tables in notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from simcodesign.core.by_name import function_of
 from simcodesign.core.registry import Registry
 
 #: What makes a page's part of an object, by class; the modules of ``report.notebook`` register here.
@@ -17,3 +18,14 @@ class ShownInNotebooks:
     def _repr_html_(self) -> str | None:
         """HTML without styles or scripts from elsewhere; None where there is no view, so that the text is shown."""
         return next((VIEWS[kind](self) for kind in type(self).__mro__ if kind in VIEWS), None)
+
+
+class Drawn:
+    """Base of answers that have a picture."""
+
+    def plot(self, ax: Any = None, *, kind: str | None = None, **options: Any) -> Any:
+        """Draw the answer into Matplotlib axes ``ax`` (by default of a new figure), and return them.
+
+        ``kind``: which picture; ``options``: its own. Both are listed at ``simcodesign.plot``, with what is raised.
+        """
+        return function_of("report.pictures.plot", "plot")(self, ax, kind=kind, **options)
