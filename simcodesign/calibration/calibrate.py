@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from simcodesign.calibration.design_matrix import COMPUTATION, POSSIBLE, LinearTimes
-from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, Group, fit_constants
+from simcodesign.calibration.estimates import Group
+from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, fit_constants
 from simcodesign.calibration.timings import Timing, read_timings
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS

@@ -90,8 +90,7 @@ def fit(
     if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
         raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
     measurements = as_measurements(measurements)
-    chosen = exponent_set(exponents)
-    chosen = chosen.with_negative() if negative_exponents else chosen
+    chosen = exponent_set(exponents).with_negative() if negative_exponents else exponent_set(exponents)
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)
     choices = _choices(measurements.parameters, chosen, collectives)
     check_sizes(measurements)

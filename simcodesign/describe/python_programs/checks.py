@@ -122,3 +122,19 @@ def _whole(value: object, what: str, most: int, place: Place) -> int:
     if not good:
         raise InputError(what, place, value=value, allowed=f"a whole number from 0 to {most}")
     return int(number)
+
+
+def shown(value: object) -> str:
+    """What was given in place of an operation."""
+    if isinstance(value, Operation):
+        return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number."""
+    try:
+        return int(value) == value  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return False

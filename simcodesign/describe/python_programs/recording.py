@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.describe.python_programs.checks import checked, overlapping
+from simcodesign.describe.python_programs.checks import checked, is_whole, overlapping, shown
 from simcodesign.describe.python_programs.operations import (
     COMPUTE,
     MEMORY,
@@ -126,7 +126,7 @@ class _Run:
 
     def join(self, colour: object, line: int) -> int | None:
         """Note a call of ``sc.rank.group``; the number of the group, None of a rank that is in none."""
-        if colour is not None and (isinstance(colour, bool | str) or not _is_whole(colour)):
+        if colour is not None and (isinstance(colour, bool | str) or not is_whole(colour)):
             place = Place(self._recorder.file, line)
             raise InputError(
                 f"rank {self.rank}: the colour of a group",
@@ -199,7 +199,7 @@ class _Run:
             allowed = (
                 "sc.rank.compute, memory, read, write, send, receive, overlap, phase, start, wait, operation of a group"
             )
-            what = f"rank {self.rank} yields {_shown(operation)}, which is no operation"
+            what = f"rank {self.rank} yields {shown(operation)}, which is no operation"
             raise InputError(what, place, allowed=allowed)
         if operation[0] == PHASE:
             self.phase_changes.append((len(self.op), self._recorder.phase_number(operation[1], place)))
@@ -242,7 +242,7 @@ class _Run:
         if not isinstance(handle, Handle) or handle not in self.handles:
             what = f"rank {self.rank} waits for what it has not started"
             raise InputError(
-                f"{what}: {_shown(handle)}", place, allowed="what `handle = yield sc.rank.start(...)` gives"
+                f"{what}: {shown(handle)}", place, allowed="what `handle = yield sc.rank.start(...)` gives"
             )
         if handle.waited:
             raise InputError(f"rank {self.rank} waits for the same operation again", place, allowed="one wait for each")
@@ -400,18 +400,3 @@ def _recording(recorder: _Recorder, runs: list[_Run], program: Program) -> Recor
         waits_for,
         recorder.file,
     )
-
-
-def _shown(value: object) -> str:
-    """What was given in place of an operation."""
-    if isinstance(value, Operation):
-        return f"{value[0]} ({value[1]})" if isinstance(value[1], str) else str(value[0])
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _is_whole(value: object) -> bool:
-    try:
-        return int(value) == value  # type: ignore[call-overload, no-any-return]
-    except (TypeError, ValueError, OverflowError):
-        return False

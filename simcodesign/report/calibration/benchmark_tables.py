@@ -14,7 +14,7 @@ from rich.table import Table
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration
 from simcodesign.calibration.benchmarks.point_to_point import PointToPoint
 from simcodesign.calibration.benchmarks.samples import MachineConstant
-from simcodesign.calibration.linear_constants import Combination
+from simcodesign.calibration.estimates import Combination
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity
 from simcodesign.report.calibration.machine_file import lines_text

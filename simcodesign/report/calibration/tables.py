@@ -14,7 +14,8 @@ from rich.table import Table
 from simcodesign.calibration.calibrate import Calibration, Unknown
 from simcodesign.calibration.common_direction import common_direction
 from simcodesign.calibration.design_matrix import COMPUTATION
-from simcodesign.calibration.linear_constants import Combination, ConstantsFit, Estimate, Group
+from simcodesign.calibration.estimates import Combination, Estimate, Group
+from simcodesign.calibration.linear_constants import ConstantsFit
 from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import DIMENSIONS, format_quantity

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.report.common import plot_style
-from simcodesign.report.common.numbers import ends_of
 from simcodesign.report.sweep.measured_points import draw_measured, has_measured, is_time
 from simcodesign.report.sweep.plot_axes import (
     cell_edges,
     dimension_of,
+    first_text,
     kind_of,
     label_axis,
     panel_title,
@@ -27,6 +27,7 @@ from simcodesign.report.sweep.plot_axes import (
     quantity_title,
     round_levels,
     set_ticks,
+    span_text,
     value_texts,
 )
 from simcodesign.report.sweep.plot_bars import draw_bars
@@ -205,34 +206,19 @@ def _shown(table: pd.DataFrame, axes: Sequence[SweepAxis], of: Sequence[str], zi
     plotted = _plotted_axes(axes)
     rest = [axis for axis in axes if axis not in plotted]
     if zipped:
-        notes = [f"not shown: {_span_text(axis)}" for axis in rest if len(set(axis.values)) > 1]
+        notes = [f"not shown: {span_text(axis)}" for axis in rest if len(set(axis.values)) > 1]
     else:
         notes = []
         for axis in rest:
             if axis.known.kind != SEED:
                 table = table[table[axis.name] == axis.values[0]]
-                notes += [_first_text(axis)]
+                notes += [first_text(axis)]
         means = [axis for axis in rest if axis.known.kind == SEED and len(axis.values) > 1]
         if means:
             kept = [*columns, *(name for name in (MEASURED, LOW, HIGH) if name in table.columns)]
             table = table.groupby([axis.name for axis in plotted], as_index=False)[list(dict.fromkeys(kept))].mean()
             notes += [f"mean over {len(means[0].values)} seeds"]
     return _Shown(table, plotted, tuple(dict.fromkeys(columns)), zipped, ", ".join(notes))
-
-
-def _first_text(axis: SweepAxis) -> str:
-    """The first value of an axis, the only one that is plotted."""
-    count = len(axis.values)
-    first = f"{axis.name} = {value_texts(axis, axis.values[:1])[0]}"
-    return first if count == 1 else f"{first} (the first of {count} values)"
-
-
-def _span_text(axis: SweepAxis) -> str:
-    """The values of an axis of a sample, in short."""
-    if axis.numeric:
-        low, high = value_texts(axis, [min(axis.values), max(axis.values)])
-        return f"{axis.name} ({ends_of(low, high)})"
-    return f"{axis.name} ({', '.join(dict.fromkeys(map(str, axis.values)))})"
 
 
 def _panels(shown: _Shown) -> list[tuple[str, ...]]:

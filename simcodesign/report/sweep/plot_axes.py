@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import DIMENSIONS, format_quantity, shortest_quantity
 from simcodesign.report.common import plot_style
+from simcodesign.report.common.numbers import ends_of
 from simcodesign.studies.sweep.design.grid import SweepAxis
 
 #: Significant digits of numbers, more where neighbours would look alike.
@@ -172,3 +173,18 @@ def panel_title(columns: Sequence[str]) -> str:
     if len(columns) <= _FEW_COLUMNS:
         return " and ".join(map(quantity_title, columns))
     return {"share": "error", "count": "number"}.get(kind := kind_of(columns[0]), kind.replace("_", " "))
+
+
+def first_text(axis: SweepAxis) -> str:
+    """The first value of an axis, the only one that is plotted."""
+    count = len(axis.values)
+    first = f"{axis.name} = {value_texts(axis, axis.values[:1])[0]}"
+    return first if count == 1 else f"{first} (the first of {count} values)"
+
+
+def span_text(axis: SweepAxis) -> str:
+    """The values of an axis of a sample, in short."""
+    if axis.numeric:
+        low, high = value_texts(axis, [min(axis.values), max(axis.values)])
+        return f"{axis.name} ({ends_of(low, high)})"
+    return f"{axis.name} ({', '.join(dict.fromkeys(map(str, axis.values)))})"
