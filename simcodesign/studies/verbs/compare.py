@@ -21,8 +21,10 @@ Several = list[Any] | tuple[Any, ...]
 
 
 class _OnceOptions(TypedDict, total=False):
-    """The options of one simulation with every effect."""
+    """The options of a comparison that is not repeated."""
 
+    formulas: FormulaSources
+    measured: MeasuredSources
     timeline: bool
     on_progress: Callable[..., object] | None
 
@@ -36,9 +38,6 @@ def compare(
     workload: WorkloadSource | Scenario,
     machine: MachineSource | None = None,
     parameters: Mapping[str, object] | None = None,
-    *,
-    formulas: FormulaSources = None,
-    measured: MeasuredSources = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison: ...
 @overload
@@ -48,8 +47,6 @@ def compare(
     parameters: Mapping[str, object] | None = None,
     *,
     vary: Mapping[str, Sequence[float]] | None = None,
-    formulas: FormulaSources = None,
-    measured: MeasuredSources = None,
     replications: int | None = None,
     precision: float | None = None,
     **options: Unpack[CompareOptions],
@@ -61,8 +58,6 @@ def compare(
     parameters: Mapping[str, object] | None = None,
     *,
     vary: Mapping[str, Sequence[float]],
-    formulas: FormulaSources = None,
-    measured: MeasuredSources = None,
     replications: int | None = None,
     **options: Unpack[CompareOptions],
 ) -> SeveralComparisons: ...
@@ -85,8 +80,6 @@ def compare(
     parameters: Mapping[str, object] | None = None,
     *,
     vary: Mapping[str, Sequence[float]] | None = None,
-    formulas: FormulaSources = None,
-    measured: MeasuredSources = None,
     replications: int | None = None,
     precision: float | None = None,
     **options: Any,
@@ -130,15 +123,14 @@ def compare(
         raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
     if (several or is_repeated) and options.pop("timeline", False):
         raise InputError("a timeline is of one simulation", allowed="one machine, without replications")
-    given: dict[str, Any] = {"formulas": formulas, "measured": measured}
     how = repetition(replications, precision, **repeats)
     work: Any = workload
     on: Any = machine
     if several:
-        return compare_several(work, on, parameters, vary=vary, **given, **how, **options)
+        return compare_several(work, on, parameters, vary=vary, **how, **options)
     if not is_repeated:
-        return compare_once(work, on, parameters, **given, **options)
-    if formulas is not None or measured is not None:
+        return compare_once(work, on, parameters, **options)
+    if any(options.pop(name, None) is not None for name in ("formulas", "measured")):
         what = "replications of one machine have no formulas and measurements"
         raise InputError(what, allowed="machines as a list: compare(workload, [machine], ...)")
     return replicate_comparison(work, on, parameters, **how, **options)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
 from simcodesign.engine.experiment import Experiment
-from simcodesign.engine.simulate import simulate_experiment
+from simcodesign.engine.simulate import simulate as simulate_once
 from simcodesign.studies.replication.replicate import Replicated, Replications, WarmUpKeywords, replicate
 from simcodesign.studies.verbs.repetition import RepetitionOptions, repetition, taken_from
 
 
-class SimulateOptions(SimulationKeywords, RepetitionOptions, WarmUpKeywords, total=False):
+class _OnceOptions(TypedDict, total=False):
+    """What is kept of one simulation, and who is told of its progress."""
+
+    timeline: bool
+    counters: bool
+    on_progress: Callable[..., object] | None
+
+
+class SimulateOptions(SimulationKeywords, RepetitionOptions, WarmUpKeywords, _OnceOptions, total=False):
     """The keyword options of ``simulate``."""
 
 
@@ -27,9 +35,6 @@ def simulate(
     *,
     replications: None = None,
     precision: None = None,
-    timeline: bool = False,
-    counters: bool = False,
-    on_progress: Callable[..., object] | None = None,
     **options: Unpack[SimulateOptions],
 ) -> Result: ...
 @overload
@@ -40,9 +45,9 @@ def simulate(
     *,
     replications: int | None = None,
     precision: float | None = None,
-    on_progress: Callable[..., object] | None = None,
     **options: Unpack[SimulateOptions],
 ) -> Replicated: ...
+@shows_keywords(_OnceOptions, taken_by=simulate_once)
 @shows_keywords(WarmUpKeywords, taken_by=Replications.of)
 @shows_keywords(RepetitionOptions, taken_by=repetition)
 @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
@@ -53,9 +58,6 @@ def simulate(
     *,
     replications: int | None = None,
     precision: float | None = None,
-    timeline: bool = False,
-    counters: bool = False,
-    on_progress: Callable[..., object] | None = None,
     **options: Any,
 ) -> Result | Replicated:
     """Simulate the workload on the machine, event by event: once, or again and again with independent random numbers.
@@ -100,10 +102,9 @@ def simulate(
     if replications is None and precision is None:
         if repeats:
             raise InputError(f"{next(iter(repeats))} needs replications", allowed="replications= or precision=")
-        kept: dict[str, Any] = {"timeline": timeline, "counters": counters, "on_progress": on_progress}
-        return simulate_experiment(Experiment.of(workload, machine, parameters, **options), **kept)
-    if timeline or counters:
+        return simulate_once(workload, machine, parameters, **options)
+    if any(options.pop(name, False) for name in ("timeline", "counters")):
         raise InputError("timeline and counters are of one simulation", allowed="without replications and precision")
     warm_up = {"warm_up": repeats.pop("warm_up")} if "warm_up" in repeats else {}
     repeated = repetition(replications, precision, **repeats)
-    return replicate(workload, machine, parameters, on_progress=on_progress, **repeated, **warm_up, **options)
+    return replicate(workload, machine, parameters, **repeated, **warm_up, **options)
