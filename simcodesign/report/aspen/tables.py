@@ -150,7 +150,7 @@ def comparison_tables(comparison: AspenComparison) -> list[RenderableType]:
     shown = table(title, "reading", f"time [{seconds.unit}]", "change", "of gap", "operations")
     shown.add_row("closed form", seconds(comparison.forecast_s), "", "", "")
     for rung in comparison.rungs:
-        share = f"{100 * rung.share:.1f} %" if rung.change_s else "0"
+        share = f"{100 * rung.fraction:.1f} %" if rung.change_s else "0"
         change = seconds(rung.change_s, "+") if rung.change_s else "0"
         shown.add_row(EFFECT_WORDS[rung.effect], seconds(rung.simulated_s), change, share, f"{rung.operations:,}")
     return [shown, *_verdict(comparison)]

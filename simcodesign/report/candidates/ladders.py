@@ -72,7 +72,7 @@ def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
 
 def _share(step: LadderStep) -> str:
     """The part of the gap that a step is, beside its change; nothing where it is none, or steps cancel."""
-    text = share_percent(step.share)
+    text = share_percent(step.fraction)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
 
 

@@ -66,8 +66,8 @@ def algorithm_table(result: Result) -> list[RenderableType]:
         return []
     table = new_table("Algorithms by ranks and bytes", "phase", "operation", "algorithm", "ranks", "bytes")
     for one in result.algorithms:
-        ranks = _range(f"{one.least_ranks}", f"{one.most_ranks}")
-        size = _range(*(format_quantity(value, "size") for value in (one.least_bytes, one.most_bytes)))
+        ranks = _range(f"{one.min_ranks}", f"{one.max_ranks}")
+        size = _range(*(format_quantity(value, "size") for value in (one.min_bytes, one.max_bytes)))
         table.add_row(one.phase, one.operation, one.algorithm.replace("_", " "), ranks, size)
     return [table]
 

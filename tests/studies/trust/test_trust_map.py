@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.studies.sweep.sweep import sweep_of
 from simcodesign.studies.trust.formula_times import FormulaTimes
-from simcodesign.studies.trust.trust_map import TrustMap, check_share, trust_map
+from simcodesign.studies.trust.trust_map import TrustMap, check_fraction, trust_map
 from tests import examples
 
 #: Seconds, few of which are alike, and no value.
@@ -126,4 +126,4 @@ def test_nothing_simulated_or_all_failed() -> None:
 @pytest.mark.parametrize("share", [0.0, -0.1, math.inf, math.nan])
 def test_a_share_is_above_0(share: float) -> None:
     with pytest.raises(InputError, match="a share of the simulated time"):
-        check_share(share)
+        check_fraction(share)
