@@ -157,7 +157,12 @@ class Timing:
         )
         location = str(statement.place)
         return BlockTime(
-            evaluated.kernel, statement.label, location, float_or_array(entry.times), float_or_array(entry.seconds), uses
+            evaluated.kernel,
+            statement.label,
+            location,
+            float_or_array(entry.times),
+            float_or_array(entry.seconds),
+            uses,
         )
 
 

@@ -230,7 +230,7 @@ def test_stations_can_be_left_out(files: tuple[str, str]) -> None:
 
 def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
     text = run("compare", *files).stdout
-    for part in ("dependencies and waiting", "share of the gap", "inside the bounds"):
+    for part in ("dependencies and waiting", "fraction of the gap", "inside the bounds"):
         assert part in text
     # Two ranks write through one disk: the second waits for three writes of 2 ms and 5 ms each.
     assert "(disks), which adds 21 ms" in " ".join(text.split())

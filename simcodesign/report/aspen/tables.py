@@ -43,7 +43,7 @@ NUMBERS = (
     "of gap",
     "operations",
     "times",
-    "share",
+    "fraction",
     "amount",
     "busy",
     "default",
@@ -228,7 +228,7 @@ def _kernel_tables(timing: Timing) -> Iterable[RenderableType]:
     if not kernels:
         return
     seconds = Seconds([float(one.seconds) for one in kernels])
-    shown = table("Kernels, with what they call", "kernel", "times", f"time [{seconds.unit}]", "share")
+    shown = table("Kernels, with what they call", "kernel", "times", f"time [{seconds.unit}]", "fraction")
     for one in kernels[:MOST_ROWS]:
         share = _share(float(one.seconds), float(timing.seconds))
         shown.add_row(one.name, _count(float(one.times)), seconds(float(one.seconds)), share)

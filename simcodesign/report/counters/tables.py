@@ -241,7 +241,7 @@ def breakdown_table(forecast: TargetPrediction) -> Table:
     measured = _measured_parts(run) if run else {}
     show = Seconds([sum(row[1:]) for row in rows] + [breakdown.seconds, *([run.total_s] if run else [])])
     heads = ("measured", "error") if run else ()
-    table = new_table("", f"part ({show.unit})", "computation", "memory", "time", "share", *heads)
+    table = new_table("", f"part ({show.unit})", "computation", "memory", "time", "fraction", *heads)
     table.title = None
     for name, compute_s, memory_s, other_s in rows:
         seconds = compute_s + memory_s + other_s

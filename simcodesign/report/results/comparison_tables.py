@@ -155,10 +155,10 @@ def ladder_table(comparison: Comparison) -> Table:
     show = Seconds([*(float(rung.simulation.headline_s) for rung in rungs), *measured_s])
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
-    share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
+    fraction = "fraction of what effects add" if comparison.forecast.formulas else "fraction of the gap"
     to_measured = [share_percent(step.fraction) for step in comparison.measured_ladder]
     table = new_table(
-        title, "effect", "simulated", "change", share, *(["of the gap to measured"] if to_measured else [])
+        title, "effect", "simulated", "change", fraction, *(["of the gap to measured"] if to_measured else [])
     )
     table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
     for number, rung in enumerate(rungs):

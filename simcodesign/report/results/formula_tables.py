@@ -131,7 +131,7 @@ def _ladder(one: FormulaComparison) -> list[RenderableType]:
     rungs = _hops_in_one_step(one)
     show = Seconds([one.total_s, *(rung.time_s for rung in rungs)])
     title = f"From {_label(one)} to the {_last(one)}, step by step ({show.unit})"
-    table = new_table(title, "step", "time", "change", "share of the gap")
+    table = new_table(title, "step", "time", "change", "fraction of the gap")
     table.add_row(_label(one), show(one.total_s), "", "")
     for rung in (rung for rung in rungs if rung.change_s):
         table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), share_percent(rung.fraction))

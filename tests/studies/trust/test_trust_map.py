@@ -123,7 +123,7 @@ def test_nothing_simulated_or_all_failed() -> None:
     assert (trust.points, trust.formulas[0].within.text) == (0, "at none of 0 points")
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, math.inf, math.nan])
-def test_a_share_is_above_0(share: float) -> None:
-    with pytest.raises(InputError, match="a share of the simulated time"):
-        check_fraction(share)
+@pytest.mark.parametrize("fraction", [0.0, -0.1, math.inf, math.nan])
+def test_a_fraction_is_above_0(fraction: float) -> None:
+    with pytest.raises(InputError, match="a fraction of the simulated time"):
+        check_fraction(fraction)
