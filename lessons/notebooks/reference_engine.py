@@ -71,10 +71,10 @@ def _(line_of, sc):
         "broadcast", line_of(4), {"P": 4, "m": 1e6, "order": "near"}, effects=["links"], engine="simpy", timeline=True
     )
     services = run.timeline.services
-    waits_s = services.begin_s - services.asked_s
+    waits_s = services.begin_s - services.requested_s
     for _row, _op in enumerate(services.op):
         message = f"{run.timeline.rank[_op]} -> {run.timeline.peer[_op]}"
-        link, asked_ms = services.names[services.station[_row]], 1e3 * services.asked_s[_row]
+        link, asked_ms = services.names[services.station[_row]], 1e3 * services.requested_s[_row]
         print(f"{message} asks for {link} at {asked_ms:.3f} ms, waits {1e3 * waits_s[_row]:.3f} ms")
     # By hand: in round 2 two messages want the link in the middle, and one waits for as long as the other one needs.
     assert abs(waits_s.max() - 1e-3) < 1e-12

@@ -43,7 +43,7 @@ class BlockTime:
 
     kernel: str
     label: str
-    place: str
+    location: str
     times: FloatOrArray
     seconds: FloatOrArray
     uses: tuple[UseTime, ...]
@@ -155,9 +155,14 @@ class Timing:
             )
             for use, located, total in zip(statement.uses, evaluated.located, entry.uses, strict=True)
         )
-        place = str(statement.place)
+        location = str(statement.place)
         return BlockTime(
-            evaluated.kernel, statement.label, place, float_or_array(entry.times), float_or_array(entry.seconds), uses
+            evaluated.kernel,
+            statement.label,
+            location,
+            float_or_array(entry.times),
+            float_or_array(entry.seconds),
+            uses,
         )
 
 

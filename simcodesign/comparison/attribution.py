@@ -13,7 +13,7 @@ ROUNDING = 1e-10
 
 
 def changes_of(times_s: Sequence[float]) -> list[tuple[float, float]]:
-    """What each time adds to the one before it, in seconds, and its share of the whole gap (nan when there is none)."""
+    """Return what each time adds to the one before it, in seconds, and its fraction of the gap (nan without a gap)."""
     least_s = ROUNDING * times_s[0]
     changes = [0.0 if abs(after - before) <= least_s else after - before for before, after in pairwise(times_s)]
     gap = sum(changes)
@@ -28,12 +28,12 @@ UNEXPLAINED = "not explained"
 @dataclass(frozen=True)
 class LadderStep:
     """One step of a ladder that goes beyond the simulation, or begins before the forecast: ``time_s`` after it, what it
-    adds, and its share of the whole gap (nan when there is none)."""
+    adds, and its fraction of the whole gap (nan when there is none)."""
 
     step: str
     time_s: float
     change_s: float
-    share: float
+    fraction: float
 
 
 def steps_to(start_s: float, times_s: Mapping[str, float], measured_s: float | None) -> tuple[LadderStep, ...]:

@@ -188,11 +188,11 @@ class Comparison(PlainResult, Drawn):
         return pd.DataFrame.from_dict(self.phase_rows(), orient="index")
 
     def ladder(self) -> pd.DataFrame:
-        """One row per effect: simulated seconds with it, what it adds, and its share of the gap."""
+        """One row per effect: simulated seconds with it, what it adds, and its fraction of the gap."""
         import pandas as pd
 
-        rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.share) for rung in self.rungs]
-        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share"])
+        rows = [(rung.effect, rung.simulation.headline_s, rung.change_s, rung.fraction) for rung in self.rungs]
+        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "fraction"])
 
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:

@@ -40,13 +40,13 @@ class Rung:
     effect: str
     simulation: Result
     change_s: float  # of ``Result.headline_s``, since the rung before (since the forecast, of the first)
-    share: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
+    fraction: float  # of the whole gap, or (see ``Comparison``) of what effects add; nan when there is none
     #: Whether the effect has anything to act on in this workload on this machine; if so, it may still change nothing.
     applies: bool = True
 
     def json_fields(self) -> dict[str, Any]:
         """A row of the ladder."""
-        return attributes_of(self, "effect", "applies", "change_s", "share", simulated_s="simulation.headline_s")
+        return attributes_of(self, "effect", "applies", "change_s", "fraction", simulated_s="simulation.headline_s")
 
 
 def simulations_with(

@@ -100,19 +100,19 @@ class ChosenAlgorithm:
     phase: str
     operation: str
     algorithm: str
-    least_ranks: int
-    most_ranks: int
-    least_bytes: float
-    most_bytes: float
+    min_ranks: int
+    max_ranks: int
+    min_bytes: float
+    max_bytes: float
 
     def plus(self, other: ChosenAlgorithm) -> ChosenAlgorithm:
         """The same algorithm with other ranks and bytes as well."""
         return replace(
             self,
-            least_ranks=min(self.least_ranks, other.least_ranks),
-            most_ranks=max(self.most_ranks, other.most_ranks),
-            least_bytes=min(self.least_bytes, other.least_bytes),
-            most_bytes=max(self.most_bytes, other.most_bytes),
+            min_ranks=min(self.min_ranks, other.min_ranks),
+            max_ranks=max(self.max_ranks, other.max_ranks),
+            min_bytes=min(self.min_bytes, other.min_bytes),
+            max_bytes=max(self.max_bytes, other.max_bytes),
         )
 
 

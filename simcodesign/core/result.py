@@ -51,22 +51,22 @@ _ALWAYS_SHOWN = (
 @dataclass(frozen=True)
 class BackgroundUse:
     """What other jobs send on the same links: ``about`` says it, ``nodes`` of them do. Of a simulation with it,
-    ``share`` is that of the time in which links were busy, and ``link_load`` that of the makespan in which it had the
-    link that it had longest; None where it is left out."""
+    ``fraction`` is that of the time in which links were busy, and ``link_load`` that of the makespan in which it had
+    the link that it had longest; None where it is left out."""
 
     about: str
     nodes: int
     load: float
-    share: float | None = None
+    fraction: float | None = None
     link_load: float | None = None
 
     @property
     def text(self) -> str:
         """All of it."""
-        if self.share is None or self.link_load is None:
+        if self.fraction is None or self.link_load is None:
             return self.about + (", left out here" if self.nodes > 1 else "")
         busiest = f"{min(self.link_load, 1.0):.1%} of the time on its busiest link"
-        return f"{self.about}: {self.share:.1%} of what links carry, {busiest}"
+        return f"{self.about}: {self.fraction:.1%} of what links carry, {busiest}"
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ REST = "(rest)"
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function with a model of its own. ``shares``: of the execution cycles, one for each of ``Kernels.processes``.
+    """A function with a model of its own. ``fractions``: of the execution cycles, for each of ``Kernels.processes``.
 
-    ``exponent``: the slope of log time over log P by least squares. ``key``: its share is above the threshold in some
-    run; ``scales``: its time falls.
+    ``exponent``: the slope of log time over log P by least squares. ``key``: its fraction is above the threshold in
+    some run; ``scales``: its time falls.
     """
 
     name: str
-    shares: tuple[float, ...]
+    fractions: tuple[float, ...]
     exponent: float
     key: bool
     scales: bool
@@ -50,7 +50,7 @@ class Kernels:
     processes: tuple[float, ...]
     kernels: tuple[Kernel, ...]
     rest: tuple[str, ...]
-    rest_shares: tuple[float, ...]
+    rest_fractions: tuple[float, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FL
     nor times were recorded.
     """
     if not 0 <= threshold < 1:
-        raise InputError("threshold of a kernel's share", value=threshold, allowed="0 or above, below 1")
+        raise InputError("threshold of a kernel's fraction", value=threshold, allowed="0 or above, below 1")
     processes, names, times, weak = execution_times(table)
     if len(processes) < LEAST_RUNS:
         given = f"{len(processes)}: P = {', '.join(f'{p:g}' for p in processes)}"
@@ -92,7 +92,7 @@ def identify(table: CounterTable, threshold: float = THRESHOLD, flat: float = FL
             kernels.append(kernel)
         else:
             rest.append(row)
-    kernels.sort(key=lambda kernel: -max(kernel.shares))
+    kernels.sort(key=lambda kernel: -max(kernel.fractions))
     return Kernels(
         tuple(map(float, processes)),
         tuple(kernels),

@@ -42,7 +42,7 @@ class Miss:
 
     kernel: str
     processes: float
-    share: float
+    fraction: float
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class Prediction:
         return self.breakdown.seconds
 
 
-def miss_shares(table: CounterTable) -> tuple[Miss, ...]:
+def miss_fractions(table: CounterTable) -> tuple[Miss, ...]:
     """E of every kernel and run in which it was counted, the largest first."""
-    shares = table.miss_share
+    shares = table.miss_fraction
     misses = [
         Miss(name, float(table.column("processes")[row]), float(shares[row]))
         for row, name in enumerate(table.kernels)
         if name not in (APPLICATION, OTHERS) and not np.isnan(shares[row])
     ]
-    return tuple(sorted(misses, key=lambda miss: -miss.share))
+    return tuple(sorted(misses, key=lambda miss: -miss.fraction))
 
 
 def volume_ratio(size_ratio: float, dimensions: float) -> float:
@@ -104,7 +104,7 @@ def predict(
     ``dimensions``. ``guard``: the largest E with which another size is predicted; None for no guard. Raises InputError
     for a size beyond the guard, and for one that the runs say nothing about.
     """
-    misses = miss_shares(model.runs)
+    misses = miss_fractions(model.runs)
     ratio, other = 1.0, _other_size(model, size)
     if other:
         if guard is not None:
@@ -130,15 +130,15 @@ def check_guard(misses: Sequence[Miss], guard: float = GUARD) -> None:
             "another size cannot be predicted: no run counted its accesses to memory",
             allowed="runs with llc_hits, memory_accesses and the levels above, or no guard",
         )
-    worst = max(misses, key=lambda miss: miss.share)
-    if worst.share > guard:
-        others = len({miss.kernel for miss in misses if miss.share > guard}) - 1
+    worst = max(misses, key=lambda miss: miss.fraction)
+    if worst.fraction > guard:
+        others = len({miss.kernel for miss in misses if miss.fraction > guard}) - 1
         more = f" (and of {others} more)" if others else ""
         raise InputError(
             f"another size cannot be predicted: the last-level cache of kernel {worst.kernel!r}{more} missed "
-            f"E = {worst.share:.3g} of its accesses on {worst.processes:g} processes, so that memory contention is "
+            f"E = {worst.fraction:.3g} of its accesses on {worst.processes:g} processes, so that memory contention is "
             "already in the runs and will not stay as it is",
-            value=worst.share,
+            value=worst.fraction,
             allowed=f"E up to {guard:g}: profile on more processes, or of a smaller size, or no guard",
         )
 
@@ -157,7 +157,7 @@ def _notes(model: ApplicationModel, processes: float, size: float | None, misses
         if model.identified.non_scaling:
             names = ", ".join(model.identified.non_scaling)
             notes.append(f"Runs of one size cannot say how kernels that do not scale grow with it: {names}.")
-    elif misses and misses[0].share > GUARD:
+    elif misses and misses[0].fraction > GUARD:
         notes.append(_miss_note(misses))
     notes += [
         f"Kernel {kernel.name!r}: {_uncounted(model, kernel)}; its time is modelled as a whole."
@@ -171,8 +171,8 @@ def kernels_above(misses: Sequence[Miss], limit: float) -> dict[str, float]:
     """The largest E of each kernel where it is above the limit, the largest first."""
     kernels: dict[str, float] = {}
     for miss in misses:
-        if miss.share > limit:
-            kernels.setdefault(miss.kernel, miss.share)
+        if miss.fraction > limit:
+            kernels.setdefault(miss.kernel, miss.fraction)
     return kernels
 
 

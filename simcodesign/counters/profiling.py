@@ -19,7 +19,7 @@ from simcodesign.counters.table import CounterTable, means
 
 
 @dataclass(frozen=True)
-class KernelShare:
+class KernelFraction:
     """The fraction of the time that a kernel takes, as sampled and as instrumented."""
 
     kernel: str
@@ -38,7 +38,7 @@ class ProfilingQuality:
     processes: float
     kernels: int
     nrmse: float
-    largest: KernelShare | None
+    largest: KernelFraction | None
     profiled_s: float
     unprofiled_s: float
 
@@ -96,10 +96,10 @@ def _shares(table: CounterTable) -> dict[float, dict[str, float]]:
     return {p: dict(zip(names, shares[:, k].tolist(), strict=True)) for k, p in enumerate(counts.tolist())}
 
 
-def _pairs(sampled: dict[str, float], exact: dict[str, float]) -> Iterator[KernelShare]:
+def _pairs(sampled: dict[str, float], exact: dict[str, float]) -> Iterator[KernelFraction]:
     """All kernels of either profile; one that a profile lacks took no time in it."""
     for name in dict.fromkeys([*sampled, *exact]):
-        pair = KernelShare(name, sampled.get(name, 0.0), exact.get(name, 0.0))
+        pair = KernelFraction(name, sampled.get(name, 0.0), exact.get(name, 0.0))
         if pair.sampled or pair.instrumented:
             yield pair
 

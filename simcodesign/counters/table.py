@@ -169,7 +169,7 @@ class CounterTable:
         return np.asarray(np.where(np.isnan(counted), levels, counted))
 
     @property
-    def miss_share(self) -> FloatArray:
+    def miss_fraction(self) -> FloatArray:
         """E = N_LLCmiss / N_totalmem (section 4.2); 0 where nothing was accessed, NaN where it was not counted."""
         misses, accesses = self.column("memory_accesses"), self.accesses
         return np.asarray(np.where((misses == 0) & (accesses == 0), 0.0, _ratio(misses, accesses)))

@@ -100,9 +100,9 @@ def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float) -> M
     if use.background is None or log.others_busy_s is None:
         return use
     busy_s, of_others_s = log.busy_s[links], log.others_busy_s[links]
-    share = float(of_others_s.sum()) / (float(busy_s.sum()) or 1.0)
+    fraction = float(of_others_s.sum()) / (float(busy_s.sum()) or 1.0)
     load = float(of_others_s.max(initial=0.0)) / (makespan_s or 1.0)
-    return replace(use, background=replace(use.background, share=share, link_load=load))
+    return replace(use, background=replace(use.background, fraction=fraction, link_load=load))
 
 
 def _demand_times(point: DesignPoint, plan: Plan, log: Log) -> tuple[DemandTime, ...]:

@@ -53,14 +53,14 @@ def fitted(
     measurements: Measurements,
     make: Callable[[Fits], T],
     *,
-    workers: int = 1,
+    jobs: int = 1,
     on_progress: Callable[[int], object] | None = None,
     min_saving_s: float | None = None,
     **options: Unpack[FitKeywords],
 ) -> Iterator[T]:
-    """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``workers`` > 1.
+    """``make(fits)`` of each block of series, in their order; ``make`` must be picklable where ``jobs`` > 1.
 
-    ``workers``: the most processes. ``options``: those of ``fit``. ``on_progress``: called with the number of series
+    ``jobs``: the most processes. ``options``: those of ``fit``. ``on_progress``: called with the number of series
     that were finished. ``min_saving_s``: seconds of work saved from which on processes are started,
     by default ``WORTH_S``.
     Raises what ``fit`` raises, and SimcodesignError when a process dies.
@@ -70,7 +70,7 @@ def fitted(
     total, done, spent = len(measurements.regions), 0, 0.0
     least_s = WORTH_S if min_saving_s is None else min_saving_s
     while done < total:
-        if workers > 1 and total - done > size and _left(spent, done, total, workers) > least_s:
+        if jobs > 1 and total - done > size and _left(spent, done, total, jobs) > least_s:
             break
         began = time.monotonic()
         part = rows_of(measurements, slice(done, done + size))
@@ -81,7 +81,7 @@ def fitted(
         yield made
     if done < total:
         parts = (rows_of(measurements, slice(start, start + size)) for start in range(done, total, size))
-        yield from _pooled(parts, task, min(workers, math.ceil((total - done) / size)), on_progress)
+        yield from _pooled(parts, task, min(jobs, math.ceil((total - done) / size)), on_progress)
 
 
 def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
@@ -93,9 +93,9 @@ def joined(measurements: Measurements, parts: Sequence[Fits]) -> Fits:
     return replace(parts[0], measurements=measurements, blocks=tuple(blocks))
 
 
-def _left(spent: float, done: int, total: int, workers: int) -> float:
+def _left(spent: float, done: int, total: int, jobs: int) -> float:
     """Seconds that several processes would save, were they there already."""
-    return spent / done * (total - done) * (1 - 1 / workers) if done else 0.0
+    return spent / done * (total - done) * (1 - 1 / jobs) if done else 0.0
 
 
 def block_size(measurements: Measurements, options: FitKeywords) -> int:
@@ -109,13 +109,13 @@ def block_size(measurements: Measurements, options: FitKeywords) -> int:
 
 
 def _pooled(
-    parts: Iterator[Measurements], task: Task[T], workers: int, on_progress: Callable[[int], object] | None
+    parts: Iterator[Measurements], task: Task[T], jobs: int, on_progress: Callable[[int], object] | None
 ) -> Iterator[T]:
     waiting: deque[tuple[int, Future[T]]] = deque()
     over = False
-    with ProcessExecutor(workers) as executor:
+    with ProcessExecutor(jobs) as executor:
         while not over or waiting:
-            while not over and len(waiting) < _AHEAD * workers:
+            while not over and len(waiting) < _AHEAD * jobs:
                 part = next(parts, None)
                 over = part is None
                 if part is not None:

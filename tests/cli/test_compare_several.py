@@ -88,13 +88,13 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
         assert (steps[-1]["step"], steps[-1]["time_s"]) == ("not explained", measured_s)
         assert steps[-1]["change_s"] == pytest.approx(measured_s - one["simulated_s"])
         gap_s = measured_s - one["forecast_s"]
-        assert [step["share"] for step in steps] == pytest.approx([step["change_s"] / gap_s for step in steps])
+        assert [step["fraction"] for step in steps] == pytest.approx([step["change_s"] / gap_s for step in steps])
     cells = re.findall(
         r"([+-][\d.]+) \((-?[\d.]+)%\)", next(line for line in ran.out.splitlines() if "not expl" in line)
     )
     last = [one["measured_ladder"][-1] for one in answer]
     assert [float(number) for number, _ in cells] == pytest.approx([1e3 * step["change_s"] for step in last], abs=6e-5)
-    assert [float(share) for _, share in cells] == pytest.approx([100 * step["share"] for step in last], abs=0.06)
+    assert [float(share) for _, share in cells] == pytest.approx([100 * step["fraction"] for step in last], abs=0.06)
     assert any("spread" in line for line in ran.out.splitlines())
     texts = set(re.findall(r"<!-- (.*?) -->", (tmp_path / "a.svg").read_text(encoding="utf-8")))
     assert {"forecast", "mine (formula)", "simulated", "measured", "links", "not explained"} <= texts

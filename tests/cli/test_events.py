@@ -171,7 +171,7 @@ def test_messages_that_wait_on_their_way_say_where_and_behind_whom(tmp_path: Pat
 def test_a_rank_that_waits_for_a_disk_says_behind_whom(run: Any) -> None:
     (wait,) = [one["waits_at"] for one in run("--write", "events:-", "--json").json["events"] if one["waits_at"]]
     assert wait["behind"].startswith("rank 0: write")
-    assert (wait["asked_s"], wait["begin_s"], wait["ahead"]) == pytest.approx((4e-6, 5e-6, 1))
+    assert (wait["requested_s"], wait["begin_s"], wait["ahead"]) == pytest.approx((4e-6, 5e-6, 1))
 
 
 def test_two_counts_of_events_have_two_names(run: Any) -> None:

@@ -83,7 +83,7 @@ def test_infeasible_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     assert "footprint <= 100.000% - n = 20000" in text  # the name goes on in the next line
     assert "'n >= 20000' with 'footprint <= capacity'" in text
     why = answer(capsys, *arguments)["infeasible"]
-    assert why["relaxations"][0]["share"] == pytest.approx(0.5, rel=1e-12)
+    assert why["relaxations"][0]["fraction"] == pytest.approx(0.5, rel=1e-12)
     assert why["nearest"]["violation"] == pytest.approx(0.5, rel=1e-9)
 
 

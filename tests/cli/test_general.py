@@ -230,7 +230,7 @@ def test_stations_can_be_left_out(files: tuple[str, str]) -> None:
 
 def test_compare_ends_with_a_verdict(files: tuple[str, str]) -> None:
     text = run("compare", *files).stdout
-    for part in ("dependencies and waiting", "share of the gap", "inside the bounds"):
+    for part in ("dependencies and waiting", "fraction of the gap", "inside the bounds"):
         assert part in text
     # Two ranks write through one disk: the second waits for three writes of 2 ms and 5 ms each.
     assert "(disks), which adds 21 ms" in " ".join(text.split())
@@ -362,7 +362,7 @@ def test_json_is_strict_and_alone_on_standard_output(files: tuple[str, str], ver
 def test_json_has_null_for_what_is_no_number(files: tuple[str, str]) -> None:
     answer = read_strict(run("compare", *files, "--json", "--effects", "none", "--phase", "work").stdout)
     # Without a gap nothing has a share of it.
-    assert [rung["share"] for rung in answer["ladder"]] == [None]
+    assert [rung["fraction"] for rung in answer["ladder"]] == [None]
 
 
 def test_strict_turns_arrays_into_lists() -> None:
@@ -657,7 +657,7 @@ def test_seconds_are_printed_to_two_digits_at_least(largest: float, share: float
 def test_the_verdict_in_words(changes: tuple[float, ...], words: str) -> None:
     result, gap = 2.0, round(sum(changes), 9)
     rungs = [
-        SimpleNamespace(effect=effect, change_s=change, share=change / gap if gap else math.nan)
+        SimpleNamespace(effect=effect, change_s=change, fraction=change / gap if gap else math.nan)
         for effect, change in zip(("hops", "links", "disks"), changes, strict=False)
     ]
     comparison: Any = SimpleNamespace(
@@ -713,7 +713,7 @@ def test_chance_is_said_to_be_one_draw(effects: tuple[str, ...], words: str) -> 
         forecast=SimpleNamespace(headline_s=1.0, response_s=None, formulas=()),
         simulation=SimpleNamespace(headline_s=3.0, seed=7),
         error=-2 / 3,
-        rungs=[SimpleNamespace(effect=effect, change_s=1.0, share=0.5) for effect in effects],
+        rungs=[SimpleNamespace(effect=effect, change_s=1.0, fraction=0.5) for effect in effects],
         random=tuple(effect for effect in effects if effect != "disks"),
         farther_from_measured=False,
     )

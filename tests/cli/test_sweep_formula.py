@@ -51,7 +51,7 @@ def test_a_stored_sweep_answers_other_formulas_without_a_simulation(capfd: pytes
     assert ran.status == 0
     *_, done, last = events(ran.out)
     assert (done["event"], done["stored"], done["new"]) == ("done", 6, 0)
-    assert (last["event"], last["share"], last["points"]) == ("trust", 0.05, 6)
+    assert (last["event"], last["fraction"], last["points"]) == ("trust", 0.05, 6)
     assert [one["name"] for one in last["formulas"]] == ["mine", "grama", "forecast"]
     assert last["formulas"][0]["within"] == last["formulas"][1]["within"]
     assert last["formulas"][1]["best"]["points"] == 0  # of equal ones, the first

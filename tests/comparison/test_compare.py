@@ -33,7 +33,7 @@ def test_rungs_add_up_to_the_gap(comparison) -> None:
     assert [rung.effect for rung in comparison.rungs] == [WAITING, *effect_names()]
     changes = [rung.change_s for rung in comparison.rungs]
     assert math.fsum(changes) == pytest.approx(comparison.difference_s, rel=1e-9)
-    assert math.fsum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
+    assert math.fsum(rung.fraction for rung in comparison.rungs) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("count", range(len(effect_names()) + 1))
@@ -73,7 +73,7 @@ def test_table_by_hand(comparison) -> None:
 def test_no_gap_is_said(comparison) -> None:
     none = compare("transpose", "crossbar-16", {"P": 8}, effects="none")
     assert none.rungs[0].change_s == 0.0
-    assert math.isnan(none.rungs[0].share)
+    assert math.isnan(none.rungs[0].fraction)
     assert "no gap" in str(none)
 
 

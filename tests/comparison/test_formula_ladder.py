@@ -69,7 +69,7 @@ def test_every_ladder_goes_from_its_formula_to_the_measured_time(comparison: Any
             UNEXPLAINED,
         ]
         assert math.fsum(rung.change_s for rung in one.rungs) == pytest.approx(3e-3 - one.total_s, rel=1e-9)
-        assert math.fsum(rung.share for rung in one.rungs) == pytest.approx(1)
+        assert math.fsum(rung.fraction for rung in one.rungs) == pytest.approx(1)
         assert one.rungs[0].change_s == pytest.approx(float(comparison.forecast.makespan_s) - one.total_s)
         assert one.rungs[-2].time_s == float(comparison.simulation.makespan_s)
         assert one.error == relative_error(one.total_s, float(comparison.simulation.makespan_s))
@@ -163,7 +163,7 @@ def test_json_of_formulas(comparison: Any) -> None:
         *("formula", "given", "total_s", "phases_s", "components_s", "reason", "notes", "valid", "error"),
         *("left_out", "ladder", "measured_error"),
     }
-    assert {*first["ladder"][0]} == {"step", "time_s", "change_s", "share"}
+    assert {*first["ladder"][0]} == {"step", "time_s", "change_s", "fraction"}
     assert {*first["left_out"]["terms"][0]} == {"text", "time_s"}
     assert shown["formulas"][3]["total_s"] is None
     assert shown["measured"]["phases_s"] == {"a": 2e-5}

@@ -42,7 +42,7 @@ def test_the_ladder_goes_on_to_what_was_measured() -> None:
     steps = comparison.measured_ladder
     assert [step.step for step in steps] == [WAITING, "links", UNEXPLAINED]  # a hop of this machine takes no time
     assert math.fsum(step.change_s for step in steps) == pytest.approx(4e-3 - float(comparison.forecast.makespan_s))
-    assert math.fsum(step.share for step in steps) == pytest.approx(1)
+    assert math.fsum(step.fraction for step in steps) == pytest.approx(1)
     assert steps[-1].change_s == pytest.approx(4e-3 - float(comparison.simulation.makespan_s))
     for name, side in (("forecast", comparison.forecast), ("simulation", comparison.simulation)):
         assert comparison.measured_errors[name] == pytest.approx(float(side.makespan_s) / 4e-3 - 1)
@@ -55,7 +55,7 @@ def test_the_ladder_goes_on_to_what_was_measured() -> None:
         "interval": "quartiles, around the median of repetitions",
     }
     assert [step["step"] for step in shown["measured_ladder"]] == [step.step for step in steps]
-    shares = [[rung.share for rung in one.rungs] for one in (comparison, compared(None))]
+    shares = [[rung.fraction for rung in one.rungs] for one in (comparison, compared(None))]
     assert shares[0] == shares[1]  # the gap between the readings stays what it is
 
 

@@ -37,7 +37,7 @@ def test_three_kinds() -> None:
     assert identified.rest == ("a", "b")
     assert [kernel.key for kernel in identified.kernels] == [True, True, True]  # the serial one is 5.1 % on 8 processes
     assert identified.processes == (2, 4, 8)
-    assert identified.rest_shares[0] == pytest.approx(2.2 / 64.2)
+    assert identified.rest_fractions[0] == pytest.approx(2.2 / 64.2)
 
 
 def test_a_share_of_just_the_threshold_is_not_above_it() -> None:
@@ -56,13 +56,13 @@ def test_every_function_is_in_one_place(first: list[float], exponents: list[floa
     times = {f"f{k}": [t * P**e for P in (1, 2, 3)] for k, (t, e) in enumerate(zip(first, exponents, strict=False))}
     identified = identify(table(times, (1, 2, 3)), threshold)
     assert sorted([kernel.name for kernel in identified.kernels] + list(identified.rest)) == sorted(times)
-    sums = np.sum([kernel.shares for kernel in identified.kernels] + [identified.rest_shares], axis=0)
+    sums = np.sum([kernel.fractions for kernel in identified.kernels] + [identified.rest_fractions], axis=0)
     assert sums == pytest.approx(np.ones(3))
     for kernel in identified.kernels:
         assert kernel.exponent == pytest.approx(
             math.log(times[kernel.name][2] / times[kernel.name][0]) / math.log(3), abs=1e-9
         )
-        assert max(kernel.shares) > threshold or kernel.exponent >= -0.1
+        assert max(kernel.fractions) > threshold or kernel.exponent >= -0.1
 
 
 def test_the_rest_is_added_up() -> None:

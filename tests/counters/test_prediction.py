@@ -19,7 +19,7 @@ from simcodesign.counters.prediction import (
     EMPIRICAL,
     fit_amdahl_variation,
     fit_size_over_processes,
-    miss_shares,
+    miss_fractions,
     optimization_advice,
     predict,
     volume_ratio,
@@ -186,8 +186,8 @@ def test_nothing_counted_is_no_pass() -> None:
 
 
 def test_shares_of_misses() -> None:
-    worst = miss_shares(made_up.runs())[0]
-    assert worst.share == pytest.approx(1e-5 / (0.33 + 1e-5))
+    worst = miss_fractions(made_up.runs())[0]
+    assert worst.fraction == pytest.approx(1e-5 / (0.33 + 1e-5))
     assert worst.kernel in ("solve", "exchange_ghosts")
 
 

@@ -11,7 +11,7 @@ import pytest
 from simcodesign import cli
 from simcodesign.core.errors import InputError
 from simcodesign.counters.events import Labels
-from simcodesign.counters.profiling import KernelShare, ProfilingQuality, profiling_quality
+from simcodesign.counters.profiling import KernelFraction, ProfilingQuality, profiling_quality
 from simcodesign.counters.readers.formats import read_counters
 from simcodesign.counters.table import APPLICATION, CounterTable, counter_table
 
@@ -44,7 +44,7 @@ def test_the_error_by_hand() -> None:
     (one,) = profiling_quality(runs(SAMPLED), runs(INSTRUMENTED))
     assert one.nrmse == pytest.approx(NRMSE, rel=1e-12)
     assert (one.processes, one.kernels, one.profiled_s) == (4, 3, 10)
-    assert one.largest == KernelShare("a", 0.5, pytest.approx(0.6))
+    assert one.largest == KernelFraction("a", 0.5, pytest.approx(0.6))
     assert math.isnan(one.overhead)
 
 

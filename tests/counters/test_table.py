@@ -37,7 +37,7 @@ def test_what_follows_from_a_row() -> None:
     assert table.memory_s(LATENCIES) == pytest.approx([access_cycles / 2e9])
     assert table.memory_cpi(LATENCIES) == pytest.approx([access_cycles / 100])
     assert table.blocking_factor(LATENCIES) == pytest.approx([50 / access_cycles])
-    assert table.miss_share == pytest.approx([3 / 40])
+    assert table.miss_fraction == pytest.approx([3 / 40])
 
 
 @given(st.floats(1, 1e12), st.floats(1e-3, 1e3), st.floats(1e-9, 1), st.floats(1e8, 1e10))
@@ -58,7 +58,7 @@ def test_missing_counters_are_nan() -> None:
         table.compute_s,
         table.memory_s(LATENCIES),
         table.blocking_factor(LATENCIES),
-        table.miss_share,
+        table.miss_fraction,
     ):
         assert math.isnan(column[0])
     assert table.communication_s == [0]
@@ -66,9 +66,9 @@ def test_missing_counters_are_nan() -> None:
 
 
 def test_loads_and_stores_count_for_more_than_levels() -> None:
-    assert counter_table([ROW | {"loads_stores": 300.0}]).miss_share == pytest.approx([0.01])
+    assert counter_table([ROW | {"loads_stores": 300.0}]).miss_fraction == pytest.approx([0.01])
     nothing = dict.fromkeys(("l1_hits", "l2_hits", "llc_hits", "memory_accesses"), 0.0)
-    assert counter_table([ROW | nothing]).miss_share == [0]
+    assert counter_table([ROW | nothing]).miss_fraction == [0]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_the_models_are_the_same_whoever_fits_them(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     measurements = made_up(3 * BLOCK + 50)
     recorded: list[int] = []
-    values = list(fitted(measurements, all_of_it, workers=2, min_saving_s=0.0, on_progress=recorded.append))
+    values = list(fitted(measurements, all_of_it, jobs=2, min_saving_s=0.0, on_progress=recorded.append))
     parts = [fits for _, _, fits in values]
     assert [region for fits in parts for region in fits.measurements.regions] == list(measurements.regions)
     assert sum(recorded) == 3 * BLOCK + 50
@@ -84,9 +84,9 @@ def test_all_fits_together() -> None:
 
 def test_little_work_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_fit, "_pooled", None)  # calling it would fail
-    blocks = fitted(made_up(3 * BLOCK), len, workers=8, min_saving_s=1e9)
+    blocks = fitted(made_up(3 * BLOCK), len, jobs=8, min_saving_s=1e9)
     assert list(blocks) == [BLOCK, BLOCK, BLOCK]
-    assert list(fitted(made_up(BLOCK + 1), len, workers=8, min_saving_s=0.0)) == [BLOCK, 1]  # one block is left
+    assert list(fitted(made_up(BLOCK + 1), len, jobs=8, min_saving_s=0.0)) == [BLOCK, 1]  # one block is left
 
 
 def died(home: int, fits: Fits) -> None:
@@ -102,20 +102,20 @@ def failed(home: int, fits: Fits) -> None:
 @pytest.mark.thorough
 def test_a_process_that_dies_is_said() -> None:
     with pytest.raises(SimcodesignError, match="ended before it was done"):
-        list(fitted(made_up(3 * BLOCK), partial(died, os.getpid()), workers=2, min_saving_s=0.0))
+        list(fitted(made_up(3 * BLOCK), partial(died, os.getpid()), jobs=2, min_saving_s=0.0))
     assert multiprocessing.active_children() == []
 
 
 @pytest.mark.thorough
 def test_an_error_in_a_process_arrives() -> None:
     with pytest.raises(InputError, match="something in another process"):
-        list(fitted(made_up(3 * BLOCK), partial(failed, os.getpid()), workers=2, min_saving_s=0.0))
+        list(fitted(made_up(3 * BLOCK), partial(failed, os.getpid()), jobs=2, min_saving_s=0.0))
     assert multiprocessing.active_children() == []
 
 
 @pytest.mark.thorough
 def test_no_process_is_left_when_nobody_wants_the_rest() -> None:
-    fits = fitted(made_up(6 * BLOCK), all_of_it, workers=2, min_saving_s=0.0)
+    fits = fitted(made_up(6 * BLOCK), all_of_it, jobs=2, min_saving_s=0.0)
     next(fits), next(fits)
     fits.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []

@@ -65,13 +65,13 @@ def test_turns_at_stations_name_who_holds_them(lesson: Lesson, events: dict[str,
     services = result.timeline.services
     assert services is not None
     rows = [row for row in events["rungs"][2] if "station" in row]
-    for what, times in (("granted", services.begin_s), ("asks waits", services.asked_s)):
+    for what, times in (("granted", services.begin_s), ("asks waits", services.requested_s)):
         found = sorted((row["time"], row["station"], row["rank"]) for row in rows if row["what"] in what.split())
         ranks = result.timeline.rank[services.op].tolist()
         names = [services.names[one] for one in services.station]
         assert found == sorted(zip(times.tolist(), names, ranks, strict=True))
     waiting = [row for row in rows if row["what"] == "waits"]
-    assert len(waiting) == np.count_nonzero(services.begin_s > services.asked_s) > 0
+    assert len(waiting) == np.count_nonzero(services.begin_s > services.requested_s) > 0
     for row in waiting:
         sender, receiver = row["holder"]
         served = [
@@ -151,7 +151,7 @@ def test_stations_have_served_what_the_engine_says(lesson: Lesson) -> None:
     found = sorted(
         (names["2"][place], int(op), *row) for (place, op), row in zip(served.tolist(), times.tolist(), strict=True)
     )
-    columns = (services.op.tolist(), services.asked_s.tolist(), services.begin_s.tolist(), services.end_s.tolist())
+    columns = (services.op.tolist(), services.requested_s.tolist(), services.begin_s.tolist(), services.end_s.tolist())
     assert found == sorted(zip([services.names[one] for one in services.station], *columns, strict=True))
 
 

@@ -302,9 +302,9 @@ def test_samples_that_cannot_be(options: dict[str, int], message: str) -> None:
 
 def test_what_cannot_be_asked_of_a_sample() -> None:
     profile = sampled_profile(np.arange(100), 1)
-    for confidence in (0, 1, math.nan):
-        with pytest.raises(InputError, match="confidence of an interval"):
-            profile.interval(5, confidence)
+    for level in (0, 1, math.nan):
+        with pytest.raises(InputError, match="level of an interval"):
+            profile.interval(5, level)
 
 
 def test_a_sample_has_a_limit() -> None:

@@ -345,7 +345,7 @@ def test_a_ladder_goes_on_to_what_was_measured() -> None:
     (shown,) = outcome_of(case, case.measure()).ladders  # type: ignore[misc]
     assert (shown.steps[-1].effect, shown.steps[-1].simulated_s) == ("not explained", 1e-3)
     assert shown.start_s + math.fsum(step.change_s for step in shown.steps) == pytest.approx(1e-3)
-    assert math.fsum(step.share for step in shown.steps) == pytest.approx(1)
+    assert math.fsum(step.fraction for step in shown.steps) == pytest.approx(1)
 
 
 def test_many_points_are_folded_up(text: str) -> None:

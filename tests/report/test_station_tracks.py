@@ -54,7 +54,7 @@ def test_services_add_up_to_the_statistics_of_stations(case: str) -> None:
     for name, track in tracks.items():
         one = used[name]
         assert (len(track.op), track.kind) == (one.served, one.kind)
-        assert (track.begin_s - track.asked_s).sum() == pytest.approx(one.wait_s, rel=1e-9, abs=1e-15)
+        assert (track.begin_s - track.requested_s).sum() == pytest.approx(one.wait_s, rel=1e-9, abs=1e-15)
         if case != "fair":  # there busy is how long a link would take for all bytes
             assert (track.end_s - track.begin_s).sum() == pytest.approx(one.busy_s, rel=1e-9)
         lanes = int(track.lanes().max()) + 1

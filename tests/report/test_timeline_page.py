@@ -39,7 +39,7 @@ def test_the_page_shows_the_run(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays["run/0/0/ops"][:, :2], np.stack([timeline.rank, timeline.kind], axis=1))
     services = timeline.services
     assert services is not None
-    waits = (services.begin_s > services.asked_s)[
+    waits = (services.begin_s > services.requested_s)[
         np.array([kind == "link" for kind in services.kinds])[services.station]
     ]
     visits = arrays["run/0/0/visits"]

@@ -144,7 +144,7 @@ def main(order: str) -> int:
     n = int(order)
     seen = measured(RUN, n)
     title = f"Linpack of order {n:,} on Dahu, {RUN}, in s"
-    table = text_table(title, "rung", "time", "lowest to highest", "change", "share of the gap", "SMPI")
+    table = text_table(title, "rung", "time", "lowest to highest", "change", "fraction of the gap", "SMPI")
     every = list(rungs(n))
     gap_s, before_s = float(seen) - every[0].time_s, every[0].time_s
     for one in every:

@@ -52,7 +52,7 @@ class AspenRung:
     effect: str
     simulated_s: float
     change_s: float  # against the rung before (the closed form before the first)
-    share: float  # of the whole gap; nan when there is none
+    fraction: float  # of the whole gap; nan when there is none
     operations: int
     simulation: Result
 
@@ -94,11 +94,11 @@ class AspenComparison(PlainResult):
         return relative_error(self.forecast_s, self.simulated_s)
 
     def ladder(self) -> pd.DataFrame:
-        """One row per effect: simulated seconds with it, what it adds, its share of the gap, and operations."""
+        """One row per effect: simulated seconds with it, what it adds, its fraction of the gap, and operations."""
         import pandas as pd
 
-        rows = [(rung.effect, rung.simulated_s, rung.change_s, rung.share, rung.operations) for rung in self.rungs]
-        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "share", "operations"])
+        rows = [(rung.effect, rung.simulated_s, rung.change_s, rung.fraction, rung.operations) for rung in self.rungs]
+        return pd.DataFrame(rows, columns=["effect", "simulated_s", "change_s", "fraction", "operations"])
 
     def json_fields(self) -> dict[str, Any]:
         """Totals, and the ladder as rows."""

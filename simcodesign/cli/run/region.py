@@ -53,7 +53,7 @@ def run_region(study: ExplorationStudy, options: ExploreOptions, files: Requeste
         regions,
         lambda: region_tables(questions, regions, least),
         options.output.as_json,
-        lambda: {"regions": [region_dict(region) for region in regions], "least": least},
+        lambda: {"regions": [region_dict(region) for region in regions], "minimum": least},
     )
     for path in files.paths("plot"):
         region_plot(questions, regions, path)

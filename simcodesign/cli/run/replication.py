@@ -63,14 +63,14 @@ def repetition_of(options: ReplicationOptions, precision_of: str | None = None) 
     keywords: RepetitionKeywords = {
         "replications": options.replications,
         "precision_of": precision_of,
-        "workers": options.jobs or usable_cpus(),
+        "jobs": options.jobs or usable_cpus(),
     }
     if options.at_most is not None:
-        keywords["most"] = options.at_most
+        keywords["at_most"] = options.at_most
     if options.precision is not None:
         keywords["precision"] = parsed_share(options.precision, "--precision")
     if options.level is not None:
-        keywords["confidence"] = parsed_level(options.level, SIMULATION_LEVEL)
+        keywords["level"] = parsed_level(options.level, SIMULATION_LEVEL)
     return keywords
 
 

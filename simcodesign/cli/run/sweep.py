@@ -61,7 +61,7 @@ from simcodesign.studies.trust.measured_columns import (
     measured_rows,
     with_measured_columns,
 )
-from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
+from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_fraction, trust_map
 
 ALL_FAILED = 1
 #: Values of P of which it is said where their ranks are.
@@ -76,7 +76,7 @@ _JUDGED_COLUMNS = {FORECAST: "forecast", SIMULATION: "simulated"}
 def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     """Evaluate every point; print, write and draw the table. Exit status 1 where every point fails."""
     sweep = _sweep(options)
-    share = WITHIN if options.within is None else check_share(parsed_share(options.within, "--within"), _WITHIN)
+    fraction = WITHIN if options.within is None else check_fraction(parsed_share(options.within, "--within"), _WITHIN)
     given = given_formulas(options.formula)
     check_formulas(sweep, given)
     measured = (*given_measurements(measured_tables(options.verdict), sweep.workload), *given.measured)
@@ -93,7 +93,7 @@ def run_sweep(options: SweepOptions, files: RequestedFiles) -> None:
     file = _store_file(options, sweep)
     table, outcome = _forecast(options, sweep) if file is None else _stored(options, sweep, file)
     times = formula_times(sweep, table, given, own=options.asks_trust)
-    trust = trust_map(sweep, table, times, share) if options.asks_trust else None
+    trust = trust_map(sweep, table, times, fraction) if options.asks_trust else None
     rows = measured_rows(sweep, table, measured, sweep.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
     _show(options, files, sweep, complete, [one.column for one in times], trust)

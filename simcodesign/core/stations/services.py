@@ -20,14 +20,14 @@ class StationTrack:
     name: str
     kind: str
     op: Int64s
-    asked_s: Floats
+    requested_s: Floats
     begin_s: Floats
     end_s: Floats
 
     def queue(self) -> tuple[Floats, Int64s]:
         """When the number of those that wait there changes, and how many wait from then on."""
-        waits = self.begin_s > self.asked_s
-        times = np.concatenate([self.asked_s[waits], self.begin_s[waits]])
+        waits = self.begin_s > self.requested_s
+        times = np.concatenate([self.requested_s[waits], self.begin_s[waits]])
         steps = np.repeat([1, -1], np.count_nonzero(waits))
         moments, place = np.unique(times, return_inverse=True)
         return moments, np.cumsum(np.bincount(place, steps, minlength=len(moments))).astype(np.int64)
@@ -48,14 +48,14 @@ class Services:
     """M services of stations, arrays of one length, in the order of stations and then of their begin.
 
     ``station``: the number of its name and kind; ``op``: the row of the timeline of whom it served, numbers above all
-    rows are of messages of other jobs. It asked for the station at ``asked_s``, waited until ``begin_s``, and was
+    rows are of messages of other jobs. It asked for the station at ``requested_s``, waited until ``begin_s``, and was
     served until ``end_s``. A message that passes in packets has a service for each of them. A station that messages
     share fairly serves several at a time, and nobody waits there.
     """
 
     station: NDArray[np.int32]
     op: Int64s
-    asked_s: Floats
+    requested_s: Floats
     begin_s: Floats
     end_s: Floats
     names: tuple[str, ...] = ()
@@ -66,11 +66,11 @@ class Services:
         """Of rows in any order, with the numbers that stations have in the Plan; without names."""
         columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
         types = (np.int32, np.int64, np.float64, np.float64, np.float64)
-        station, op, asked_s, begin_s, end_s = (
+        station, op, requested_s, begin_s, end_s = (
             np.array(column, kind) for column, kind in zip(columns, types, strict=True)
         )
         order = np.lexsort((op, begin_s, station))
-        return cls(station[order], op[order], asked_s[order], begin_s[order], end_s[order])
+        return cls(station[order], op[order], requested_s[order], begin_s[order], end_s[order])
 
     def __len__(self) -> int:
         return len(self.station)
@@ -83,12 +83,12 @@ class Services:
 
     def at_times(self, changed: Callable[[Floats], Floats]) -> Services:
         """The same at other times."""
-        asked_s, begin_s, end_s = (changed(times_s) for times_s in (self.asked_s, self.begin_s, self.end_s))
-        return replace(self, asked_s=asked_s, begin_s=begin_s, end_s=end_s)
+        requested_s, begin_s, end_s = (changed(times_s) for times_s in (self.requested_s, self.begin_s, self.end_s))
+        return replace(self, requested_s=requested_s, begin_s=begin_s, end_s=end_s)
 
     def tracks(self) -> Iterator[StationTrack]:
         """Station by station, those that served somebody."""
         ends = np.cumsum(np.bincount(self.station, minlength=len(self.names))).tolist()
         for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            asked_s, begin_s, end_s = (times[begin:end] for times in (self.asked_s, self.begin_s, self.end_s))
-            yield StationTrack(self.names[number], self.kinds[number], self.op[begin:end], asked_s, begin_s, end_s)
+            requested_s, begin_s, end_s = (times[begin:end] for times in (self.requested_s, self.begin_s, self.end_s))
+            yield StationTrack(self.names[number], self.kinds[number], self.op[begin:end], requested_s, begin_s, end_s)

@@ -52,8 +52,8 @@ def run_with_visits(plan: Plan) -> tuple[Log, StationVisits]:
 def _in_order(operations: int, services: Services) -> StationVisits:
     """Sorted by operation and time; of messages of other jobs nothing is kept."""
     own = np.flatnonzero(services.op < operations)
-    own = own[np.lexsort((services.asked_s[own], services.op[own]))]
+    own = own[np.lexsort((services.requested_s[own], services.op[own]))]
     op = services.op[own]
     start = np.concatenate([[0], np.cumsum(np.bincount(op, minlength=operations))])
-    times_s = (services.asked_s[own], services.begin_s[own], services.end_s[own])
+    times_s = (services.requested_s[own], services.begin_s[own], services.end_s[own])
     return StationVisits(start, op, services.station[own], *times_s)

@@ -75,7 +75,7 @@ class _Reader:
         if services is not None:
             for place in range(len(services)):
                 op = int(services.op[place])
-                self.asked.setdefault((op, float(services.asked_s[place])), []).append(place)
+                self.asked.setdefault((op, float(services.requested_s[place])), []).append(place)
                 self.begun.setdefault((op, float(services.begin_s[place])), []).append(place)
 
     def rows(self, passages: list[Passage]) -> list[Row]:
@@ -121,7 +121,7 @@ class _Reader:
             return {}
         place = known.pop(0)  # a message that passes several in one instant does so in this order
         row: Row = {"station": services.names[int(services.station[place])]}
-        if one.mark == REQUEST and services.begin_s[place] > services.asked_s[place]:
+        if one.mark == REQUEST and services.begin_s[place] > services.requested_s[place]:
             row |= {"what": WAITS, "holder": self.holder(place)}
         return row
 
@@ -129,7 +129,7 @@ class _Reader:
         """Whom the station serves when this one comes to it."""
         services = self.timeline.services
         assert services is not None
-        came_s = services.asked_s[place]
+        came_s = services.requested_s[place]
         held = np.flatnonzero(
             (services.station == services.station[place]) & (services.begin_s <= came_s) & (services.end_s > came_s)
         )

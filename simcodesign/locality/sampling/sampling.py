@@ -88,7 +88,7 @@ class SampledProfile:
         from where it is plotted."""
         return np.sqrt(np.asarray(lines, np.float64) * (1 - self.rate) / self.rate)
 
-    def interval(self, lines: ArrayLike, confidence: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, lines: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lowest and highest miss ratio at these sizes, each of the shape of ``lines``, from 0 to 1.
 
         With m the curve, s the standard error, h the size error, b the difference between the mean curve of the parts
@@ -99,12 +99,12 @@ class SampledProfile:
         60 sizes from ``resolution_lines`` up): 97 to 100 % of the exact curve was inside the 95 % interval, and 78 to
         100 % within t standard errors alone. A step of the curve makes it as wide as the step.
         """
-        if not 0 < confidence < 1:
-            raise InputError("confidence of an interval", value=confidence, allowed="between 0 and 1")
+        if not 0 < level < 1:
+            raise InputError("level of an interval", value=level, allowed="between 0 and 1")
         size, middle = np.asarray(lines, np.float64), self.miss_ratio(lines)
         if self.exact:
             return middle, middle
-        quantile = float(stdtrit(len(self.parts) - 1, (1 + confidence) / 2))
+        quantile = float(stdtrit(len(self.parts) - 1, (1 + level) / 2))
         aside = quantile * self.size_error(size)
         error = quantile * self.standard_error(size) + np.abs(self._part_curves(size).mean(axis=0) - middle)
         low = self.miss_ratio(size + aside) - error
@@ -115,8 +115,8 @@ class SampledProfile:
         return np.stack([part.miss_ratio(lines) for part in self.parts])
 
     def json_fields(self) -> dict[str, Any]:
-        """How the sample was drawn; ``confidence`` is that of ``interval``."""
-        return fields_of(self, "resolution_lines", "exact", without=("profile", "parts")) | {"confidence": 0.95}
+        """How the sample was drawn; ``level`` is that of ``interval``."""
+        return fields_of(self, "resolution_lines", "exact", without=("profile", "parts")) | {"level": 0.95}
 
 
 def sampled_profile(

@@ -43,7 +43,7 @@ NUMBERS = (
     "of gap",
     "operations",
     "times",
-    "share",
+    "fraction",
     "amount",
     "busy",
     "default",
@@ -150,7 +150,7 @@ def comparison_tables(comparison: AspenComparison) -> list[RenderableType]:
     shown = table(title, "reading", f"time [{seconds.unit}]", "change", "of gap", "operations")
     shown.add_row("closed form", seconds(comparison.forecast_s), "", "", "")
     for rung in comparison.rungs:
-        share = f"{100 * rung.share:.1f} %" if rung.change_s else "0"
+        share = f"{100 * rung.fraction:.1f} %" if rung.change_s else "0"
         change = seconds(rung.change_s, "+") if rung.change_s else "0"
         shown.add_row(EFFECT_WORDS[rung.effect], seconds(rung.simulated_s), change, share, f"{rung.operations:,}")
     return [shown, *_verdict(comparison)]
@@ -228,7 +228,7 @@ def _kernel_tables(timing: Timing) -> Iterable[RenderableType]:
     if not kernels:
         return
     seconds = Seconds([float(one.seconds) for one in kernels])
-    shown = table("Kernels, with what they call", "kernel", "times", f"time [{seconds.unit}]", "share")
+    shown = table("Kernels, with what they call", "kernel", "times", f"time [{seconds.unit}]", "fraction")
     for one in kernels[:MOST_ROWS]:
         share = _share(float(one.seconds), float(timing.seconds))
         shown.add_row(one.name, _count(float(one.times)), seconds(float(one.seconds)), share)

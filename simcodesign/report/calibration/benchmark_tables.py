@@ -139,7 +139,7 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
         "cross_validation": None
         if cuts is None or not len(cuts.errors)
         else {"errors": cuts.errors.tolist(), "standard_errors": cuts.standard_errors.tolist(), "chosen": cuts.count},
-        "not_told_apart": []
+        "indistinguishable": []
         if messages is None
         else [
             {

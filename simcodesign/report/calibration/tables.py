@@ -293,7 +293,7 @@ def calibration_dict(calibration: Calibration) -> dict[str, Any]:
         "outliers": [
             {
                 "time": str(calibration.timings[one.row]),
-                "place": str(calibration.timings[one.row].place),
+                "location": str(calibration.timings[one.row].place),
                 **attributes_of(one, "measured_s", "expected_s", "deviations"),
             }
             for one in fit.outliers

@@ -42,7 +42,7 @@ def lines_of(several: SeveralComparisons) -> dict[str, list[Candidate]]:
 def _ladders(title: str, names: Sequence[str], candidates: Sequence[Candidate], shares: bool) -> Table:
     show = Seconds(time for one in candidates for time in (one.forecast_s, one.simulated.mean, measured_s(one)))
     to = ", to the measured time where there is one" if any(one.measured for one in candidates) else ""
-    unit = f"{show.unit}; share of the gap{to}" if shares else show.unit
+    unit = f"{show.unit}; fraction of the gap{to}" if shares else show.unit
     table = new_table(f"{title}: what each adds ({unit})", "effect", *names)
     table.add_row("forecast", *(show(one.forecast_s) for one in candidates), end_section=True)
     for effect in effects_shown([one.comparison for one in candidates]):
@@ -72,7 +72,7 @@ def _unexplained(one: Candidate, show: Seconds, shares: bool) -> str:
 
 def _share(step: LadderStep) -> str:
     """The part of the gap that a step is, beside its change; nothing where it is none, or steps cancel."""
-    text = share_percent(step.share)
+    text = share_percent(step.fraction)
     return f" ({text})" if step.change_s and text != DOES_NOT_APPLY else ""
 
 

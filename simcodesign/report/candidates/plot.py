@@ -150,7 +150,7 @@ def draw_replications(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[
     )
     axis.set_ylim(len(several.candidates) - 0.5, -0.5)
     plot_style.time_axis(mpl, axis.xaxis, max(float(np.max(one.times_s)) for one in several.candidates))
-    interval = f"mean and its {100 * found[0].replicated.confidence:g} % interval"  # type: ignore[union-attr] # above
+    interval = f"mean and its {100 * found[0].replicated.level:g} % interval"  # type: ignore[union-attr] # above
     return {"a replication": _POINTS, interval: {"marker": "D", "color": colour, "linestyle": "-"}}
 
 

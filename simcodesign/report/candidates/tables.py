@@ -105,7 +105,7 @@ def _facts(several: SeveralComparisons) -> RenderableType:
         most = max(len(each.times_s) for each in several.candidates)
         runs = f"{most} replications of what is random ({', '.join(random)})"
         rows.append(("simulated", f"{runs}, with the same random numbers on all machines"))
-        rows += [("intervals", f"{100 * first.confidence:g}% confidence intervals of means"), ("seed", str(first.seed))]
+        rows += [("intervals", f"{100 * first.level:g}% confidence intervals of means"), ("seed", str(first.seed))]
     return facts(rows)
 
 
@@ -324,7 +324,7 @@ def _certainty(best: Candidate, second: Candidate) -> str:
     small = _but_small(best, second)
     if known is None:
         return small
-    pair = against(best, second, known.confidence)
+    pair = against(best, second, known.level)
     if pair.difference.same:
         return f", whatever the seed{small}"
     if math.isnan(pair.difference.low):

@@ -13,7 +13,7 @@ from rich.text import Text
 from simcodesign.counters.fit_and_predict import CounterPredictions, HeldBackRun, TargetPrediction
 from simcodesign.counters.kernels import REST
 from simcodesign.counters.models import LEVELS, Breakdown
-from simcodesign.counters.prediction import Miss, kernels_above, miss_shares, optimization_advice
+from simcodesign.counters.prediction import Miss, kernels_above, miss_fractions, optimization_advice
 from simcodesign.counters.profiling import ProfilingQuality
 from simcodesign.counters.runs import MIXED, STRONG, WEAK
 from simcodesign.counters.table import LATENCIES
@@ -129,16 +129,16 @@ def assumed(study: CounterPredictions) -> bool:
 
 def guard_words(study: CounterPredictions) -> str:
     """E of the runs, and whether another size is predicted."""
-    misses = miss_shares(study.model.runs)
+    misses = miss_fractions(study.model.runs)
     if not misses:
         return "E is not known: accesses to memory were not counted"
     worst = misses[0]
-    alike = len(kernels_above(misses, worst.share * (1 - ROUNDING))) - 1
+    alike = len(kernels_above(misses, worst.fraction * (1 - ROUNDING))) - 1
     more = f" and {alike} more" if alike > 0 else ""
-    at = f"E up to {worst.share:.3g} (kernel {worst.kernel}{more}, P = {worst.processes:g})"
+    at = f"E up to {worst.fraction:.3g} (kernel {worst.kernel}{more}, P = {worst.processes:g})"
     if study.guard is None:
         return f"{at}; switched off"
-    if worst.share > study.guard:
+    if worst.fraction > study.guard:
         return f"{at}, above {study.guard:g}: no other size is predicted"
     return f"{at}, not above {study.guard:g}: other sizes may be predicted"
 
@@ -148,15 +148,15 @@ def kernel_table(study: CounterPredictions) -> Table:
     model = study.model
     first, last = (f"P={model.identified.processes[place]:g}" for place in (0, -1))
     identified = {kernel.name: kernel for kernel in model.identified.kernels}
-    worst = _worst(miss_shares(model.runs))
+    worst = _worst(miss_fractions(model.runs))
     last_run = model.at(float(max(model.identified.processes)))
     factors = {time.name: time.blocking_factor for time in last_run.kernels}
     rows = []
     for kernel in model.kernels:
         one = identified.get(kernel.name)
-        shares = one.shares if one else model.identified.rest_shares
+        shares = one.fractions if one else model.identified.rest_fractions
         exponent = f"P^{one.exponent:.2f}" if one and math.isfinite(one.exponent) else "-"
-        error = f"{worst[kernel.name].share:.2g}" if kernel.name in worst else ""
+        error = f"{worst[kernel.name].fraction:.2g}" if kernel.name in worst else ""
         cpi, factor = (
             f"{x:.{digits}g}" if math.isfinite(x) else "" for x, digits in ((kernel.cpi, 4), (factors[kernel.name], 2))
         )
@@ -241,7 +241,7 @@ def breakdown_table(forecast: TargetPrediction) -> Table:
     measured = _measured_parts(run) if run else {}
     show = Seconds([sum(row[1:]) for row in rows] + [breakdown.seconds, *([run.total_s] if run else [])])
     heads = ("measured", "error") if run else ()
-    table = new_table("", f"part ({show.unit})", "computation", "memory", "time", "share", *heads)
+    table = new_table("", f"part ({show.unit})", "computation", "memory", "time", "fraction", *heads)
     table.title = None
     for name, compute_s, memory_s, other_s in rows:
         seconds = compute_s + memory_s + other_s

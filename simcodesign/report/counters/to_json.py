@@ -10,7 +10,7 @@ from simcodesign.core.to_json import attributes_of, fields_of
 from simcodesign.counters.fit_and_predict import CommunicationRuns, CounterPredictions, TargetPrediction
 from simcodesign.counters.forms import BestForm, Law, NormalForm
 from simcodesign.counters.models import ApplicationModel, KernelModel
-from simcodesign.counters.prediction import miss_shares, optimization_advice
+from simcodesign.counters.prediction import miss_fractions, optimization_advice
 from simcodesign.report.counters.model_tables import law_text, reach_of
 from simcodesign.report.counters.tables import COUNTERS, all_notes, assumed
 from simcodesign.report.fits.tables import model_dict
@@ -31,7 +31,7 @@ def study_dict(study: CounterPredictions) -> dict[str, Any]:
         "kernels": [_kernel_dict(model, kernel) for kernel in model.kernels],
         "communication": _communication_dict(model),
         "others_s": law_dict(model.others, reach_of(model)) if model.others else None,
-        "misses": list(miss_shares(model.runs)),
+        "misses": list(miss_fractions(model.runs)),
         "refined_by_further_runs": study.communication and _further_dict(study.communication),
         "profiling": [fields_of(one, "overhead") for one in study.profiling],
         "predictions": [_forecast_dict(forecast) for forecast in study.forecasts],
@@ -51,7 +51,7 @@ def _kernel_dict(model: ApplicationModel, kernel: KernelModel) -> dict[str, Any]
     identified = {one.name: one for one in model.identified.kernels}.get(kernel.name)
     return attributes_of(kernel, "name", "scales", "cpi", "cpi_variance", "frequency_hz", "refined") | {
         "key": identified.key if identified else False,
-        "shares": identified.shares if identified else model.identified.rest_shares,
+        "fractions": identified.fractions if identified else model.identified.rest_fractions,
         "exponent": identified.exponent if identified else None,
         "counters": {name: law_dict(law, reach_of(model)) for name, law in kernel.counters.items()},
         "time_s": law_dict(kernel.time, reach_of(model)) if kernel.time else None,

@@ -104,7 +104,7 @@ def _waits_at_stations(timeline: Timeline) -> tuple[dict[int, StationWait], list
     of_rank: dict[int, StationWait] = {}
     on_way: list[StationWait] = []
     for wait in station_waits(timeline):
-        if timeline.ready_s[wait.op] <= wait.asked_s < timeline.start_s[wait.op]:
+        if timeline.ready_s[wait.op] <= wait.requested_s < timeline.start_s[wait.op]:
             of_rank.setdefault(wait.op, wait)
         else:
             on_way.append(wait)
@@ -116,7 +116,7 @@ def _on_way(
 ) -> Iterator[tuple[NDArray[Any], ...]]:
     """That messages wait on their way, and that they go on: as ``_in_window``."""
     ops, numbers = np.array([one.op for one in waits], np.intp), np.arange(len(waits))
-    for name, times in ((WAITS, [one.asked_s for one in waits]), (GOES_ON, [one.begin_s for one in waits])):
+    for name, times in ((WAITS, [one.requested_s for one in waits]), (GOES_ON, [one.begin_s for one in waits])):
         time_s = np.array(times, np.float64)
         inside = (time_s >= from_s) & (time_s <= to_s)
         what, rank = np.full(len(waits), EVENTS.index(name)), timeline.rank[ops]
@@ -142,7 +142,7 @@ def _event(timeline: Timeline, what: str, op: int, time_s: float, rank: int, at:
     other = int(timeline.rank[op]) if what == ARRIVES else peer
     is_message = kind in (SEND, RECEIVE)
     moves_bytes = is_message or COMPONENTS[COMPONENT_OF_KIND[kind]] in ("disk", "memory")
-    is_on_way = at is not None and (what == GOES_ON or at.asked_s >= timeline.start_s[op])
+    is_on_way = at is not None and (what == GOES_ON or at.requested_s >= timeline.start_s[op])
     return Event(
         time_s=time_s,
         rank=rank,
@@ -175,7 +175,7 @@ def event_lines(events: EventList) -> Iterator[str]:
 def _cells(one: Event, shown: Callable[[float], str]) -> Sequence[str]:
     stations, words = " > ".join(one.stations), one.event
     if one.waits_at is not None:
-        since = f"{one.waits_at.station}, waited since {shown(one.waits_at.asked_s)}"
+        since = f"{one.waits_at.station}, waited since {shown(one.waits_at.requested_s)}"
         stations = since if one.event == GOES_ON else one.waits_at.words
     if one.event == WAITS:
         words = "waits" if one.waits_for is None else f"waits for rank {one.waits_for}"

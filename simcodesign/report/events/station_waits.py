@@ -14,13 +14,13 @@ from simcodesign.report.timelines.rows import served_by
 
 @dataclass(frozen=True)
 class StationWait:
-    """An operation, or the message of a send (row ``op`` of the timeline), waits for a ``station`` from ``asked_s`` to
-    ``begin_s``. ``behind``: who was served there or first in line when it came, empty where nobody was; ``ahead``: how
-    many were, all told."""
+    """An operation, or the message of a send (row ``op`` of the timeline), waits for a ``station`` from ``requested_s``
+    to ``begin_s``. ``behind``: who was served there or first in line when it came, or empty; ``ahead``: how
+    many there were."""
 
     op: int
     station: str
-    asked_s: float
+    requested_s: float
     begin_s: float
     behind: str
     ahead: int
@@ -41,9 +41,11 @@ def station_waits(timeline: Timeline) -> Iterator[StationWait]:
 def _waits_at(track: StationTrack, timeline: Timeline) -> Iterator[StationWait]:
     """Those who were served before it, and not yet done when it came, are ahead."""
     free_from_s = np.maximum.accumulate(track.end_s)
-    for place in np.flatnonzero((track.begin_s > track.asked_s) & (track.op < len(timeline.rank))).tolist():
-        asked_s = float(track.asked_s[place])
-        first = int(np.searchsorted(free_from_s, asked_s, side="right"))
-        ahead = first + np.flatnonzero(track.end_s[first:place] > asked_s)
+    for place in np.flatnonzero((track.begin_s > track.requested_s) & (track.op < len(timeline.rank))).tolist():
+        requested_s = float(track.requested_s[place])
+        first = int(np.searchsorted(free_from_s, requested_s, side="right"))
+        ahead = first + np.flatnonzero(track.end_s[first:place] > requested_s)
         behind = served_by(timeline, int(track.op[ahead[0]])) if len(ahead) else ""
-        yield StationWait(int(track.op[place]), track.name, asked_s, float(track.begin_s[place]), behind, len(ahead))
+        yield StationWait(
+            int(track.op[place]), track.name, requested_s, float(track.begin_s[place]), behind, len(ahead)
+        )

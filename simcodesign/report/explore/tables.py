@@ -200,12 +200,12 @@ def infeasibility_tables(why: Infeasibility) -> Iterator[RenderableType]:
 
 
 def _relaxation(problem: Problem, one: Relaxation) -> tuple[str, str, str]:
-    if one.share is None or one.point is None:
+    if one.fraction is None or one.point is None:
         return "does not help", "-", "-"
-    if one.share <= 0:
+    if one.fraction <= 0:
         return "0", "-", point_words(problem, one.point)
     bound = "-" if one.bound is None else bound_shown(one.constraint, one.bound)
-    return f"{one.share:.3%}", bound, point_words(problem, one.point)
+    return f"{one.fraction:.3%}", bound, point_words(problem, one.point)
 
 
 def _violations(problem: Problem, point: EvaluatedPoint) -> list[float]:

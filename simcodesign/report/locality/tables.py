@@ -241,7 +241,7 @@ class _Bar:
 
 def histogram_table(title: str, profile: StackDistanceProfile, cold_name: str) -> Table:
     """Accesses by powers of two of their distance; first touches last."""
-    table = new_table(f"{title} by powers of two", "distance", "to", "accesses", "share")
+    table = new_table(f"{title} by powers of two", "distance", "to", "accesses", "fraction")
     table.columns[0].justify = "right"
     table.add_column("", width=BAR, no_wrap=True)
     bars = bins(profile)
@@ -305,7 +305,9 @@ def hit_tables(hits: Hits) -> Iterator[RenderableType]:
 def group_tables(findings: Findings) -> Iterator[RenderableType]:
     """The groups with most accesses."""
     groups = findings.groups or ()
-    table = new_table("Groups with most accesses", "group", "accesses", "share", "median", "mode", findings.cold_name)
+    table = new_table(
+        "Groups with most accesses", "group", "accesses", "fraction", "median", "mode", findings.cold_name
+    )
     for _, name, profile in groups[:MOST_GROUPS]:
         table.add_row(
             name,

@@ -31,8 +31,7 @@ def replicated_comparison_tables(comparison: ReplicatedComparison) -> list[Rende
         ", ".join(names) or "none" for names in (comparison.first.simulation.effects, comparison.random_sources)
     )
     settings = (
-        f"effects {effects}; random {random}; seed {comparison.seed}; "
-        f"{100 * comparison.confidence:g}% confidence intervals"
+        f"effects {effects}; random {random}; seed {comparison.seed}; {100 * comparison.level:g}% confidence intervals"
     )
     head = [paragraph(title, bold=True), paragraph(settings), facts(assumption_facts(comparison.first))]
     parts = [*head, component_table(comparison), ladder_table(comparison), *not_here_line([comparison.first])]

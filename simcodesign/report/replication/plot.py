@@ -30,11 +30,11 @@ def replications_plot(replicated: Replicated, path: str | Path) -> None:
         title = (
             f"{first.workload} on {first.machine}, P = {float(first.values['P']):g}: {replicated.count} replications"
         )
-        title += f", {100 * replicated.confidence:g} % confidence intervals"
+        title += f", {100 * replicated.level:g} % confidence intervals"
         figure.suptitle(plot_style.wrapped(title, 9.0, 11), x=0.01, ha="left")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         key = _plotted_quantity(replicated)
-        _settling(mpl, left, replicated.column(key), replicated.confidence, plot_style.OKABE_ITO[0])
+        _settling(mpl, left, replicated.column(key), replicated.level, plot_style.OKABE_ITO[0])
         left.set_title(
             plot_style.wrapped(f"{QUANTITIES[key][0]}: each replication, the mean so far, its interval", 5.0)
         )
@@ -43,9 +43,9 @@ def replications_plot(replicated: Replicated, path: str | Path) -> None:
         plot_style.save(figure, path)
 
 
-def running(values: NDArray[np.float64], confidence: float) -> list[Interval]:
+def running(values: NDArray[np.float64], level: float) -> list[Interval]:
     """The intervals of the first 2, 3, ... values."""
-    return [interval(values[:count], confidence) for count in range(2, len(values) + 1)]
+    return [interval(values[:count], level) for count in range(2, len(values) + 1)]
 
 
 def _plotted_quantity(replicated: Replicated) -> tuple[str, ...]:
@@ -56,9 +56,9 @@ def _plotted_quantity(replicated: Replicated) -> tuple[str, ...]:
     return RESPONSE if RESPONSE in replicated.keys else MAKESPAN
 
 
-def _settling(mpl: Any, axis: Any, values: NDArray[np.float64], confidence: float, colour: str) -> None:
+def _settling(mpl: Any, axis: Any, values: NDArray[np.float64], level: float, colour: str) -> None:
     numbers = np.arange(1, len(values) + 1)
-    intervals = running(values, confidence)
+    intervals = running(values, level)
     axis.fill_between(
         numbers[1:],
         [one.low for one in intervals],

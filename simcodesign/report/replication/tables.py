@@ -186,7 +186,7 @@ def _headline(replicated: Replicated) -> RenderableType:
 
 def _facts(replicated: Replicated) -> RenderableType:
     first = replicated.first
-    level = [("confidence", f"{_level(replicated)}, of each interval alone")] if replicated.random_sources else []
+    level = [("level", f"{_level(replicated)}, of each interval alone")] if replicated.random_sources else []
     seed = f"{replicated.seed}; replications have seeds of their own"
     rows = (
         ("effects", ", ".join(first.effects) or "none"),
@@ -240,4 +240,4 @@ def _runs(replicated: Replicated) -> str:
 
 
 def _level(replicated: Replicated) -> str:
-    return f"{100 * replicated.confidence:g}%"
+    return f"{100 * replicated.level:g}%"

@@ -155,15 +155,15 @@ def ladder_table(comparison: Comparison) -> Table:
     show = Seconds([*(float(rung.simulation.headline_s) for rung in rungs), *measured_s])
     what = "Effects" if comparison.forecast.response_s is None else "Response time with effects"
     title = f"{what}, switched on one after another ({show.unit})"
-    share = "share of what effects add" if comparison.forecast.formulas else "share of the gap"
-    to_measured = [share_percent(step.share) for step in comparison.measured_ladder]
+    fraction = "fraction of what effects add" if comparison.forecast.formulas else "fraction of the gap"
+    to_measured = [share_percent(step.fraction) for step in comparison.measured_ladder]
     table = new_table(
-        title, "effect", "simulated", "change", share, *(["of the gap to measured"] if to_measured else [])
+        title, "effect", "simulated", "change", fraction, *(["of the gap to measured"] if to_measured else [])
     )
     table.add_row("forecast", show(float(comparison.forecast.headline_s)), "", "")
     for number, rung in enumerate(rungs):
         seconds = show(float(rung.simulation.headline_s))
-        shares = share_percent(rung.share), *to_measured[number : number + 1]
+        shares = share_percent(rung.fraction), *to_measured[number : number + 1]
         table.add_row(rung.effect, seconds, show(rung.change_s, "+"), *shares)
     if (last := comparison.not_explained) is not None:
         table.add_section()
@@ -246,12 +246,12 @@ def verdict(comparison: Comparison) -> RenderableType:
     cause = f"{effect_words(largest.effect)}, {added_text(largest.change_s, time_text(abs(largest.change_s)))}"
     if comparison.farther_from_measured:
         return paragraph(_away_from_measured(comparison, cause))
-    if not math.isfinite(largest.share):
+    if not math.isfinite(largest.fraction):
         only = "agrees with the simulation only because effects cancel"
         return paragraph(f"The forecast ({forecast_time}) {only}: most is {cause}.")
     return paragraph(
         f"The forecast ({forecast_time}) {_how_far(comparison.error)} against the simulation ({simulated_time}); "
-        f"the largest contributor is {cause} ({_role(largest.share)})."
+        f"the largest contributor is {cause} ({_role(largest.fraction)})."
         f"{_waits_elsewhere(comparison, largest)}{_draw(comparison)}"
     )
 

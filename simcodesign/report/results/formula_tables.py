@@ -131,10 +131,10 @@ def _ladder(one: FormulaComparison) -> list[RenderableType]:
     rungs = _hops_in_one_step(one)
     show = Seconds([one.total_s, *(rung.time_s for rung in rungs)])
     title = f"From {_label(one)} to the {_last(one)}, step by step ({show.unit})"
-    table = new_table(title, "step", "time", "change", "share of the gap")
+    table = new_table(title, "step", "time", "change", "fraction of the gap")
     table.add_row(_label(one), show(one.total_s), "", "")
     for rung in (rung for rung in rungs if rung.change_s):
-        table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), share_percent(rung.share))
+        table.add_row(rung.step, show(rung.time_s), show(rung.change_s, "+"), share_percent(rung.fraction))
     return [table]
 
 
@@ -152,7 +152,7 @@ def _hops_in_one_step(one: FormulaComparison) -> list[LadderStep]:
         change_s = rung.change_s + moved_s
         if abs(change_s) <= ROUNDING * one.total_s:
             change_s = 0.0
-        share = change_s / gap_s if moved_s and math.isfinite(rung.share) else rung.share
+        share = change_s / gap_s if moved_s and math.isfinite(rung.fraction) else rung.fraction
         time_s = rung.time_s - hops_s if at < end else rung.time_s
         shown.append(LadderStep(f"{rung.step}, but hops" if at == 0 else rung.step, time_s, change_s, share))
     return shown
@@ -203,10 +203,10 @@ def _verdict(one: FormulaComparison) -> str:
             f"that ({signed_percent(one.simulation_error)}), so that no step of the ladder explains it."
         )
     cause = f"{largest.step} ({time_text(abs(largest.change_s))} {'more' if largest.change_s > 0 else 'less'})"
-    if math.isnan(largest.share):
+    if math.isnan(largest.fraction):
         agree = f"{name} ({time_text(one.total_s)}) and the {_last(one)} agree to rounding"
         return f"{agree}, since its steps cancel; the largest is {cause}."
-    if abs(largest.share) > MOST_SHARE:
+    if abs(largest.fraction) > MOST_SHARE:
         agree = f"{name} ({time_text(one.total_s)}) is within {signed_percent(abs(error), '-')} of the {_last(one)}"
         return f"{agree}, since its steps cancel; the largest is {cause}."
     return (

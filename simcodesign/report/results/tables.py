@@ -66,8 +66,8 @@ def algorithm_table(result: Result) -> list[RenderableType]:
         return []
     table = new_table("Algorithms by ranks and bytes", "phase", "operation", "algorithm", "ranks", "bytes")
     for one in result.algorithms:
-        ranks = _range(f"{one.least_ranks}", f"{one.most_ranks}")
-        size = _range(*(format_quantity(value, "size") for value in (one.least_bytes, one.most_bytes)))
+        ranks = _range(f"{one.min_ranks}", f"{one.max_ranks}")
+        size = _range(*(format_quantity(value, "size") for value in (one.min_bytes, one.max_bytes)))
         table.add_row(one.phase, one.operation, one.algorithm.replace("_", " "), ranks, size)
     return [table]
 
@@ -223,7 +223,7 @@ def served_tables(result: Result) -> list[RenderableType]:
     total = float(sum(result.served.values()))
     if not total:
         return []
-    table = new_table("Memory accesses", "served by", "accesses", "share", "method")
+    table = new_table("Memory accesses", "served by", "accesses", "fraction", "method")
     for level, accesses in result.served.items():
         how = HIT_WORDS.get(result.hit_methods.get(level, ""), "what is left")
         table.add_row(level, _count(float(accesses)), f"{float(accesses) / total:.2%}", how)
@@ -249,7 +249,7 @@ def waiting_table(ranks: RankTimes) -> Table:
     busy, waiting = (times.sum(axis=1).mean(axis=0) for times in (ranks.busy_s, ranks.waiting_s))
     show = Seconds(busy.tolist())
     title = f"Mean over the {len(ranks.end_s)} ranks ({show.unit})"
-    table = new_table(title, "component", "time", "of it waiting", "share")
+    table = new_table(title, "component", "time", "of it waiting", "fraction")
     for name, spent, waited in zip(COMPONENTS, busy.tolist(), waiting.tolist(), strict=True):
         table.add_row(name, show(spent), show(waited), f"{waited / spent:.1%}" if spent else "-")
     return table

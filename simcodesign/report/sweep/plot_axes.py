@@ -28,7 +28,7 @@ _DIMENSION_OF = {unit: dimension for dimension, unit in DIMENSIONS.items() if un
 
 
 #: What columns are of, by the ends of their names.
-_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power", "_error": "share"}
+_ENDINGS = {"_s": "time", "_bytes": "size", "_j": "energy", "_w": "power", "_error": "fraction"}
 _READINGS = ("forecast_", "simulated_")
 
 
@@ -118,7 +118,7 @@ def short_text(value: float, dimension: str, digits: int = DIGITS) -> str:
     if dimension == "count" and abs(value) <= 1e6 and float(value).is_integer():
         return f"{value:,.0f}"
     rounded = float(f"{value:.{digits}g}")
-    if dimension == "share":
+    if dimension == "fraction":
         return f"{100 * rounded:+z.{digits}g} %".replace("+0 %", "0 %")
     if dimension == "count":
         return f"{rounded:,.{max(digits, 10)}g}" if abs(rounded) < 1e6 else f"{rounded:.{digits}g}"
@@ -172,7 +172,7 @@ def panel_title(columns: Sequence[str]) -> str:
     """What a panel shows: its columns in words, or of more than two what they are of."""
     if len(columns) <= _FEW_COLUMNS:
         return " and ".join(map(quantity_title, columns))
-    return {"share": "error", "count": "number"}.get(kind := kind_of(columns[0]), kind.replace("_", " "))
+    return {"fraction": "error", "count": "number"}.get(kind := kind_of(columns[0]), kind.replace("_", " "))
 
 
 def first_text(axis: SweepAxis) -> str:

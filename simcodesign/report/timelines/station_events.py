@@ -47,7 +47,7 @@ def _meta(what: str, pid: int, thread: int, name: str) -> str:
 
 def _slices(timeline: Timeline, track: StationTrack, pid: int, threads: list[int]) -> Iterator[str]:
     """One complete event for everybody who is served."""
-    asked, begin, end = (in_nanoseconds(times).tolist() for times in (track.asked_s, track.begin_s, track.end_s))
+    asked, begin, end = (in_nanoseconds(times).tolist() for times in (track.requested_s, track.begin_s, track.end_s))
     for op, thread, asked_ns, begin_ns, end_ns in zip(track.op.tolist(), threads, asked, begin, end, strict=True):
         args = {"waited_us": (begin_ns - asked_ns) / 1000}
         if op < len(timeline.rank):

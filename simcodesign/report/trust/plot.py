@@ -37,12 +37,12 @@ _FEW_ACROSS, _FEW_DOWN = 12, 16
 @dataclass(frozen=True)
 class _Panel:
     """What stands in a panel: the errors of a formula, or (``one`` is None) which formula to use, at some points
-    (``rows``). ``share``: that of the map."""
+    (``rows``). ``fraction``: that of the map."""
 
     title: str
     one: Trust | None
     rows: NDArray[np.int64]
-    share: float
+    fraction: float
 
 
 def check_trust_plot(axes: Sequence[SweepAxis], formulas: int) -> None:
@@ -68,7 +68,7 @@ def trust_plot(trust: TrustMap, path: str | Path) -> None:
         panels = list(_panels(trust, facet))
         across = len(trust.formulas) + 1 if facet is not None else 2 if len(panels) in (2, 4) else 3
         if len(drawn) == 1:
-            title = f"large markers: the formula to use; none where nothing is within {100 * trust.share:.4g} %"
+            title = f"large markers: the formula to use; none where nothing is within {100 * trust.fraction:.4g} %"
             panels, across = [replace(panel, title=title) for panel in panels if panel.one is None], 1
         down = -(-len(panels) // across)
         width = 0.8 + (6.4 if across == 1 else 4.0 * across)
@@ -129,9 +129,9 @@ def _panels(trust: TrustMap, facet: SweepAxis | None) -> Iterator[_Panel]:
         ]
     for text, rows in facets:
         for one in trust.formulas:
-            words = "" if facet is not None else f"\nwithin {100 * trust.share:.4g} % {one.within.text}"
-            yield _Panel(f"{text}{label(one)}, error in %{words}", one, rows, trust.share)
-        yield _Panel(f"{text}which to use", None, rows, trust.share)
+            words = "" if facet is not None else f"\nwithin {100 * trust.fraction:.4g} % {one.within.text}"
+            yield _Panel(f"{text}{label(one)}, error in %{words}", one, rows, trust.fraction)
+        yield _Panel(f"{text}which to use", None, rows, trust.fraction)
 
 
 def _map(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
@@ -178,7 +178,7 @@ def _cells(
         axes.add_patch(mpl.patches.Rectangle(corner, *size, **_OUTSIDE))
     if panel.one is not None and len(across) <= _FEW_ACROSS and len(down) <= _FEW_DOWN:
         for row, column in np.argwhere(simulated & np.isfinite(numbers)):
-            _number(mpl, axes, drawn, (x, y), (row, column), numbers[row, column], image[row, column], panel.share)
+            _number(mpl, axes, drawn, (x, y), (row, column), numbers[row, column], image[row, column], panel.fraction)
 
 
 def _number(
@@ -189,15 +189,15 @@ def _number(
     cell: tuple[int, int],
     error: float,
     colour: NDArray[np.float64],
-    share: float,
+    fraction: float,
 ) -> None:
-    """The signed error in percent in the middle of its cell, with a decimal where it would look like the share."""
+    """The signed error in percent in the middle of its cell, with a decimal where it would look like the fraction."""
     x, y = (
         np.sqrt(each[at] * each[at + 1]) if axis.log else (each[at] + each[at + 1]) / 2
         for each, at, axis in zip(edges, cell[::-1], drawn, strict=True)
     )
     dark = np.dot(colour[:3], (0.3, 0.59, 0.11)) < 0.5
-    near = abs(abs(error) - share) < _NEAR
+    near = abs(abs(error) - fraction) < _NEAR
     text = f"{100 * error:+z.{1 if near else 0}f}" if abs(error) < _LARGEST else f"{100 * error:+.1e}"
     text = "0" if text in ("+0", "-0") else text.replace("-", "\N{MINUS SIGN}")
     axes.text(x, y, text, ha="center", va="center", fontsize=6.5, color="white" if dark else "black")
@@ -207,36 +207,36 @@ def _coloured(mpl: Any, trust: TrustMap, panel: _Panel) -> tuple[list[Any], NDAr
     """The colour of each point of a panel, and its error; of a panel of which to use, nan where that is within."""
     if panel.one is not None:
         errors = panel.one.error[panel.rows]
-        return [_error_colour(error, trust.share) for error in errors.tolist()], errors
+        return [_error_colour(error, trust.fraction) for error in errors.tolist()], errors
     best = trust.best[panel.rows]
     every = np.array([one.error for one in trust.formulas])[:, panel.rows]
     errors = np.where(best < 0, np.inf, every[best, np.arange(len(best))])
     palette = _palette(mpl, trust)
     colours = [palette[at] if at >= 0 else "white" for at in best.tolist()]
-    return [plot_style.paler(mpl, one) for one in colours], np.where(np.abs(errors) <= trust.share, np.nan, errors)
+    return [plot_style.paler(mpl, one) for one in colours], np.where(np.abs(errors) <= trust.fraction, np.nan, errors)
 
 
-def _error_colour(error: float, share: float) -> str:
+def _error_colour(error: float, fraction: float) -> str:
     if np.isnan(error):
         return _NO_VALUE
-    if abs(error) <= share:
+    if abs(error) <= fraction:
         return _WITHIN
-    step = int(np.searchsorted(np.array(_STEPS), abs(error) / share)) - 1
+    step = int(np.searchsorted(np.array(_STEPS), abs(error) / fraction)) - 1
     return (_LOW if error < 0 else _HIGH)[max(step, 0)]
 
 
 def _lines(mpl: Any, axes: Any, trust: TrustMap, panel: _Panel, drawn: Sequence[SweepAxis]) -> None:
     """Signed errors of all formulas over a single axis, larger markers where a formula is the one to use: none where
-    the nearest one is not within the share either."""
+    the nearest one is not within the fraction either."""
     (axis,) = drawn
     x = places(axis, trust.values[axis.name][panel.rows].tolist())
     order = np.argsort(x, kind="stable")
-    axes.axhspan(-100 * trust.share, 100 * trust.share, color="#eeeeee", zorder=0)
+    axes.axhspan(-100 * trust.fraction, 100 * trust.fraction, color="#eeeeee", zorder=0)
     axes.axhline(0.0, color=plot_style.GREY, linewidth=0.8, zorder=0)
     for at, (one, colour) in enumerate(zip(trust.formulas, _palette(mpl, trust), strict=True)):
         errors = 100 * one.error[panel.rows][order]
         axes.plot(x[order], errors, color=colour, marker="o", markersize=2.5, linewidth=1.3)
-        within = np.abs(one.error[panel.rows][order]) <= trust.share
+        within = np.abs(one.error[panel.rows][order]) <= trust.fraction
         best = (trust.best[panel.rows][order] == at) & within
         axes.plot(x[order][best], errors[best], color=colour, marker="o", markersize=6, linestyle="")
     axes.set_ylabel("error (%)")
@@ -254,13 +254,13 @@ def _entries(mpl: Any, trust: TrustMap, lines: bool) -> dict[str, dict[str, Any]
     palette = _palette(mpl, trust)
     if lines:
         entries = {label(one): {"facecolor": colour} for one, colour in zip(trust.formulas, palette, strict=True)}
-        return entries | {f"within {100 * trust.share:.4g} %": {"facecolor": "#eeeeee"}}
+        return entries | {f"within {100 * trust.fraction:.4g} %": {"facecolor": "#eeeeee"}}
     edge = {"edgecolor": plot_style.GREY, "linewidth": 0.5}
-    entries = {f"within {100 * trust.share:.4g} %": {"facecolor": _WITHIN, **edge}}
-    bounds = [f"{100 * trust.share * step:.4g}" for step in _STEPS]
+    entries = {f"within {100 * trust.fraction:.4g} %": {"facecolor": _WITHIN, **edge}}
+    bounds = [f"{100 * trust.fraction * step:.4g}" for step in _STEPS]
     for name, colours in (("too low", _LOW), ("too high", _HIGH)):
         errors = np.concatenate([one.error[~np.isnan(one.error)] for one in trust.formulas])
-        used = {_error_colour(error, trust.share) for error in errors.tolist()}
+        used = {_error_colour(error, trust.fraction) for error in errors.tolist()}
         for colour, low, high in zip(colours, bounds, [*bounds[1:], ""], strict=True):
             if colour in used:
                 between = f"by {low} to {high} %" if high else f"by more than {low} %"
@@ -271,7 +271,7 @@ def _entries(mpl: Any, trust: TrustMap, lines: bool) -> dict[str, dict[str, Any]
         if np.any(trust.best == trust.formulas.index(one)):
             entries[f"nearest: {label(one)}"] = {"facecolor": plot_style.paler(mpl, colour)}
     if trust.nothing.points:
-        entries[f"hatched: nearest, not within {100 * trust.share:.4g} %"] = (
+        entries[f"hatched: nearest, not within {100 * trust.fraction:.4g} %"] = (
             {"facecolor": "white", **edge} if trust.zipped else {**_OUTSIDE}
         )
     return entries

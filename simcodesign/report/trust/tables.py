@@ -17,8 +17,8 @@ from simcodesign.studies.trust.trust_map import Trust, TrustMap
 
 
 def trust_tables(trust: TrustMap) -> list[RenderableType]:
-    """How often each formula is within the share, where that is in words, which one to use where, and of which points
-    all this is true."""
+    """How often each formula is within the fraction, where that is in words, which one to use where, and for which
+    points."""
     if not trust.points:
         return [paragraph("Nothing was simulated with which formulas can be compared")]
     parts: list[RenderableType] = [
@@ -54,7 +54,7 @@ def run_text(trust: TrustMap) -> str:
 
 def share_text(trust: TrustMap) -> str:
     """``10 % of the simulation``."""
-    return f"{100 * trust.share:.4g} % of the simulation"
+    return f"{100 * trust.fraction:.4g} % of the simulation"
 
 
 def _counts(trust: TrustMap) -> Table:
@@ -70,7 +70,7 @@ def _counts(trust: TrustMap) -> Table:
 
 
 def _where(one: Trust) -> Iterator[str]:
-    """Where a formula is within the share, and the next points at which it is not."""
+    """Where a formula is within the fraction, and the next points at which it is not."""
     region = one.within
     plain = region.condition is None and 0 < region.points < region.of
     yield f"{label(one)} {region.text}{_beyond(region.condition)}{'; no simple condition fits' if plain else ''}"

@@ -160,6 +160,6 @@ def ladder_rows(ladder: CaseLadder) -> dict[str, Any]:
     for step in ladder.steps:
         if not step.change_s:
             continue
-        share = f"{step.share:z.1%}" if math.isfinite(step.share) else "\N{EN DASH}"
+        share = f"{step.fraction:z.1%}" if math.isfinite(step.fraction) else "\N{EN DASH}"
         rows.append((step.effect, show(step.simulated_s), show(step.change_s, "+"), share))
     return {"unit": show.unit, "rows": rows, "idle": idle, "absent": not_here_text(ladder.absent)}

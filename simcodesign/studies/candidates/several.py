@@ -207,7 +207,7 @@ def is_open(one: Candidate, other: Candidate) -> bool:
     known = one.replicated or other.replicated
     if known is None:
         return False
-    difference = against(one, other, known.confidence).difference
+    difference = against(one, other, known.level).difference
     return not difference.same and difference.holds(0.0)
 
 
@@ -247,9 +247,9 @@ def compare_several(
     replications: int | None = None,
     precision: float | None = None,
     precision_of: str | None = None,
-    confidence: float = 0.95,
-    most: int = MOST,
-    workers: int = 1,
+    level: float = 0.95,
+    at_most: int = MOST,
+    jobs: int = 1,
     on_progress: OnProgress | None = None,
     **options: Unpack[SimulationKeywords],
 ) -> SeveralComparisons:
@@ -259,8 +259,8 @@ def compare_several(
     constant) and its values, in SI units; every candidate is then compared at each. ``replications``: of what has
     anything random, by default 10; all candidates draw the same random numbers, so that differences between machines
     are paired. ``precision``: replicate until the half-width of the difference of each machine from the first one is
-    this fraction of the first mean, up to ``most`` replications. ``precision_of``: the quantity, as for
-    ``replicate``. ``confidence``: of all intervals; ``workers``: maximum
+    this fraction of the first mean, up to ``at_most`` replications. ``precision_of``: the quantity, as for
+    ``replicate``. ``level``: of all intervals; ``jobs``: maximum
     number of processes for replications. Other arguments as for ``compare``.
 
     Raises InputError for names that come twice, an axis without values or more than one, and as ``compare`` does.
@@ -282,9 +282,9 @@ def compare_several(
         replications=replications,
         precision=precision,
         precision_of=precision_of,
-        confidence=confidence,
-        most=most,
-        workers=workers,
+        level=level,
+        at_most=at_most,
+        jobs=jobs,
         on_progress=on_progress,
     )
 
@@ -314,16 +314,16 @@ def compare_experiments(
     replications: int | None = None,
     precision: float | None = None,
     precision_of: str | None = None,
-    confidence: float = 0.95,
-    most: int = MOST,
-    workers: int = 1,
+    level: float = 0.95,
+    at_most: int = MOST,
+    jobs: int = 1,
     on_progress: OnProgress | None = None,
 ) -> SeveralComparisons:
     """``compare_several`` of experiments: all machines with one workload, then with the next."""
     _check_apart(experiments)
     name, values = over
     given = given_formulas(formulas)
-    rules = StoppingRules(replications, precision, precision_of, confidence, most, MSER5)
+    rules = StoppingRules(replications, precision, precision_of, level, at_most, MSER5)
     candidates: list[Candidate] = []
     for group in _groups(experiments, name, values):
         times = (*given_measurements(measured, group[0].scenario.workload), *given.measured)
@@ -333,12 +333,12 @@ def compare_experiments(
             compare_experiment(nth_replication(one, 0) if is_random else one, ours, on_progress=on_progress)
             for one in group
         ]
-        several = replicate_comparisons(Replications(group[0], rules, workers, None), group) if is_random else ()
+        several = replicate_comparisons(Replications(group[0], rules, jobs, None), group) if is_random else ()
         for number, (one, comparison) in enumerate(zip(group, comparisons, strict=True)):
             replicated = several[number] if several else None
             at = {name: _float(one.scenario.parameters[name])} if name else {}
             candidate = Candidate(comparison, at, replicated)
-            pair = against(candidates[-number], candidate, confidence) if number else None
+            pair = against(candidates[-number], candidate, level) if number else None
             candidates.append(replace(candidate, against=pair))
     return SeveralComparisons(tuple(candidates), name)
 
@@ -378,14 +378,14 @@ def differences(first: Candidate, other: Candidate) -> dict[Key, PairedIntervals
         key: (one.values[:, one.keys.index(key)], two.values[:, two.keys.index(key)])
         for key in (one.keys[0], *(("components_s", part) for part in COMPONENTS))
     }
-    return {key: paired(*sides, one.confidence) for key, sides in columns.items()}
+    return {key: paired(*sides, one.level) for key, sides in columns.items()}
 
 
-def against(first: Candidate, other: Candidate, confidence: float) -> PairedIntervals:
+def against(first: Candidate, other: Candidate, level: float) -> PairedIntervals:
     """The simulated times of ``other`` against those of ``first``, pair by pair; a time that
     is always the same has a pair for each other."""
     sides = first.times_s, other.times_s
     certain = first.replicated is None and other.replicated is None
     count = 2 if certain else max(map(len, sides))  # of two equal numbers there is nothing to be uncertain of
     one, two = (np.broadcast_to(side, count) if len(side) == 1 else side for side in sides)
-    return paired(one, two, confidence)
+    return paired(one, two, level)

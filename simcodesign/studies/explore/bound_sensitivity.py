@@ -18,7 +18,7 @@ from simcodesign.studies.explore.problem import Constraint
 from simcodesign.studies.explore.solvers.solve import Solution, solve, solve_again
 
 #: Relative change of a bound.
-SHARE = 0.01
+FRACTION = 0.01
 #: A constraint is active if its relative distance from its bound is at most this.
 ACTIVE = 1e-6
 #: Relative error of the optimum of a search, and how often the analysis restarts from a better point.
@@ -27,7 +27,7 @@ SEARCH_ERROR, MOST_IMPROVEMENTS = 1e-7, 3
 
 @dataclass(frozen=True)
 class BoundSensitivity:
-    """The optimum ``objective`` as given, and with the bound ``share`` looser and tighter (NaN where nothing is
+    """The optimum ``objective`` as given, and with the bound ``fraction`` looser and tighter (NaN where nothing is
     feasible then)."""
 
     constraint: Constraint
@@ -35,11 +35,11 @@ class BoundSensitivity:
     objective: float
     looser: float
     tighter: float
-    share: float = SHARE
+    fraction: float = FRACTION
 
     @property
-    def per_share(self) -> float:
-        """Change of the objective when the bound is relaxed by ``share``: the mean of both directions, or the only
+    def objective_change(self) -> float:
+        """Change of the objective when the bound is relaxed by ``fraction``: the mean of both directions, or the only
         finite one."""
         changes = [self.looser - self.objective, self.objective - self.tighter]
         finite_changes = [change for change in changes if math.isfinite(change)]
@@ -47,18 +47,18 @@ class BoundSensitivity:
 
     @property
     def relative(self) -> float:
-        """The same as a share of the optimum."""
-        return self.per_share / abs(self.objective) if self.objective else math.nan
+        """The same as a fraction of the optimum."""
+        return self.objective_change / abs(self.objective) if self.objective else math.nan
 
     def json_fields(self) -> dict[str, Any]:
         """With the change of the objective, which is that of the solution."""
-        return fields_of(self, without=("objective",), change_per_share="per_share")
+        return fields_of(self, "objective_change", without=("objective",))
 
 
 def bound_sensitivities(
     solution: Solution,
     *,
-    share: float = SHARE,
+    fraction: float = FRACTION,
     solver: str = "auto",
     seed: int = 0,
     evaluations: int | None = None,
@@ -72,7 +72,7 @@ def bound_sensitivities(
     for _ in range(MOST_IMPROVEMENTS):
         sensitivities, better = [], None
         for at in range(len(solution.problem.constraints)):
-            sensitivity, tight = _sensitivity(solution, at, share, evaluations, on_progress)
+            sensitivity, tight = _sensitivity(solution, at, fraction, evaluations, on_progress)
             sensitivities.append(sensitivity)
             better = tight if tight is not None and _is_better(tight, better or solution) else better
         if better is None:
@@ -105,14 +105,14 @@ def is_active(constraint: Constraint, gap: float) -> bool:
 
 
 def _sensitivity(
-    solution: Solution, at: int, share: float, evaluations: int | None, on_progress: OnProgress | None
+    solution: Solution, at: int, fraction: float, evaluations: int | None, on_progress: OnProgress | None
 ) -> tuple[BoundSensitivity, Solution | None]:
     """The sensitivity to one bound, and the solution under the tighter bound if it also solves the original problem."""
     problem = solution.problem
     constraint = problem.constraints[at]
     objectives: list[float] = []
     tight = None
-    for slack in (share, -share):
+    for slack in (fraction, -fraction):
         constraints = list(problem.constraints)
         constraints[at] = constraint.with_slack(constraint.slack + slack)
         resolved = solve_again(
@@ -121,4 +121,4 @@ def _sensitivity(
         objectives.append(resolved.objective if resolved.feasible else math.nan)
         tight = resolved if resolved.feasible and constraint.relation != "==" else None
     active = is_active(constraint, solution.point.gaps[at])
-    return BoundSensitivity(constraint, active, solution.objective, objectives[0], objectives[1], share), tight
+    return BoundSensitivity(constraint, active, solution.objective, objectives[0], objectives[1], fraction), tight

@@ -58,7 +58,7 @@ class ReplicatedComparison(PlainResult):
     first: Comparison
     seed: int
     seeds: tuple[int, ...]
-    confidence: float
+    level: float
     keys: tuple[Key, ...]
     values: Floats
     random_sources: tuple[str, ...]
@@ -75,11 +75,11 @@ class ReplicatedComparison(PlainResult):
         forecast_s, simulated = float(self.first.forecast.headline_s), self.interval(*self.keys[0])
         ends_s = (simulated.mean, simulated.high, simulated.low)
         mean, low, high = (relative_error(forecast_s, end_s) for end_s in ends_s)
-        return Interval(mean, low, high, self.count, self.confidence, simulated.same)
+        return Interval(mean, low, high, self.count, self.level, simulated.same)
 
     def interval(self, *key: str) -> Interval:
         """The mean of a quantity."""
-        return interval(self.values[:, self.keys.index(key)], self.confidence)
+        return interval(self.values[:, self.keys.index(key)], self.level)
 
     def json_fields(self) -> dict[str, Any]:
         """Without the values of each replication."""
@@ -118,7 +118,7 @@ def replicate_comparisons(wanted: Replications, experiments: Sequence[Experiment
             first=first,
             seed=experiment.seed,
             seeds=tuple(sample.seeds),
-            confidence=wanted.rules.confidence,
+            level=wanted.rules.level,
             keys=sample.keys,
             values=sample.table(),
             random_sources=random_sources,

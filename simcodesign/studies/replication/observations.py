@@ -107,7 +107,7 @@ class Observation:
     single: SingleRun | None = None
 
 
-def observation_of(result: Result, warm_up: str | int = MSER5, confidence: float = 0.95) -> Observation:
+def observation_of(result: Result, warm_up: str | int = MSER5, level: float = 0.95) -> Observation:
     """All quantities that ``simulate`` prints of a run, in SI units. ``warm_up``: of an open stream, ``"mser5"`` or the
     number of requests that are left out. InputError where nothing is left."""
     values: dict[Key, float] = {MAKESPAN: float(result.makespan_s)}
@@ -121,11 +121,11 @@ def observation_of(result: Result, warm_up: str | int = MSER5, confidence: float
     values |= {("served", level): float(accesses) for level, accesses in result.served.items()}
     if result.ranks is not None:
         values |= _of_ranks(result.ranks)
-    spans, single = (None, None) if result.requests is None else _of_stream(result.requests, warm_up, confidence)
+    spans, single = (None, None) if result.requests is None else _of_stream(result.requests, warm_up, level)
     return Observation(result.seed or 0, values, _of_stations(result), spans, single)
 
 
-def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tuple[Spans, SingleRun]:
+def _of_stream(requests: Requests, warm_up: str | int, level: float) -> tuple[Spans, SingleRun]:
     """The stream in spans, in order of arrival, and what it says as a single run."""
     times = (requests.left_s - requests.arrived_s)[check_warm_up(warm_up) :]
     spans = spans_of(times)
@@ -135,7 +135,7 @@ def _of_stream(requests: Requests, warm_up: str | int, confidence: float) -> tup
     start = int(served[removed.removed]) if removed.removed else 0
     left = times[served[removed.removed :]]
     long = len(left) >= BATCHES * LEAST_IN_BATCH
-    batches = batch_means(left, confidence) if long else None
+    batches = batch_means(left, level) if long else None
     return spans, SingleRun(
         WarmUp(start + check_warm_up(warm_up), removed.late),
         float(left.mean()),
@@ -205,7 +205,7 @@ class StationMeans:
     mean: Floats
     deviation: Floats
     count: int
-    confidence: float
+    level: float
 
     def __len__(self) -> int:
         return len(self.names)
@@ -219,8 +219,8 @@ class StationMeans:
         row = STATION_NUMBERS.index(number)
         mean, deviation = float(self.mean[row, station]), float(self.deviation[row, station])
         if self.count > 1 and deviation <= ROUNDING * abs(mean):
-            return Interval(mean, mean, mean, self.count, self.confidence, same=True)
-        return spread_interval(mean, deviation, self.count, self.confidence)
+            return Interval(mean, mean, mean, self.count, self.level, same=True)
+        return spread_interval(mean, deviation, self.count, self.level)
 
     def listed(self, most: int) -> list[dict[str, Any]]:
         """The most used stations, by name, each with an interval of every number."""
@@ -265,11 +265,11 @@ class StationSums:
         if idle.size:
             self.mean, self.squares = (np.hstack([part, idle]) for part in (self.mean, self.squares))
 
-    def means(self, confidence: float) -> StationMeans:
+    def means(self, level: float) -> StationMeans:
         """Means and deviations of the runs so far."""
         freedom = self.count - 1
         deviation = np.sqrt(self.squares / freedom) if freedom > 0 else np.full_like(self.mean, np.nan)
-        return StationMeans(tuple(self.place), self.mean, deviation, self.count, confidence)
+        return StationMeans(tuple(self.place), self.mean, deviation, self.count, level)
 
 
 class Sample:

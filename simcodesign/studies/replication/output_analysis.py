@@ -42,7 +42,7 @@ ROUND, LOOKS = 10, 2
 
 @dataclass(frozen=True)
 class Interval(PlainResult):
-    """The mean of ``count`` values and the interval in which the true mean lies with probability ``confidence``.
+    """The mean of ``count`` values and the interval in which the true mean lies with probability ``level``.
 
     ``low`` and ``high`` are NaN of a single value; ``same``: two or more values are the same but for rounding, so that
     there is nothing to be uncertain of, and no width that could be a measure of it.
@@ -52,7 +52,7 @@ class Interval(PlainResult):
     low: float
     high: float
     count: int
-    confidence: float
+    level: float
     same: bool = False
 
     @property
@@ -76,42 +76,42 @@ class Interval(PlainResult):
         return attributes_of(self, "mean", *(("same",) if self.same else ("half_width", "low", "high")))
 
 
-def check_confidence(confidence: float) -> float:
+def check_level(level: float) -> float:
     """The probability. InputError unless it lies above 0 and below 1."""
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InputError("confidence", value=confidence, allowed="above 0 and below 1, e.g. 0.95")
-    return float(confidence)
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise InputError("level", value=level, allowed="above 0 and below 1, e.g. 0.95")
+    return float(level)
 
 
-def t_quantile(confidence: float, freedom: float) -> float:
-    """What a t-distributed number exceeds in absolute value with probability 1 - ``confidence``."""
+def t_quantile(level: float, freedom: float) -> float:
+    """What a t-distributed number exceeds in absolute value with probability 1 - ``level``."""
     from scipy import special
 
-    return float(special.stdtrit(freedom, (1 + confidence) / 2))
+    return float(special.stdtrit(freedom, (1 + level) / 2))
 
 
-def interval(values: Values, confidence: float = 0.95) -> Interval:
+def interval(values: Values, level: float = 0.95) -> Interval:
     """Student's t interval of the mean (Law, eq. 4.12). InputError without values, or if one is not finite."""
     array = _finite(values)
     if _all_same(array):
         first = float(array[0])
-        return Interval(first, first, first, len(array), confidence, same=True)
+        return Interval(first, first, first, len(array), level, same=True)
     deviation = math.nan
     if len(array) > 1:
         scale = 2.0 ** np.frexp(np.abs(array).max())[1]  # a power of two changes no digit, and no square overflows
         deviation = float((array / scale).std(ddof=1) * scale)
-    return spread_interval(float(array.mean()), deviation, len(array), confidence)
+    return spread_interval(float(array.mean()), deviation, len(array), level)
 
 
-def spread_interval(mean: float, deviation: float, count: int, confidence: float) -> Interval:
+def spread_interval(mean: float, deviation: float, count: int, level: float) -> Interval:
     """The same from the mean and the standard deviation of ``count`` values."""
     if count < 2:
-        return Interval(mean, math.nan, math.nan, count, confidence)
-    half = t_quantile(confidence, count - 1) * deviation / math.sqrt(count)
-    return Interval(mean, mean - half, mean + half, count, confidence)
+        return Interval(mean, math.nan, math.nan, count, level)
+    half = t_quantile(level, count - 1) * deviation / math.sqrt(count)
+    return Interval(mean, mean - half, mean + half, count, level)
 
 
-def known_to(values: Values, precision: float, confidence: float = 0.95, scale: Values | None = None) -> bool:
+def known_to(values: Values, precision: float, level: float = 0.95, scale: Values | None = None) -> bool:
     """Whether sampling may stop: the half-width is at most ``precision`` x the mean, now and at the look before.
 
     Looks are taken after ROUND, 2 ROUND, 3 ROUND ... values. ``scale``: values whose mean the half-width is relative
@@ -123,13 +123,13 @@ def known_to(values: Values, precision: float, confidence: float = 0.95, scale: 
     if count % ROUND or count < LOOKS * ROUND:
         return False
     return all(
-        _narrow(array[:looked_at], scales[:looked_at], precision, confidence)
+        _narrow(array[:looked_at], scales[:looked_at], precision, level)
         for looked_at in range(count, count - LOOKS * ROUND, -ROUND)
     )
 
 
-def _narrow(values: Floats, scale: Floats, precision: float, confidence: float) -> bool:
-    mean = interval(values, confidence)
+def _narrow(values: Floats, scale: Floats, precision: float, level: float) -> bool:
+    mean = interval(values, level)
     return mean.same or mean.half_width <= precision * abs(float(scale.mean()))
 
 
@@ -194,7 +194,7 @@ class BatchMeans:
         return self.correlation > self.threshold
 
 
-def batch_means(values: Values, confidence: float = 0.95, batches: int = BATCHES) -> BatchMeans:
+def batch_means(values: Values, level: float = 0.95, batches: int = BATCHES) -> BatchMeans:
     """Batch means of observations of a run that has settled; what does not fill the batches is left out at the front.
 
     InputError for fewer than LEAST_IN_BATCH observations in a batch.
@@ -210,7 +210,7 @@ def batch_means(values: Values, confidence: float = 0.95, batches: int = BATCHES
     # Under independence 1 - ratio / 2 is nearly normal about 0, with this variance (Fishman 1978, eq. 2.3).
     deviation = math.sqrt((batches - 2) / (batches**2 - 1))
     threshold = float(special.ndtri(1 - TEST_LEVEL)) * deviation
-    return BatchMeans(interval(means, confidence), batches, size, neighbours(means), threshold)
+    return BatchMeans(interval(means, level), batches, size, neighbours(means), threshold)
 
 
 def neighbours(values: Values) -> float:
@@ -253,28 +253,28 @@ class PairedIntervals(PlainResult):
         return fields_of(self, "decided")
 
 
-def paired(first: Values, second: Values, confidence: float = 0.95) -> PairedIntervals:
+def paired(first: Values, second: Values, level: float = 0.95) -> PairedIntervals:
     """Paired t interval of the difference of the means, Fieller's of their ratio. InputError for unequal numbers."""
     one, other = _finite(first), _finite(second)
     if len(one) != len(other):
         raise InputError("pairs of values", value=(len(one), len(other)), allowed="as many of each")
-    sides = interval(one, confidence), interval(other, confidence)
-    difference = interval(other - one, confidence)
+    sides = interval(one, level), interval(other, level)
+    difference = interval(other - one, level)
     if all(side.same for side in sides):
         gap = sides[1].mean - sides[0].mean
-        difference = Interval(gap, gap, gap, len(one), confidence, same=True)
+        difference = Interval(gap, gap, gap, len(one), level, same=True)
     varies = len(one) > 1 and not any(side.same for side in sides)
     correlation = _correlation(one, other) if varies else math.nan
     return PairedIntervals(
         *sides,
         difference,
-        ratio_interval(one, other, confidence),
+        ratio_interval(one, other, level),
         correlation,
-        _narrowing(one, other, difference, confidence),
+        _narrowing(one, other, difference, level),
     )
 
 
-def ratio_interval(first: Values, second: Values, confidence: float = 0.95) -> Interval:
+def ratio_interval(first: Values, second: Values, level: float = 0.95) -> Interval:
     """Fieller's interval of mean of ``second`` / mean of ``first``, from pairs.
 
     It holds every ratio r that the t interval of the pairs second - r x first does not refute, and so holds 1 where
@@ -285,18 +285,18 @@ def ratio_interval(first: Values, second: Values, confidence: float = 0.95) -> I
     ratio = float(other.mean()) / below if below else math.nan
     if _all_same(one) and _all_same(other):
         ratio = float(other[0] / one[0]) if one[0] else math.nan
-        return Interval(ratio, ratio, ratio, count, confidence, same=True)
+        return Interval(ratio, ratio, ratio, count, level, same=True)
     if count < 2:
-        return Interval(ratio, math.nan, math.nan, count, confidence)
-    spreads = np.cov(one, other) * t_quantile(confidence, count - 1) ** 2 / count
+        return Interval(ratio, math.nan, math.nan, count, level)
+    spreads = np.cov(one, other) * t_quantile(level, count - 1) ** 2 / count
     a, b, c = below**2 - spreads[0, 0], below * other.mean() - spreads[0, 1], other.mean() ** 2 - spreads[1, 1]
     if a <= 0:
-        return Interval(ratio, -math.inf, math.inf, count, confidence)
+        return Interval(ratio, -math.inf, math.inf, count, level)
     root = math.sqrt(max(float(b * b - a * c), 0.0))
-    return Interval(ratio, float(b - root) / float(a), float(b + root) / float(a), count, confidence)
+    return Interval(ratio, float(b - root) / float(a), float(b + root) / float(a), count, level)
 
 
-def _narrowing(one: Floats, other: Floats, difference: Interval, confidence: float) -> float:
+def _narrowing(one: Floats, other: Floats, difference: Interval, level: float) -> float:
     """Half-width of Welch's interval over that of the pairs."""
     count = len(one)
     if count < 2 or (_all_same(one) and _all_same(other)):
@@ -306,7 +306,7 @@ def _narrowing(one: Floats, other: Floats, difference: Interval, confidence: flo
     parts = np.array([one.var(ddof=1), other.var(ddof=1)]) / count
     shares = parts / parts.max()  # whose squares do not vanish, however small they are
     freedom = float(shares.sum() ** 2 * (count - 1) / (shares**2).sum())
-    return t_quantile(confidence, freedom) * math.sqrt(float(parts.sum())) / difference.half_width
+    return t_quantile(level, freedom) * math.sqrt(float(parts.sum())) / difference.half_width
 
 
 def _correlation(one: Floats, other: Floats) -> float:

@@ -61,9 +61,9 @@ class RepetitionKeywords(TypedDict, total=False):
     replications: int | None
     precision: float | None
     precision_of: str | None
-    confidence: float
-    most: int
-    workers: int
+    level: float
+    at_most: int
+    jobs: int
 
 
 class ReplicationKeywords(SimulationKeywords, RepetitionKeywords, total=False):
@@ -88,12 +88,12 @@ class Replications:
 
     experiment: Experiment
     rules: StoppingRules
-    workers: int
+    jobs: int
     on_progress: OnProgress | None
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise InputError("workers", value=self.workers, allowed="1 or more")
+        if self.jobs < 1:
+            raise InputError("jobs", value=self.jobs, allowed="1 or more")
 
     @classmethod
     @shows_keywords(SimulationKeywords, taken_by=Experiment.of)
@@ -106,16 +106,16 @@ class Replications:
         replications: int | None = None,
         precision: float | None = None,
         precision_of: str | None = None,
-        confidence: float = 0.95,
+        level: float = 0.95,
         warm_up: str | int = MSER5,
-        most: int = MOST,
-        workers: int = 1,
+        at_most: int = MOST,
+        jobs: int = 1,
         on_progress: OnProgress | None = None,
         **simulation: Unpack[SimulationKeywords],
     ) -> Replications:
         """The replications that ``replicate`` describes. Raises InputError for what cannot be used."""
-        rules = StoppingRules(replications, precision, precision_of, confidence, most, warm_up)
-        return cls(Experiment.of(workload, machine, parameters, **simulation), rules, workers, on_progress)
+        rules = StoppingRules(replications, precision, precision_of, level, at_most, warm_up)
+        return cls(Experiment.of(workload, machine, parameters, **simulation), rules, jobs, on_progress)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Replicated(PlainResult):
     first: Result
     seed: int
     seeds: tuple[int, ...]
-    confidence: float
+    level: float
     keys: tuple[Key, ...]
     values: Floats
     stations: StationMeans
@@ -156,13 +156,13 @@ class Replicated(PlainResult):
         """The mean of a quantity, e.g. ``interval("makespan_s")``, ``interval("phases_s", "iterate", "disk")``."""
         if key == RESPONSE and self.batches is not None:
             return self.batches.interval
-        return interval(self.column(key), self.confidence)
+        return interval(self.column(key), self.level)
 
     def json_fields(self) -> dict[str, Any]:
         """What the runs have in common, means with intervals, the values of each replication."""
         shown: dict[str, Any] = {"reading": "replications"}
         shown |= attributes_of(self.first, "workload", "machine", "preset", "values", "effects")
-        shown |= attributes_of(self, "confidence", "random_sources", "seed", "seeds", "stopping", replications="count")
+        shown |= attributes_of(self, "level", "random_sources", "seed", "seeds", "stopping", replications="count")
         if self.removed is not None:
             shown["warm_up"] = {"rule": self.warm_up, **fields_of(self.removed)}
         if self.batches is not None:
@@ -182,10 +182,7 @@ def replicate(
     parameters: Mapping[str, object] | None = None,
     **options: Unpack[StreamReplicationKeywords],
 ) -> Replicated:
-    """Simulate with independent random numbers again and again, as ``studies.verbs.simulate`` describes.
-
-    ``confidence``, ``most`` and ``workers`` are its ``level``, ``at_most`` and ``jobs``.
-    """
+    """Simulate with independent random numbers again and again, as ``studies.verbs.simulate`` describes."""
     wanted = Replications.of(workload, machine, parameters, **options)
     began, experiment = time.monotonic(), wanted.experiment
     experiment.point.require_one_point("a simulation")
@@ -230,7 +227,7 @@ class _Task:
 
     def observation(self, result: Result) -> Observation:
         """The observation of a simulation."""
-        return observation_of(result, self.rules.warm_up, self.rules.confidence)
+        return observation_of(result, self.rules.warm_up, self.rules.level)
 
 
 def gathered(
@@ -254,7 +251,7 @@ def gathered(
         needed_bytes = rules.last * sum(sample.bytes_per_run for sample in samples)
         check_memory(f"the results of {rules.last} replications take", needed_bytes, Place(), allowed="fewer")
         width = math.inf
-        with closing(map_in_order(task, rules.last, wanted.workers, spent_s, sure=rules.precision is None)) as later:
+        with closing(map_in_order(task, rules.last, wanted.jobs, spent_s, sure=rules.precision is None)) as later:
             for observations in later:
                 _add(samples, observations)
                 if on_progress is not None:
@@ -284,10 +281,10 @@ def _summary(
         first=bare,
         seed=wanted.experiment.seed,
         seeds=tuple(sample.seeds),
-        confidence=wanted.rules.confidence,
+        level=wanted.rules.level,
         keys=sample.keys,
         values=sample.table(),
-        stations=sample.stations.means(wanted.rules.confidence),
+        stations=sample.stations.means(wanted.rules.level),
         random_sources=random_sources,
         stopping=stopping,
         warm_up=wanted.rules.warm_up,

@@ -10,7 +10,7 @@ from typing import Any
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import fields_of
 from simcodesign.studies.replication.observations import MAKESPAN, RESPONSE, Floats, Key, Sample, check_warm_up
-from simcodesign.studies.replication.output_analysis import LOOKS, ROUND, check_confidence, interval, known_to
+from simcodesign.studies.replication.output_analysis import LOOKS, ROUND, check_level, interval, known_to
 
 #: Most replications for a precision, by default.
 MOST = 1000
@@ -21,22 +21,22 @@ LIMIT = 1_000_000
 @dataclass(frozen=True)
 class StoppingRules:
     """When to stop replicating. ``replications``: how many at least, or exactly without a ``precision``, which is a
-    relative half-width of the interval of ``precision_of``; ``most``: how many at most for a precision. ``random``:
+    relative half-width of the interval of ``precision_of``; ``at_most``: how many at most for a precision. ``random``:
     without randomness one run is enough. With multiple samples, the precision is of the differences from the first one,
     as a fraction of its mean."""
 
     replications: int | None
     precision: float | None
     precision_of: str | None
-    confidence: float
-    most: int
+    level: float
+    at_most: int
     warm_up: str | int
     random: bool = True
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence)
+        check_level(self.level)
         check_warm_up(self.warm_up)
-        least_of = (("replications", self.replications, 1), ("replications at most", self.most, LOOKS * ROUND))
+        least_of = (("replications", self.replications, 1), ("replications at most", self.at_most, LOOKS * ROUND))
         for name, value, least in least_of:
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LIMIT
@@ -48,11 +48,11 @@ class StoppingRules:
             raise InputError("precision", value=self.precision, allowed="a share above 0 and below 1, e.g. 0.01")
         if self.replications == 1:
             raise InputError("a precision takes more than one replication", value=1, allowed="2 or more")
-        if self.replications is not None and self.replications > self.most:
+        if self.replications is not None and self.replications > self.at_most:
             raise InputError(
                 "replications before the precision is checked",
                 value=self.replications,
-                allowed=f"up to the {self.most} that there may be at most",
+                allowed=f"up to the {self.at_most} that there may be at most",
             )
 
     def for_random(self, random: bool) -> StoppingRules:
@@ -64,7 +64,7 @@ class StoppingRules:
         """The most replications that there may be."""
         if self.precision is None:
             return ROUND if self.replications is None else self.replications
-        return -(-self.most // ROUND) * ROUND
+        return -(-self.at_most // ROUND) * ROUND
 
     def key(self, keys: Collection[Key]) -> Key:
         """The quantity that the precision is of. InputError for an unknown name."""
@@ -91,7 +91,7 @@ class StoppingRules:
     def width(self, samples: Sequence[Sample], key: Key) -> float:
         """The relative half-width so far, of the quantity that the precision is of."""
         several, mean = _judged(samples, key), abs(float(samples[0].values(key).mean()))
-        intervals = [interval(values, self.confidence) for values in several]
+        intervals = [interval(values, self.level) for values in several]
         return max(0.0 if one.same else one.half_width / mean if mean else math.inf for one in intervals)
 
     def check_single(self, samples: Sequence[Sample]) -> None:
@@ -108,7 +108,7 @@ class StoppingRules:
         if len(samples[0]) % ROUND:
             return False
         scale = samples[0].values(key)
-        return all(known_to(values, self.precision, self.confidence, scale) for values in _judged(samples, key))
+        return all(known_to(values, self.precision, self.level, scale) for values in _judged(samples, key))
 
 
 def _judged(samples: Sequence[Sample], key: Key) -> list[Floats]:
@@ -120,11 +120,11 @@ def _judged(samples: Sequence[Sample], key: Key) -> list[Floats]:
 @dataclass(frozen=True)
 class Stopping:
     """Why replications ended. Without a ``precision`` their number was given; else they went on until the relative
-    half-width of the quantity ``of`` was within it (``reached``), or up to ``most``."""
+    half-width of the quantity ``of`` was within it (``reached``), or up to ``at_most``."""
 
     of: Key
     precision: float | None
-    most: int
+    at_most: int
     reached: bool = True
 
     def json_fields(self) -> dict[str, Any]:

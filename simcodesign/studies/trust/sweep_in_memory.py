@@ -28,13 +28,13 @@ from simcodesign.studies.sweep.sweep import Sweep, sweep_of
 from simcodesign.studies.sweep.table import table_of
 from simcodesign.studies.trust.formula_times import check_formulas, formula_times, with_formula_columns
 from simcodesign.studies.trust.measured_columns import check_measured, measured_rows, with_measured_columns
-from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_share, trust_map
+from simcodesign.studies.trust.trust_map import WITHIN, TrustMap, check_fraction, trust_map
 
 
 @dataclass(frozen=True)
 class SweepTable(PlainResult, Drawn):
     """``table``: a row for every point, its axes first, then results, formulas and, where there are none, the reason.
-    ``trust``: where formulas are within a share of the simulation; None where that was not asked. ``notes``: what was
+    ``trust``: where formulas are within a fraction of the simulation; None if not requested. ``notes``: what was
     measured at no point of the sweep. ``axes``: what was varied."""
 
     table: pd.DataFrame
@@ -98,7 +98,7 @@ def sweep(
     ``formulas``: as for ``compare``; each gives the table the columns ``formula_NAME_s`` and, with simulations,
     ``formula_NAME_error``. ``measured``: as for ``compare``, beside those of the workload; points with a measured
     total get it with its spread (``measured_s``, ``measured_low_s``, ...), and the errors of both readings and of
-    formulas against it. ``within``: the share of the simulation within which formulas, those of the workload among
+    formulas against it. ``within``: the fraction of the simulation within which formulas, those of the workload among
     them, and our forecast are trusted; 0.1 where formulas are given and points are simulated.
 
     Raises InputError for anything that cannot be used; a point that fails has the reason in its row.
@@ -118,12 +118,12 @@ def sweep(
     asks_trust = within is not None or (bool(given.formulas) and simulate)
     if within is not None and not simulate:
         raise InputError("within needs simulations to compare with", value=within, allowed="simulate=True")
-    share = check_share(WITHIN if within is None else within)
+    fraction = check_fraction(WITHIN if within is None else within)
     check_formulas(whole, given)
     check_measured(whole, seen)
     table = table_of(_rows(whole, jobs)) if simulate else forecast_frame(whole)
     times = formula_times(whole, table, given, own=asks_trust)
-    trust = trust_map(whole, table, times, share) if asks_trust else None
+    trust = trust_map(whole, table, times, fraction) if asks_trust else None
     rows = measured_rows(whole, table, seen, whole.workload.measured)
     complete = with_measured_columns(with_formula_columns(table, times), rows, times)
     return SweepTable(complete, trust, tuple(filter(None, [rows.note])), tuple(whole.design.axes))

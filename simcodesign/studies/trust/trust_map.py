@@ -1,4 +1,4 @@
-"""At which points of a sweep each formula is within a share of the simulation, and which one to use where."""
+"""At which points of a sweep each formula is within a fraction of the simulation, and which one to use where."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simcodesign.studies.trust.regions import Condition, Coordinate, condition_o
 
 #: Share of the simulation within which a formula is trusted if nothing else is asked.
 WITHIN = 0.1
-#: Errors that differ by no more are equal, as a share of the simulated time.
+#: Errors that differ by no more are equal, as a fraction of the simulated time.
 _SAME = 1e-10
 #: So many combinations of words have regions of their own.
 _MOST_WORDS = 12
@@ -59,8 +59,8 @@ class Region:
 @dataclass(frozen=True)
 class Trust:
     """One formula, or our forecast (``formula`` is None), over the points that were simulated. ``error``: signed, as a
-    share of the simulated time, (points,), nan where it says nothing. ``within``: where it is within the share of the
-    map; ``best``: where it is the one to use."""
+    fraction of the simulated time, (points,), nan where it says nothing. ``within``: where it is within the fraction of
+    the map; ``best``: where it is the one to use."""
 
     name: str
     formula: FormulaTimes | None
@@ -91,17 +91,17 @@ class Trust:
 
 @dataclass(frozen=True)
 class TrustMap(PlainResult):
-    """Which formulas are within ``share`` of the simulation where, of a sweep over ``axes``.
+    """Which formulas are within ``fraction`` of the simulation where, of a sweep over ``axes``.
 
     ``phases``: those of the program that run, None for all; ``effects`` and ``seed``: of the simulations.
     ``values``: of every axis at the points that were simulated, (points,) each. ``formulas``: in the order given; our
     forecast comes last, if there is one. ``best``: the index of the formula of least absolute error at each of the
-    points, the first of equal ones, -1 where none says anything. ``nothing``: where none is within the share.
+    points, the first of equal ones, -1 where none says anything. ``nothing``: where none is within the fraction.
     """
 
     workload: str
     machine: str
-    share: float
+    fraction: float
     phases: tuple[str, ...] | None
     effects: tuple[str, ...]
     seed: int
@@ -118,24 +118,24 @@ class TrustMap(PlainResult):
         return len(self.best)
 
     def json_fields(self) -> dict[str, Any]:
-        """The share, the axes as far as simulated, and the formulas."""
+        """The fraction, the axes as far as simulated, and the formulas."""
         axes = []
         for axis in self.axes:
             at = self.values[axis.name]
             ends = [at.min(), at.max()] if axis.numeric and len(at) else list(dict.fromkeys(at.tolist()))
             axes.append({"name": axis.name, "unit": axis.unit, "simulated": ends, "values": len(set(at.tolist()))})
-        shown = attributes_of(self, "workload", "machine", "phases", "effects", "seed", "share", "points")
+        shown = attributes_of(self, "workload", "machine", "phases", "effects", "seed", "fraction", "points")
         return shown | {"axes": axes, "formulas": self.formulas, "nothing": self.nothing}
 
 
-def check_share(share: float, place: Place | None = None) -> float:
-    """The share within which formulas are trusted. InputError unless it is finite and above 0."""
-    if not 0 < share < float("inf"):
-        raise InputError("a share of the simulated time", place, value=share, allowed="above 0, e.g. 10% or 0.1")
-    return share
+def check_fraction(fraction: float, place: Place | None = None) -> float:
+    """The fraction within which formulas are trusted. InputError unless it is finite and above 0."""
+    if not 0 < fraction < float("inf"):
+        raise InputError("a fraction of the simulated time", place, value=fraction, allowed="above 0, e.g. 10% or 0.1")
+    return fraction
 
 
-def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], share: float = WITHIN) -> TrustMap:
+def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], fraction: float = WITHIN) -> TrustMap:
     """The trust map of formulas over the table of a sweep with simulations, our forecast beside them if it is there.
 
     Conditions are searched over all axes but seeds: they are exact at the points that were simulated, with every seed.
@@ -153,7 +153,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     errors = [signed_errors(seconds, of_s[rows]) for _, _, seconds in compared]
     values = {axis.name: _column(axis, table, rows) for axis in sweep.design.axes}
     coordinates = _coordinates(sweep.design.axes, values)
-    within = np.abs(np.array(errors)) <= share  # False where it says nothing
+    within = np.abs(np.array(errors)) <= fraction  # False where it says nothing
     best = _best(np.array(errors), within)
     formulas = tuple(
         Trust(
@@ -162,8 +162,8 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
             error,
             _region(coordinates, is_within),
             _region(coordinates, (best == at) & is_within, split=False),
-            int(np.count_nonzero(error < -share)),
-            int(np.count_nonzero(error > share)),
+            int(np.count_nonzero(error < -fraction)),
+            int(np.count_nonzero(error > fraction)),
         )
         for at, ((name, formula, _), error, is_within) in enumerate(zip(compared, errors, within, strict=True))
     )
@@ -173,7 +173,7 @@ def trust_map(sweep: Sweep, table: pd.DataFrame, times: Sequence[FormulaTimes], 
     return TrustMap(
         sweep.workload.name,
         sweep.source.machine.label,
-        share,
+        fraction,
         None if phases is None else tuple(phases),
         tuple(experiment.effects),
         experiment.seed,
@@ -192,7 +192,7 @@ def _column(axis: SweepAxis, table: pd.DataFrame, rows: NDArray[np.int64]) -> ND
 
 
 def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) -> list[Coordinate]:
-    """The axes of several values as coordinates of points. A seed is none: nobody chooses it to be within the share."""
+    """The axes of several values as coordinates of points. A seed is none: no user chooses it to be accurate."""
     return [
         Coordinate(axis.name, values[axis.name], axis.unit)
         for axis in axes
@@ -202,7 +202,7 @@ def _coordinates(axes: Iterable[SweepAxis], values: Mapping[str, NDArray[Any]]) 
 
 def _best(errors: NDArray[np.float64], within: Truth) -> NDArray[np.int64]:
     """The index of the least absolute error, (points,) of (formulas, points): the first of equal ones, one within the
-    share where any is, -1 where all are nan."""
+    fraction where any is, -1 where all are nan."""
     sizes = np.where(np.isnan(errors) | (within.any(axis=0) & ~within), np.inf, np.abs(errors))
     least = sizes.min(axis=0)
     best = np.argmax((sizes <= least * (1 + _SAME) + _SAME) & ~np.isnan(errors), axis=0)

@@ -18,13 +18,13 @@ from simcodesign.studies.validation.verdict import HOLDS, CaseValue, Verdict, po
 
 @dataclass(frozen=True)
 class CaseLadderStep:
-    """One row of a ladder: seconds after this step, what it adds, its share. ``effect``: an effect that is switched on,
-    or another step of a formula's ladder."""
+    """One row of a ladder: seconds after this step, what it adds, its fraction of the gap. ``effect``: an effect that
+    is switched on, or another step of a formula's ladder."""
 
     effect: str
     simulated_s: float
     change_s: float
-    share: float
+    fraction: float
 
 
 @dataclass(frozen=True)
@@ -198,14 +198,14 @@ def _outcome(case: Case, points: tuple[CaseValue, ...], **rest: object) -> CaseO
 
 def _ladder(title: str, compared: Comparison | FormulaComparison) -> CaseLadder:
     if isinstance(compared, FormulaComparison):
-        rungs = tuple(CaseLadderStep(rung.step, rung.time_s, rung.change_s, rung.share) for rung in compared.rungs)
+        rungs = tuple(CaseLadderStep(rung.step, rung.time_s, rung.change_s, rung.fraction) for rung in compared.rungs)
         return CaseLadder(title, compared.name, compared.total_s, rungs)
     absent = tuple(rung.effect for rung in compared.rungs if not rung.applies)
     if compared.measured_ladder:
         steps = tuple(CaseLadderStep(*astuple(step)) for step in compared.measured_ladder)
         return CaseLadder(title, "forecast", float(compared.forecast.headline_s), steps, absent)
     steps = tuple(
-        CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.share))
+        CaseLadderStep(rung.effect, float(rung.simulation.makespan_s), float(rung.change_s), float(rung.fraction))
         for rung in compared.rungs
         if rung.applies
     )

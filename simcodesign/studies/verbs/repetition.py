@@ -27,7 +27,7 @@ def repetition(
 ) -> dict[str, Any]:
     """Return the keywords of ``studies.replication.replicate``."""
     named = {"replications": replications, "precision": precision, "precision_of": precision_of}
-    return {**named, "confidence": level, "most": at_most, "workers": jobs}
+    return {**named, "level": level, "at_most": at_most, "jobs": jobs}
 
 
 def taken_from(options: dict[str, Any], *more: str) -> dict[str, Any]:

@@ -396,8 +396,8 @@ def test_noise_and_comparison_take_it_as_any_other_workload() -> None:
     comparison = sc.compare(load, MACHINE, {"P": 4}, engine="simpy")
     assert comparison.forecast.makespan_s == sc.forecast(ring, MACHINE, {"P": 4}).makespan_s
     gap_s = comparison.simulation.makespan_s - comparison.forecast.makespan_s
-    assert comparison.rungs[0].share == pytest.approx(comparison.rungs[0].change_s / gap_s)
-    assert sum(rung.share for rung in comparison.rungs) == pytest.approx(1.0)
+    assert comparison.rungs[0].fraction == pytest.approx(comparison.rungs[0].change_s / gap_s)
+    assert sum(rung.fraction for rung in comparison.rungs) == pytest.approx(1.0)
     assert sc.simulate(load, MACHINE, {"P": 4}, replications=3, engine="simpy").interval("makespan_s").mean > 0
 
 

@@ -247,7 +247,7 @@ def test_engines_agree_and_do_not_depend_on_how_many_are_drawn(
     first, *rest = results.values()
     assert rest == [first, first]
     assert first["use"]["background"]["nodes"] == 27
-    assert 0.1 < first["use"]["background"]["share"] < 0.95
+    assert 0.1 < first["use"]["background"]["fraction"] < 0.95
 
 
 def test_only_the_job_counts() -> None:

@@ -41,7 +41,7 @@ def test_relaxations_of_linear_problems(case: tuple[np.ndarray, np.ndarray, Infe
         assert one.helps is (best.status == 0)
         if one.helps:
             assert one.bound == pytest.approx(best.fun, rel=1e-9)
-            assert one.share == pytest.approx((best.fun - bounds[at]) / abs(bounds[at]), rel=1e-8)
+            assert one.fraction == pytest.approx((best.fun - bounds[at]) / abs(bounds[at]), rel=1e-8)
             assert one.point is not None
             x = np.array(list(one.point.values.values()))
             assert rows[at] @ x == pytest.approx(best.fun, rel=1e-9)
@@ -92,7 +92,7 @@ def test_the_architect_by_hand() -> None:
     why = explain(solve(design_problem, evaluations=6000), evaluations=6000)
     power, peak, balance, units = why.relaxations
     assert power.bound == 31500
-    assert power.share == pytest.approx(0.75, rel=1e-12)
+    assert power.fraction == pytest.approx(0.75, rel=1e-12)
     assert peak.bound == pytest.approx(72 * 399.6e9, rel=1e-9)
     assert not balance.helps  # 72 GPUs at 1.3 GHz have 47.9 TFLOP/s
     assert not units.helps
@@ -128,7 +128,7 @@ def test_one_constraint_against_the_limits() -> None:
 
 def test_an_equality_that_cannot_be() -> None:
     why = explain(solve(problem(["x=0:10"], {"f": "x**2 + 4"}, ["x"], ["f == 3"])))
-    assert why.relaxations[0].share == pytest.approx(1 / 3, rel=1e-9)
+    assert why.relaxations[0].fraction == pytest.approx(1 / 3, rel=1e-9)
     assert why.nearest.violation == pytest.approx(1 / 3 - 1e-6, rel=1e-9)
 
 

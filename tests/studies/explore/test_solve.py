@@ -254,7 +254,7 @@ def test_shadow_prices_by_duality() -> None:
     solution, result = bound_sensitivities(first)
     assert solution.objective == pytest.approx(11, rel=1e-10)
     duals = [2 * 0.04, 0.0, 1 * 0.03]
-    assert [one.per_share for one in result] == pytest.approx(duals, abs=1e-8)
+    assert [one.objective_change for one in result] == pytest.approx(duals, abs=1e-8)
     assert [one.looser - 11 for one in result] == pytest.approx(duals, abs=1e-8)
     assert [one.active for one in result] == [True, False, True]
 

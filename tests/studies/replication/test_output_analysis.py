@@ -18,7 +18,7 @@ from simcodesign.studies.replication.output_analysis import (
     LOOKS,
     ROUND,
     batch_means,
-    check_confidence,
+    check_level,
     interval,
     known_to,
     mser5,
@@ -51,12 +51,12 @@ def ar1(generator: np.random.Generator, count: int, phi: float) -> np.ndarray:
 
 
 @given(SAMPLES, st.sampled_from([0.5, 0.9, 0.95, 0.99]))
-def test_interval_is_that_of_scipy(values: list[float], confidence: float) -> None:
-    mean = interval(values, confidence)
+def test_interval_is_that_of_scipy(values: list[float], level: float) -> None:
+    mean = interval(values, level)
     if mean.same:
         assert np.ptp(values) <= 1e-12 * np.abs(values).max()
         return
-    low, high = stats.t.interval(confidence, len(values) - 1, np.mean(values), stats.sem(values))
+    low, high = stats.t.interval(level, len(values) - 1, np.mean(values), stats.sem(values))
     scale = np.abs(values).max()
     assert (mean.low, mean.high) == pytest.approx((low, high), rel=1e-9, abs=1e-9 * scale)
     assert mean.holds(mean.mean)
@@ -86,10 +86,10 @@ def test_bad_values_are_refused(values: list[float]) -> None:
         interval(values)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95, -0.1, "0.95", math.nan])
-def test_bad_confidences_are_refused(confidence: Any) -> None:
-    with pytest.raises(InputError, match="confidence"):
-        check_confidence(confidence)
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1, "0.95", math.nan])
+def test_bad_levels_are_refused(level: Any) -> None:
+    with pytest.raises(InputError, match="level"):
+        check_level(level)
 
 
 def test_coverage_of_means_of_queues() -> None:

@@ -162,16 +162,15 @@ def test_the_stored_first_result_holds_no_arrays(twelve: Replicated) -> None:
 @AT_ONCE
 @pytest.mark.thorough
 def test_the_number_of_processes_changes_no_byte(twelve: Replicated, loop: Workload, machine: Machine) -> None:
-    for workers in (2, 3):
-        assert text(replicate(loop, machine, replications=12, seed=5, workers=workers)) == text(twelve)
+    for jobs in (2, 3):
+        assert text(replicate(loop, machine, replications=12, seed=5, jobs=jobs)) == text(twelve)
 
 
 @AT_ONCE
 @pytest.mark.thorough
 def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None:
     values = [
-        text(replicate(queue, machine, {"P": 1, "requests": 200}, precision=0.15, seed=3, workers=workers))
-        for workers in (1, 2)
+        text(replicate(queue, machine, {"P": 1, "requests": 200}, precision=0.15, seed=3, jobs=jobs)) for jobs in (1, 2)
     ]
     assert len(set(values)) == 1
 
@@ -180,13 +179,13 @@ def test_nor_with_sequential_stopping(queue: Workload, machine: Machine) -> None
 @pytest.mark.thorough
 def test_nor_with_two_machines(loop: Workload, machine: Machine) -> None:
     other = replace(machine, name="other", noise=0.1)
-    values = [text(compare_several(loop, [machine, other], replications=5, workers=workers)) for workers in (1, 2)]
+    values = [text(compare_several(loop, [machine, other], replications=5, jobs=jobs)) for jobs in (1, 2)]
     assert values[0] == values[1]
 
 
 def test_little_work_starts_no_process(loop: Workload, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ordered_map, "ProcessExecutor", None)
-    assert replicate(loop, machine, replications=3, workers=2).count == 3
+    assert replicate(loop, machine, replications=3, jobs=2).count == 3
 
 
 # --- Stopping ------------------------------------------------------------------------------------------------
@@ -206,7 +205,7 @@ def test_stops_when_the_makespan_is_known(loop: Workload, machine: Machine) -> N
 
 
 def test_stops_at_most_where_it_must(loop: Workload, machine: Machine) -> None:
-    replicated = replicate(loop, machine, precision=1e-6, most=25)
+    replicated = replicate(loop, machine, precision=1e-6, at_most=25)
     assert replicated.count == 30  # whole rounds
     assert not replicated.stopping.reached
 
@@ -229,16 +228,16 @@ def test_replications_before_a_precision(loop: Workload, machine: Machine) -> No
         ({"replications": 0}, "replications"),
         ({"replications": 2.0}, "replications"),
         ({"replications": 10**11}, "from 1 to 1000000"),
-        ({"precision": 0.1, "most": 10**6 + 1}, "replications at most"),
+        ({"precision": 0.1, "at_most": 10**6 + 1}, "replications at most"),
         ({"replications": 1}, "one replication has no interval"),
         ({"precision": 0.0}, "precision"),
         ({"precision": 1.0}, "precision"),
         ({"precision": 0.1, "replications": 1}, "more than one replication"),
-        ({"precision": 0.1, "replications": 50, "most": 40}, "before the precision"),
-        ({"precision": 0.1, "most": 19}, "replications at most, got 19"),
-        ({"confidence": 95}, "confidence"),
+        ({"precision": 0.1, "replications": 50, "at_most": 40}, "before the precision"),
+        ({"precision": 0.1, "at_most": 19}, "replications at most, got 19"),
+        ({"level": 95}, "level"),
         ({"warm_up": -3}, "warm-up"),
-        ({"workers": 0}, "workers"),
+        ({"jobs": 0}, "jobs"),
         ({"seed": -1}, "seed"),
         ({"effects": "nois"}, "no such effect"),
     ],
@@ -396,7 +395,7 @@ def test_a_precision_is_of_the_difference_of_every_machine(loop: Workload, machi
     """A slower start of messages differs by the same in every replication; another noise does not."""
     close, far = load_machine_with(machine, startup_s=120e-6), replace(machine, name="far", noise=0.5)
     for machines, reached in (([machine, close], True), ([machine, close, far], False)):
-        candidates = compare_several(loop, machines, precision=1e-4, most=20).candidates
+        candidates = compare_several(loop, machines, precision=1e-4, at_most=20).candidates
         assert {one.replicated.count for one in candidates} == {20}
         assert {one.replicated.stopping.reached for one in candidates} == {reached}
 

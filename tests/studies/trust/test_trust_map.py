@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.to_json import to_json
 from simcodesign.studies.sweep.sweep import sweep_of
 from simcodesign.studies.trust.formula_times import FormulaTimes
-from simcodesign.studies.trust.trust_map import TrustMap, check_share, trust_map
+from simcodesign.studies.trust.trust_map import TrustMap, check_fraction, trust_map
 from tests import examples
 
 #: Seconds, few of which are alike, and no value.
@@ -123,7 +123,7 @@ def test_nothing_simulated_or_all_failed() -> None:
     assert (trust.points, trust.formulas[0].within.text) == (0, "at none of 0 points")
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, math.inf, math.nan])
-def test_a_share_is_above_0(share: float) -> None:
-    with pytest.raises(InputError, match="a share of the simulated time"):
-        check_share(share)
+@pytest.mark.parametrize("fraction", [0.0, -0.1, math.inf, math.nan])
+def test_a_fraction_is_above_0(fraction: float) -> None:
+    with pytest.raises(InputError, match="a fraction of the simulated time"):
+        check_fraction(fraction)

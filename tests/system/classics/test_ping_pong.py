@@ -56,6 +56,6 @@ def test_steps_that_cancel_are_no_gap() -> None:
         if formula.rungs:
             assert formula.rungs[0].step == LEFT_OUT
             assert formula.rungs[0].change_s == pytest.approx(-formula.total_s / 2)
-            assert all(math.isnan(rung.share) for rung in formula.rungs)
+            assert all(math.isnan(rung.fraction) for rung in formula.rungs)
     (verdict,) = formula_verdict(comparison)
     assert "agree" in str(verdict.renderable if hasattr(verdict, "renderable") else verdict)

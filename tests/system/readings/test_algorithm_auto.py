@@ -64,7 +64,7 @@ def auto(operation: str, more: str = "") -> Workload:
 
 def rows(result: Any) -> list[tuple[str, int, int, float, float]]:
     """What a Result says of the algorithms that were taken."""
-    return [(it.algorithm, it.least_ranks, it.most_ranks, it.least_bytes, it.most_bytes) for it in result.algorithms]
+    return [(it.algorithm, it.min_ranks, it.max_ranks, it.min_bytes, it.max_bytes) for it in result.algorithms]
 
 
 def test_the_rules_are_those_that_were_published_and_name_algorithms_that_there_are() -> None:
@@ -143,7 +143,7 @@ def test_an_index_and_groups_of_different_sizes_choose_each_for_itself() -> None
         == {"recursive_doubling", "bruck", "ring"}
     )
     smallest = next(it for it in simulated.algorithms if it.algorithm == "recursive_doubling")
-    assert (smallest.least_ranks, smallest.most_ranks, smallest.least_bytes) == (2, 2, 800)
+    assert (smallest.min_ranks, smallest.max_ranks, smallest.min_bytes) == (2, 2, 800)
 
 
 def test_design_points_with_an_index_are_those_of_single_forecasts() -> None:
@@ -166,10 +166,10 @@ def test_results_show_what_was_taken() -> None:
                 "phase": "main",
                 "operation": "allreduce (auto)",
                 "algorithm": "rabenseifner",
-                "least_ranks": 4,
-                "most_ranks": 4,
-                "least_bytes": 5000.0,
-                "most_bytes": 5000.0,
+                "min_ranks": 4,
+                "max_ranks": 4,
+                "min_bytes": 5000.0,
+                "max_bytes": 5000.0,
             }
         ]
 

@@ -141,7 +141,7 @@ def _fitted(
         every = fitted(
             measurements,
             partial(made, [writer.make for writer, _ in writers], digests),
-            workers=options.jobs or usable_cpus(),
+            jobs=options.jobs or usable_cpus(),
             on_progress=on_progress,
             **arguments,
         )

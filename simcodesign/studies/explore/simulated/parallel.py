@@ -27,7 +27,7 @@ def outcome_of(simulator: PointSimulator, point: FloatArray) -> Outcome:
 
 @contextmanager
 def simulated_in_order(
-    simulator: PointSimulator, workers: int, expected: int
+    simulator: PointSimulator, jobs: int, expected: int
 ) -> Iterator[Callable[[FloatArray], list[Outcome]]]:
     """A function from points (n, variables) to their outcomes. ``expected``: how many there will be in all; processes
     are started where they would save some seconds."""
@@ -38,9 +38,9 @@ def simulated_in_order(
         outcomes: list[Outcome] = []
         for at, point in enumerate(points):
             done = int(spent[1])
-            saving = spent[0] / max(done, 1) * (expected - done) * (1 - 1 / workers)
-            if workers > 1 and not pool and done and saving >= MIN_SAVING_S:
-                pool.append(ProcessExecutor(workers))
+            saving = spent[0] / max(done, 1) * (expected - done) * (1 - 1 / jobs)
+            if jobs > 1 and not pool and done and saving >= MIN_SAVING_S:
+                pool.append(ProcessExecutor(jobs))
             if pool:
                 futures = [pool[0].submit(outcome_of, simulator, other) for other in points[at:]]
                 return outcomes + [_result(future.result) for future in futures]

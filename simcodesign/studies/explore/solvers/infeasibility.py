@@ -29,18 +29,18 @@ MOST_ENUMERATED_SETS = 10
 
 @dataclass(frozen=True)
 class Relaxation:
-    """Relaxation of one constraint alone that makes the problem feasible: ``share`` of its bound, the relaxed ``bound``
-    (None where the right side is no number), and a feasible point. Share and point are None where none helps."""
+    """Relaxation of one constraint alone that makes the problem feasible: ``fraction`` of its bound, the relaxed
+    ``bound`` (None where the right side is no number), and a feasible point. Both are None where none helps."""
 
     constraint: Constraint
-    share: float | None
+    fraction: float | None
     bound: float | None
     point: EvaluatedPoint | None
 
     @property
     def helps(self) -> bool:
         """Whether there is a relaxation of this constraint alone."""
-        return self.share is not None
+        return self.fraction is not None
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,11 @@ class _SubproblemSolver:
         solution = self.solve_part(smaller.with_objectives(_gap_objective(constraint)), others, prove_first=True)
         if not solution.feasible:
             return Relaxation(constraint, None, None, None)
-        share = solution.objective
+        fraction = solution.objective
         # For an equality this is the smallest distance of its sides, which moves no bound.
-        bound = None if constraint.relation == "==" else constraint.with_slack(share).bound
+        bound = None if constraint.relation == "==" else constraint.with_slack(fraction).bound
         values = np.array([list(solution.point.values.values())])
-        return Relaxation(constraint, share, bound, self._on_whole_problem(values))
+        return Relaxation(constraint, fraction, bound, self._on_whole_problem(values))
 
     def _on_whole_problem(self, points: NDArray[np.float64]) -> EvaluatedPoint:
         """A point of a part of the problem, evaluated for the whole problem."""
