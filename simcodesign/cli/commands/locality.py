@@ -51,8 +51,8 @@ class LocalityOptions:
         Option(
             metavar="NAME",
             help="Count hits by this method. sets: simulate the sets of each level, with write-backs (default if WAYS "
-            "are given and all accesses are read). full: treat every cache as fully associative. binomial: spread lines "
-            "over sets at random. auto: full for 4 or more ways, binomial below (default otherwise).",
+            "are given and all accesses are read). full: treat every cache as fully associative. binomial: spread "
+            "lines over sets at random. auto: full for 4 or more ways, binomial below (default otherwise).",
         ),
     ] = None
     inclusion: Annotated[
