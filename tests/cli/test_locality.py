@@ -189,19 +189,36 @@ def conflicts(tmp_path: Path) -> Path:
 
 
 def test_caches_by_the_stack_model(run: Any, conflicts: Path) -> None:
-    ran = run(conflicts, "--caches", "64,128,1KiB:4")
+    ran = run(conflicts, "--caches", "64,128,1KiB:4", "--method", "auto")
     assert ran.cells("L1") == ["L1", "64 B", "full", "100", "0.00%", "0.00%", "full"]
     assert ran.cells("L2") == ["L2", "128 B", "full", "100", "98.00%", "98.00%", "full"]
     assert ran.cells("L3") == ["L3", "1 KiB", "4", "2", "0.00%", "0.00%", "full"]
     assert ran.cells("memory") == ["memory", "2", "2.00%"]
     assert "full: stack model, fully associative" in ran.out
     assert ran.err == ""
+    # What it leaves out comes before its numbers.
+    assert ran.out.index("conflicts within their sets") < ran.out.index("hit ratio")
+    assert "conflicts within their sets" not in run(conflicts, "--caches", "64,128").out
 
 
-def test_the_binomial_correction(run: Any, conflicts: Path) -> None:
+def test_ways_mean_sets(run: Any, conflicts: Path, tmp_path: Path) -> None:
+    """Lines 0 and 2 share one of two sets of one way, so that all accesses miss; a cache of two lines would hit 98."""
+    by_sets = run(conflicts, "--caches", "128B:1")
+    assert by_sets.cells("L1")[4:] == ["0.00%", "0.00%", "99", "sets"]
+    assert by_sets.err == ""
+    assert run(conflicts, "--caches", "128B").cells("L1")[4:] == ["98.00%", "98.00%", "full"]
+    # A saved profile has no accesses to simulate.
+    saved = tmp_path / "saved.json"
+    assert run(conflicts, "--write", f"profile:{saved}").status == 0
+    assert run(saved, "--caches", "128B:1").cells("L1")[-1] == "binomial"
+
+
+def test_the_binomial_correction(run: Any, conflicts: Path, tmp_path: Path) -> None:
     """One other line falls into another of two sets with chance one half."""
-    for method in ([], ["--method", "binomial"]):
-        ran = run(conflicts, "--caches", "128B:1", *method)
+    saved = tmp_path / "saved.json"
+    run(conflicts, "--write", f"profile:{saved}")
+    for source, method in ((saved, []), (conflicts, ["--method", "binomial"])):
+        ran = run(source, "--caches", "128B:1", *method)
         assert ran.cells("L1") == ["L1", "128 B", "1", "100", "49.00%", "49.00%", "binomial"]
         assert ("not to be relied on below 4 ways" in ran.err) == (not method)
     assert run(conflicts, "--caches", "128B:1", "--method", "full").cells("L1")[-2:] == ["98.00%", "full"]

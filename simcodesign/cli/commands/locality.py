@@ -50,8 +50,9 @@ class LocalityOptions:
         str | None,
         Option(
             metavar="NAME",
-            help="How hits are found. By the stack model: full, binomial, or auto (full for 4 or more ways). sets: "
-            "each level's sets simulated, with write-backs.",
+            help="Count hits by this method. sets: simulate the sets of each level, with write-backs (default if WAYS "
+            "are given and all accesses are read). full: treat every cache as fully associative. binomial: spread "
+            "lines over sets at random. auto: full for 4 or more ways, binomial below (default otherwise).",
         ),
     ] = None
     inclusion: Annotated[
@@ -107,8 +108,18 @@ class LocalityOptions:
 
     @property
     def simulates(self) -> bool:
-        """Whether the caches are simulated: by name, or by an option that only a simulation knows."""
-        return self.method == "sets" or (self.method is None and self._has_policy)
+        """Return whether the caches are simulated: by name, by an option that needs it, or because ways are given.
+
+        A profile has no accesses to simulate, and samples and bursts are for traces too long to simulate.
+        """
+        if self.method is not None:
+            return self.method == "sets"
+        is_whole = self.kind != PROFILE and self.sampled_lines is None and self.bursts is None
+        return self._has_policy or (is_whole and self._has_ways)
+
+    @property
+    def _has_ways(self) -> bool:
+        return any(":" in item for item in (self.caches or "").split(","))
 
     @property
     def _has_policy(self) -> bool:

@@ -271,7 +271,13 @@ def miss_table(findings: Findings) -> Table:
 
 
 def hit_tables(hits: Hits) -> Iterator[RenderableType]:
-    """What each level serves, by which method, and the traffic of memory if the levels were simulated."""
+    """What each level serves, by which method, and the traffic of memory if the levels were simulated; first, what the
+    method leaves out."""
+    if any(level.method == "full" and not level.geometry.fully_associative for level in hits.levels):
+        yield (
+            "Caches are treated as fully associative: conflicts within their sets, as of strides of powers of two, are "
+            "not counted. --method sets simulates the sets of a trace.\n"
+        )
     written = ["written"] if hits.counts else []
     table = new_table("Caches", "level", "size", "ways", "accesses", "hit ratio", "of all", *written, "method")
     for number, level in enumerate(hits.levels, 1):
@@ -291,8 +297,6 @@ def hit_tables(hits: Hits) -> Iterator[RenderableType]:
     yield table
     used = dict.fromkeys(level.method for level in hits.levels)
     yield "; ".join(f"{method}: {HIT_WORDS[method]}" for method in used) + "\n"
-    if "full" in used:
-        yield "Strides of powers of two crowd few sets, which the stack model does not see: --method sets\n"
     if hits.counts:
         counts, line = hits.counts, hits.levels[0].geometry.line_bytes
         read, wrote = counts.memory_reads_lines, counts.memory_writes_lines
