@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ class Processor:
         """The processors of these ranks (n,), if its constants are those of all ranks (P,); otherwise itself."""
         names = ("rate_flop_per_s", "clock_hz", "cycles_per_instruction")
         values = {name: np.asarray(value) for name in names if (value := getattr(self, name)) is not None}
-        return replace(self, **{name: value[rank] for name, value in values.items() if value.ndim})
+        own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
+        return replace(self, **own)
 
     def needs_one_kind(self, what: str, place: Place) -> None:
         """InputError if ranks have different processors, which ``what`` does not take into account."""

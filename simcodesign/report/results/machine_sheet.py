@@ -11,7 +11,7 @@ from rich.table import Table
 
 from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.core.units import FloatOrArray, format_quantity
-from simcodesign.describe.constants import CONSTANTS, POWERS
+from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
@@ -25,6 +25,8 @@ from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_
 from simcodesign.report.results.part_rows import (
     accelerator_rows,
     bytes_text,
+    mapping_text,
+    partition_rows,
     segment_tables,
     startup_text,
     storage_rows,
@@ -141,9 +143,8 @@ def _node_rows(machine: Machine) -> Rows:
     if processor.speeds is not None:
         low, high = min(processor.speeds), max(processor.speeds)
         yield "speeds by that rate", f"{low:.4g} to {high:.4g}, of {len(processor.speeds):,} parts of the nodes"
-    yield from _partition_rows(machine)
-    mapping = machine.mapping
-    yield "mapping of ranks", f"nodes {', '.join(map(str, mapping))}" if isinstance(mapping, tuple) else str(mapping)
+    yield from partition_rows(machine)
+    yield "mapping of ranks", mapping_text(machine)
     if isinstance(machine.noise, Noise):
         yield from machine.noise.texts()
     else:
@@ -152,17 +153,6 @@ def _node_rows(machine: Machine) -> Rows:
         yield "failures", machine.failures.text
     if machine.background is not None:
         yield "background", f"{machine.background.nodes} nodes{machine.background.traffic}"
-
-
-def _partition_rows(machine: Machine) -> Rows:
-    """The nodes of every partition, and what is its own."""
-    first = 0
-    for one in machine.partitions:
-        own = [f"{path} {amount_text(value, CONSTANTS[path][2])}" for path, value in one.constants.items()]
-        own += [] if one.has_accelerator else ["no accelerators"]
-        nodes = f"nodes {first:,} to {first + one.nodes - 1:,}" if one.nodes > 1 else f"node {first:,}"
-        yield f"partition {one.name}", f"{nodes}: {', '.join(own) or 'as stated for all nodes'}"
-        first += one.nodes
 
 
 def _capacity_rows(machine: Machine) -> Rows:

@@ -159,8 +159,7 @@ def test_equal_partitions_are_a_plain_machine() -> None:
 
 def test_all_effects_stay_within_the_bounds() -> None:
     program = workload(
-        "- compute: {flops: 8e9}\n- memory: {accesses: 1e6, hits: {l1: 0}, blocking: 0}\n"
-        "- allreduce: {bytes: 1e6}\n"
+        "- compute: {flops: 8e9}\n- memory: {accesses: 1e6, hits: {l1: 0}, blocking: 0}\n- allreduce: {bytes: 1e6}\n"
     )
     bounds = bounds_of(bind(program, machine(), {"P": 6}))
     assert bounds is not None
@@ -184,6 +183,20 @@ def test_constants_of_partitions_are_set_and_swept() -> None:
     assert np.asarray(forecast(everywhere, on, {"P": 6, "processor.rate": rates}).makespan_s).tolist() == [8, 4, 2]
 
 
+def test_a_partition_is_changed_by_its_name() -> None:
+    """As in ``--set``: by the path of the file, also ``x2``; numbers from 1 on stand for the same."""
+    network = {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"}
+    kinds = [{"name": "cpu", "nodes": 1}, {"name": "gpu", "nodes": 1, "processor": {"rate": "4 GFLOP/s"}}]
+    plain = {"name": "m", "nodes": 2, "processor": {"rate": 1e9}, "network": network, "partitions": kinds}
+    for key in ("gpu", "2"):
+        changed = Machine.load(plain, {f"partitions.{key}.processor.rate": "8 GFLOP/s"})
+        assert changed.constants()["partitions.gpu.processor.rate"] == 8e9
+    changed = Machine.load(plain, {"partitions.gpu.nodes": 3, "nodes": 4})
+    assert [one.nodes for one in changed.partitions] == [1, 3]
+    with pytest.raises(InputError, match="did you mean 'gpu'"):
+        Machine.load(plain, {"partitions.gpus.nodes": 3})
+
+
 def test_a_phase_replaces_constants_on_all_nodes() -> None:
     program = "- phase: fast\n  constants: {processor.rate: 8e9}\n  do:\n    - compute: {flops: 8e9}\n"
     assert ends_s(program, machine()) == [1.0] * 6
@@ -204,9 +217,9 @@ def test_programs_in_python_compute_at_the_rate_of_their_node() -> None:
 
 def test_counters_are_of_one_clock() -> None:
     program = workload("- compute: {flops: 8e9}\n")
-    with pytest.raises(InputError, match="one clock"):
+    with pytest.raises(InputError, match="all alike"):
         simulate(program, machine(), {"P": 6}, effects=(), counters=True)
-    alike = machine(partitions=PARTITIONS.replace(", clock: 2 GHz, cpi: 1", ""))
+    alike = machine(partitions=PARTITIONS.replace("rate: 4 GFLOP/s, clock: 2 GHz, cpi: 1", "clock: 1 GHz"))
     assert simulate(program, alike, {"P": 6}, effects=(), counters=True).counters is not None
 
 
@@ -218,13 +231,14 @@ def test_a_wavefront_over_nodes_that_differ_is_refused() -> None:
 
 
 def test_the_peak_rate_is_the_sum_of_all_nodes_and_the_sheet_lists_partitions() -> None:
-    on = machine()
+    on = machine("mapping: {partitions: {gpu: 2, cpu: 3}}\n")
     assert on.peak_flop_per_s == 4 * 1e9 + 2 * 4e9
     console = Console(width=200, record=True, file=StringIO())
     console.print(*machine_sheet(on))
     text = " ".join(console.export_text().split())
     assert "partition gpu" in text
     assert "nodes 0 to 1: no accelerators" in text
+    assert "ranks: 2 on gpu, 3 on cpu" in text
 
 
 WRONG = [
