@@ -1,5 +1,4 @@
-"""The data sheet of a machine on its partitions and the ranks on them, on accelerators, on the storage that nodes share, and on
-messages by size."""
+"""The data sheet of a machine: its partitions and the ranks on them, accelerators, storage, and messages by size."""
 
 from __future__ import annotations
 
