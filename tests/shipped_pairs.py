@@ -75,7 +75,7 @@ def is_loggops(machine: str) -> bool:
 def fits(workload: str, machine: str) -> bool:
     """Whether a shipped machine has what a shipped workload needs: some lack a memory, a disk, a clock or resources."""
     described = load_machine(machine)
-    if machine == "frontier-cabinet" and not needs_parts(workload):
+    if machine in ("frontier-cabinet", "two-partitions") and not needs_parts(workload):
         return False  # whose messages are sent together: the sum of closed forms is not what these take
     if arrives(workload, "disk") and described.disk is None:
         return False

@@ -91,6 +91,8 @@ FORMER_PATHS = {
 }
 #: Path of the time per byte of a cache, which has the name that the machine file gives it.
 _OF_CACHE = re.compile(r"caches\.([^.]+)\.per_byte")
+#: Path of a constant of a partition, which has the name that the machine file gives it.
+_OF_PARTITION = re.compile(r"partitions\.[^.]+\.(.+)")
 #: The same, for a reader.
 CACHE_PATHS = "caches.NAME.per_byte"
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
@@ -103,8 +105,16 @@ def cache_of(path: str) -> str | None:
     return match.group(1) if match else None
 
 
+def in_partition(path: str) -> str | None:
+    """The path within its partition of a constant of a partition; None for any other path."""
+    match = _OF_PARTITION.fullmatch(path)
+    return match.group(1) if match else None
+
+
 def dimension_at(path: str) -> str | None:
     """The dimension, as the unit table names it, of the constant or power at this path; None where there is none."""
+    if (own := in_partition(path)) is not None:
+        return CONSTANTS[own][2] if own in CONSTANTS else None
     if cache_of(path) is not None:
         return "per_byte"
     segment = segment_at(path)

@@ -225,9 +225,9 @@ def is_of_machine(name: str) -> bool:
 
 def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | None = None) -> bool:
     """Whether the cost of some demand may differ from rank to rank: by itself, as that of a message whose cost depends
-    on who sends it to whom, or as that of accesses to caches that some share with more ranks than others. ``ranks``:
-    how many there are; None: any number."""
-    if workload.differs_by_rank:
+    on who sends it to whom, as that of accesses to caches that some share with more ranks than others, or by its
+    node. ``ranks``: how many there are; None: any number."""
+    if workload.differs_by_rank or machine.partitions_differ:
         return True
     if workload.accesses_memory and machine.has_shared_caches and (ranks is None or machine.caches_differ(ranks)):
         return True

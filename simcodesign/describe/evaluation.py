@@ -21,6 +21,7 @@ from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.design_point import DesignPoint, finite
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_accelerator
 from simcodesign.describe.programs.groups import GROUP_NAMES, Membership
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, phase_name
 
@@ -54,13 +55,14 @@ class Evaluation:
         if design_point.shape:
             varying = {path: value for path, value in machine.varying().items() if path != CAPACITY}
             machine = machine.with_constants({path: np.asarray(value)[..., None] for path, value in varying.items()})
-        return cls(design_point, names, machine, True)
+        return cls(design_point, names, design_point.machine.of_ranks(machine, design_point.ranks), True)
 
     @classmethod
     def at_ranks(cls, design_point: DesignPoint) -> Evaluation:
         """For every rank of a single design point: numbers, or arrays (P,) of what depends on ``rank``."""
         names = {**design_point.values, "rank": design_point.every_rank()}
-        return cls(design_point, names, design_point.machine, True)
+        machine = design_point.machine
+        return cls(design_point, names, machine.of_ranks(machine, design_point.ranks), True)
 
     @property
     def ranks(self) -> FloatOrArray:
@@ -334,6 +336,14 @@ class EvaluatedStep:
         """1 for ranks that it applies to, 0 for others; 1 alone for all ranks."""
         applies = self.applies
         return 1.0 if applies is None else np.where(applies, 1.0, 0.0)
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """The accelerator of the ranks that it applies to. InputError where some have none."""
+        lacking = None
+        if self.evaluation.by_rank:
+            lacking = self.machine.lacks_accelerator(self.evaluation.design_point.ranks) & (self.present != 0)
+        return needed_accelerator(self.machine.accelerator, self.machine.name, self.demand.place, lacking)
 
     def amount(
         self, expression: Expression, what: str, changed: Mapping[str, FloatOrArray] | None = None

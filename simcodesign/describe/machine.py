@@ -26,6 +26,7 @@ from simcodesign.describe.constants import (
     cache_constants,
     cache_of,
     check_constant,
+    in_partition,
     only_of,
     part_and_field,
     value_of,
@@ -62,6 +63,13 @@ from simcodesign.describe.machine_parts.size_segments import (
 )
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.partitions import (
+    Partition,
+    check_partitions,
+    constants_of_ranks,
+    partitions_of,
+    with_partition_constants,
+)
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
@@ -90,6 +98,7 @@ class Machine(Variant, ShownInNotebooks):
     - ``noise``: coefficient of variation of computations, or a ``Noise`` of all that varies times.
     - ``failures``: how often nodes fail. ``background``: what other jobs send over the same links.
     - ``nodes_by_ranks``: how the network grows where nodes are as many as ranks need (``nodes: P``).
+    - ``partitions``: kinds of nodes with constants of their own, numbered one partition after another.
     - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
     - ``place``: where it stands in its file. ``changes``: KEY=VALUE, other than in its file.
 
@@ -120,6 +129,7 @@ class Machine(Variant, ShownInNotebooks):
     accelerator: Accelerator | None = None
     storage: Storage | None = None
     background: Background | None = None
+    partitions: tuple[Partition, ...] = ()
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -150,6 +160,8 @@ class Machine(Variant, ShownInNotebooks):
         if self.nodes_by_ranks is None:
             self._check_slow_nodes()
             check_speeds(self.processor, self.nodes, self.processors_per_node, self.place)
+        if self.partitions:
+            check_partitions(self.partitions, self.nodes, self._common_constants(), self.place)
 
     def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
@@ -220,6 +232,42 @@ class Machine(Variant, ShownInNotebooks):
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
+        constants = self._common_constants()
+        for partition in self.partitions:
+            constants |= partition.paths()
+        return constants
+
+    def of_ranks(self, machine: Machine, ranks: int) -> Machine:
+        """The ``machine``, one like this with other constants, with the constants of each of so many ranks: where
+        partitions differ, by its node, with the ranks as the last axis."""
+        if not self.partitions:
+            return machine
+        values = constants_of_ranks(self.partitions, self._common_constants(), self.node_of(ranks))
+        return machine.with_constants(values)
+
+    @property
+    def partitions_differ(self) -> bool:
+        """Whether ranks may have different constants by their nodes, or no accelerator."""
+        return any(one.constants or not one.has_accelerator for one in self.partitions)
+
+    @property
+    def peak_flop_per_s(self) -> FloatOrArray:
+        """Operations per second of all processors together."""
+        common = self.processor.rate_flop_per_s
+        if not self.partitions:
+            return self.processors * common
+        of_nodes = (one.nodes * one.constants.get("processor.rate", common) for one in self.partitions)
+        return self.processors_per_node * sum(of_nodes)
+
+    def lacks_accelerator(self, ranks: int) -> NDArray[np.bool_]:
+        """Whether the node of every rank 0..ranks-1 is of a partition without accelerators: shape (ranks,)."""
+        if not self.partitions:
+            return np.zeros(ranks, bool)
+        without = np.array([not one.has_accelerator for one in self.partitions])
+        return without[partitions_of(self.partitions, self.node_of(ranks))]
+
+    def _common_constants(self) -> dict[str, FloatOrArray]:
+        """The constants of all nodes for which partitions state no others."""
         constants = {
             path: value_of(getattr(self, part), name)
             for path, (part, name, _) in CONSTANTS.items()
@@ -300,6 +348,10 @@ class Machine(Variant, ShownInNotebooks):
             memory = with_cache_constants(self.memory, caches, self.name, here)
             others = {path: value for path, value in values.items() if cache_of(path) is None}
             return replace(self, memory=memory, place=here).with_constants(others, here)
+        if of_partitions := {path: value for path, value in values.items() if in_partition(path) is not None}:
+            partitions = with_partition_constants(self.partitions, of_partitions, self.name, here)
+            others = {path: value for path, value in values.items() if path not in of_partitions}
+            return replace(self, partitions=partitions, place=here).with_constants(others, here)
         of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
         values = {path: value for path, value in values.items() if path not in of_segments}
         model = model_of_constants(self.network, values, self.name, here)

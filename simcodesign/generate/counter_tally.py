@@ -83,7 +83,7 @@ def level_counters(caches: int) -> list[str]:
 
 def clock_of(processor: Processor) -> float:
     """The clock, NaN without one."""
-    return float("nan") if processor.clock_hz is None else float(processor.clock_hz)
+    return float("nan") if processor.clock_hz is None else float(np.max(processor.clock_hz))
 
 
 def retired(unit: str, demand: FloatOrArray, duration_s: FloatOrArray, processor: Processor) -> FloatOrArray:

@@ -63,6 +63,8 @@ def make_plan(
         if builder.links_beside:
             allowed = "memory.transfers: in_turn, or a simulation without the effect memory"
         raise InputError(what, design_point.workload.place, allowed=allowed)
+    if counters:
+        builder.machine.processor.needs_one_kind("a simulation with counters", design_point.workload.place)
     with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
         _check_memory(_operations(builder, builder.evaluation.program), builder)
         lowered = _lowered(builder)

@@ -22,7 +22,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.accelerator import needed_accelerator, needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import needed_per_byte_s
 
 #: Stations of an accelerator that ranks share: itself, and the directions of its link.
 TO_ACCELERATOR, TO_HOST = "link to accelerator", "link to host"
@@ -32,7 +32,7 @@ OF_ACCELERATORS = (ACCELERATOR, TO_ACCELERATOR, TO_HOST)
 def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
     """Seconds for which all kernels of a rank occupy its accelerator."""
     machine = step.machine
-    accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+    accelerator = step.accelerator
     time_s: FloatOrArray = 0.0 if demand.seconds is None else step.amount(demand.seconds, "seconds")
     if demand.flops is not None:
         time_s = step.amount(demand.flops, "flops") / accelerator.rate_flop_per_s
@@ -45,7 +45,7 @@ def kernel_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
 
 def launch_s(demand: Kernel, step: EvaluatedStep) -> FloatOrArray:
     """Seconds that the processor takes to launch them."""
-    accelerator = needed_accelerator(step.machine.accelerator, step.machine.name, demand.place)
+    accelerator = step.accelerator
     return step.amount(demand.times, "times") * accelerator.launch_s
 
 
@@ -93,7 +93,7 @@ class CopyForm(ClosedForm[Copy]):
 
     def _parts_s(self, demand: Copy, step: EvaluatedStep) -> tuple[FloatOrArray, FloatOrArray]:
         machine, times = step.machine, step.amount(demand.times, "times")
-        accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+        accelerator = step.accelerator
         per_byte_s = needed_per_byte_s(accelerator.link_per_byte_s, "link", machine.name, demand.place)
         return times * accelerator.link_latency_s, times * step.amount(demand.bytes, "bytes") * per_byte_s
 

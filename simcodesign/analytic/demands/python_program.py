@@ -253,7 +253,7 @@ class _Costs:
             if is_access:
                 self.time_s[entry] = access_s(demand, name, machine.disk, each, often)
             else:
-                self.time_s[entry] = compute_s(demand, machine.processor, each)
+                self.time_s[entry] = compute_s(demand, machine.processor.of_ranks(recording.rank[entry]), each)
 
     def _single_messages(self, recording: Recording, machine: Machine) -> None:
         """A send until its message is there, as everywhere; a receive of a message that is there."""

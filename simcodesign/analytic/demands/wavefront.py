@@ -110,6 +110,7 @@ def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Co
     x, y = (_held(prices.message(size)) for size in demand.sizes_bytes(amount))
     work_s: FloatOrArray = 0.0
     if demand.compute is not None:
+        step.machine.processor.needs_one_kind("a wavefront", demand.place)
         work_s = compute_s(demand.compute, step.machine.processor, demand.compute.work(amount))
     px, py = demand.checked_grid(np.where(np.asarray(groups.count) > 0, groups.ranks, 0.0), amount)
     planes = demand.checked_planes(amount)

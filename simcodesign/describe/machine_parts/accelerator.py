@@ -44,8 +44,14 @@ class Accelerator:
         return node * self.count + place % self.count
 
 
-def needed_accelerator(accelerator: Accelerator | None, machine: str, place: Place) -> Accelerator:
-    """The accelerator for a demand at ``place``. InputError where the machine has none."""
+def needed_accelerator(
+    accelerator: Accelerator | None, machine: str, place: Place, lacking: NDArray[np.bool_] | None = None
+) -> Accelerator:
+    """The accelerator for a demand at ``place``. InputError where the machine has none, and where ranks use one that
+    are on nodes without; ``lacking`` (..., P): which ranks these are."""
+    if lacking is not None and lacking.any():
+        what = f"rank {int(np.nonzero(lacking)[-1][0])} uses an accelerator, which the nodes of its partition have not"
+        raise InputError(what, place, allowed="'when: ...', or a mapping onto partitions that have accelerators")
     if accelerator is None:
         what = f"this needs an accelerator, which {machine} has not"
         raise InputError(what, place, allowed="a machine with 'accelerator: {count: ..., rate: ...}'")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,19 @@ class Processor:
     cycles_per_instruction: FloatOrArray = 1.0
     dynamic_power_w: FloatOrArray | None = None
     speeds: tuple[float, ...] | None = None
+
+    def of_ranks(self, rank: NDArray[np.int64]) -> Processor:
+        """The processors of these ranks (n,), if its constants are those of all ranks (P,); otherwise itself."""
+        names = ("rate_flop_per_s", "clock_hz", "cycles_per_instruction")
+        values = {name: np.asarray(value) for name in names if (value := getattr(self, name)) is not None}
+        own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
+        return replace(self, **own)
+
+    def needs_one_kind(self, what: str, place: Place) -> None:
+        """InputError if ranks have different processors, which ``what`` does not take into account."""
+        values = (self.rate_flop_per_s, self.clock_hz, self.cycles_per_instruction)
+        if any(value is not None and np.size(value) and np.ptp(value) for value in values):
+            raise InputError(f"{what} needs processors that are all alike", place, allowed="ranks on one partition")
 
     @property
     def speeds_differ(self) -> bool:

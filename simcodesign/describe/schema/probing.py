@@ -47,10 +47,12 @@ _CROSSBAR: Any = {"topology": {"kind": "crossbar"}}
 _PLAIN: Any = _MACHINE | {"network": _CROSSBAR | _COSTS}
 _WAYS: tuple[Any, ...] = ({"count": "0"}, {"fraction": "0"}, {"nodes": ["0"]})
 _SLOW: Any = [(nodes, {"slow_nodes": {"factor": "2"} | way}) for nodes in ("4", "5") for way in _WAYS]
+_PARTITIONS: Any = [{"name": "all", "nodes": "4"}]
 _MACHINES: tuple[Any, ...] = (
     *(_MACHINE | {"network": _CROSSBAR | network, "processors_per_node": "2"} for network in _NETWORKS),
     *(_PLAIN | {"mapping": {"kind": kind}} for kind in ("random", "grid")),
     *(_PLAIN | {"nodes": nodes, "noise": noise} for nodes, noise in _SLOW),
+    *(_PLAIN | {"partitions": _PARTITIONS, "mapping": {"partitions": on}} for on in (["all"], {"all": "4"})),
 )
 _WORKLOAD: Any = {"simcodesign": "1", "name": "x"}
 _VALUE = {"value": "1", "low": "1", "high": "1", "n": "1", "interval": "x"}

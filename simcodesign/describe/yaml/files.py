@@ -35,7 +35,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, MACHINE_KEYS, check_format, machine_from
 from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
-from simcodesign.describe.yaml.tree import Entry, merged, nested, parse_yaml, read_yaml
+from simcodesign.describe.yaml.tree import Entry, items_by_key, merged, nested, parse_yaml, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
@@ -112,7 +112,7 @@ def _multiplied(tree: Entry, path: str, value: object) -> object:
         return value
     entry = tree
     for key in path.split("."):
-        items = entry.mapping() if isinstance(entry.content, dict) else {}
+        items = items_by_key(entry)
         if key not in items:
             raise InputError("no factor of what the file leaves out", tree.place, value=path, allowed=f"{path}=VALUE")
         entry = items[key]

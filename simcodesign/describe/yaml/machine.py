@@ -13,6 +13,7 @@ from simcodesign.describe.machine_parts.background import MAPPINGS, MOST_JOBS, N
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
+from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
@@ -23,6 +24,7 @@ from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
 from simcodesign.describe.yaml.memory import capacity_from, memory_from
 from simcodesign.describe.yaml.network import network_from, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
+from simcodesign.describe.yaml.partitions import constants_of_parts, partitions_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
 
@@ -43,6 +45,7 @@ MACHINE_KEYS = (
     "storage",
     "caches",
     "memory",
+    "partitions",
     "mapping",
     "noise",
     "failures",
@@ -65,6 +68,17 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         counts |= {"nodes": float(nodes), "processors": float(nodes * per_node)}
     items, custom = with_formulas_evaluated(items, custom, counts)
     processor = _processor(items["processor"], None if follows else nodes, per_node)
+    memory = memory_from(items, processor)
+    accelerator = accelerator_from(items["accelerator"]) if "accelerator" in items else None
+    partitions: tuple[Partition, ...] = ()
+    if "partitions" in items:
+        if follows:
+            raise items["partitions"].error(
+                "partitions, where nodes are as many as the ranks need", "a number of nodes"
+            )
+        partitions, accelerator = partitions_from(items["partitions"], items, accelerator)
+        common = constants_of_parts(processor, memory, accelerator)
+        check_partitions(partitions, nodes, common, items["partitions"].place)
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
@@ -72,17 +86,18 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         processor=processor,
         network=network_from(items["network"], follows or nodes, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
-        accelerator=accelerator_from(items["accelerator"]) if "accelerator" in items else None,
+        accelerator=accelerator,
         storage=storage_from(items["storage"]) if "storage" in items else None,
-        memory=memory_from(items, processor),
+        memory=memory,
         capacity_bytes=capacity_from(items),
         processors_per_node=per_node,
-        mapping=mapping_from(items["mapping"], nodes, per_node, folder) if "mapping" in items else "linear",
+        mapping=mapping_from(items["mapping"], nodes, per_node, folder, partitions) if "mapping" in items else "linear",
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom,
         failures=_failures(items["failures"]) if "failures" in items else None,
         nodes_by_ranks=follows,
+        partitions=partitions,
         background=_background(items["background"]) if "background" in items else None,
     )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import DESCRIPTION_BYTES, check_confined, open_text
 from simcodesign.core.files.text_files import CsvRows
+from simcodesign.describe.partitions import Partition
 from simcodesign.describe.placement import (
     MAPPINGS,
     PLACED_AT_RANDOM,
@@ -15,6 +17,7 @@ from simcodesign.describe.placement import (
     RankMapping,
     check_listed,
 )
+from simcodesign.describe.yaml.partitions import ranks_on_partitions
 from simcodesign.describe.yaml.tree import Entry
 
 #: Suffixes of files that list the nodes of ranks.
@@ -22,10 +25,12 @@ SUFFIXES = (".txt", ".csv")
 _HEAD = ["rank", "node"]
 
 
-def mapping_from(entry: Entry, nodes: int, per_node: int, folder: Path) -> RankMapping:
+def mapping_from(
+    entry: Entry, nodes: int, per_node: int, folder: Path, partitions: Sequence[Partition] = ()
+) -> RankMapping:
     """``random``; ``{kind: random, of: ranks, seed: 3}``, ``{kind: grid, shape: [4, 4]}``; ``[0, 0, 1, 1]``;
-    ``ranks.txt``, in ``folder`` unless its path is absolute. InputError for anything else, and for lists of nodes that
-    there are not, or that have fewer processors."""
+    ``ranks.txt``, in ``folder`` unless its path is absolute; ``{partitions: {gpu: 128, cpu: 64}}``. InputError for
+    anything else, and for lists of nodes that there are not, or that have fewer processors."""
     if isinstance(entry.content, str):
         if Path(entry.content).suffix.lower() not in SUFFIXES:
             return entry.text(MAPPINGS)
@@ -34,6 +39,8 @@ def mapping_from(entry: Entry, nodes: int, per_node: int, folder: Path) -> RankM
         check_listed(listed, nodes, per_node, Place(str(path)))
         return listed
     if isinstance(entry.content, dict):
+        if "partitions" in entry.content:
+            return ranks_on_partitions(entry, partitions, per_node)
         return _kind_from(entry)
     placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
     check_listed(placed, nodes, per_node, entry.place)

@@ -285,12 +285,13 @@ def merged(
 ) -> Entry:
     """``base`` with what ``change`` says differently: mappings merge key by key, anything else is replaced.
 
-    A mapping of whole numbers changes some items of a sequence, which it counts from 1 on. A mapping whose ``kind``
+    A mapping of whole numbers changes some items of a sequence, which it counts from 1 on, and a mapping of names those
+    whose ``name`` these are. A mapping whose ``kind``
     changes is replaced whole, since its other keys belong to the old kind. ``other_names`` maps keys to the key, or
     keys, that say the same in another way: a change of one replaces the other.
     """
-    if isinstance(base.content, list) and isinstance(change.content, dict) and _counts_items(change.content):
-        return _with_items(base, base.content, change, change.content, other_names)
+    if isinstance(base.content, list) and isinstance(change.content, dict) and _counts_items(change.content, base):
+        return _with_items(base, change.content, other_names)
     if not isinstance(base.content, dict) or not isinstance(change.content, dict):
         return change
     old, new = base.content, change.content
@@ -303,25 +304,40 @@ def merged(
     return Entry({**kept, **items}, change.place)
 
 
-def _counts_items(changes: Mapping[str, Entry]) -> bool:
-    """Whether all keys are numbers that a sequence could have."""
-    return bool(changes) and all(_ITEM.fullmatch(key) for key in changes)
+def items_by_key(entry: Entry) -> dict[str, Entry]:
+    """What is in a mapping or sequence, by the keys of a path: items of a sequence by their number, from 1 on, or by
+    their ``name``."""
+    if isinstance(entry.content, str):
+        return {}
+    if isinstance(entry.content, dict):
+        return entry.content
+    return {str(number): item for number, item in enumerate(entry.content, start=1)} | _by_name(entry.content)
 
 
-def _with_items(
-    base: Entry,
-    items: Sequence[Entry],
-    change: Entry,
-    changes: Mapping[str, Entry],
-    other_names: Mapping[str, str | tuple[str, ...]],
-) -> Entry:
-    """A sequence with other items, by their numbers from 1 on. InputError for an item that it has not."""
-    new = list(items)
+def _by_name(items: Sequence[Entry]) -> dict[str, Entry]:
+    """Those items of a sequence that are mappings with a ``name``."""
+    named = ((item.content.get("name"), item) for item in items if isinstance(item.content, dict))
+    return {name.content: item for name, item in named if name is not None and isinstance(name.content, str)}
+
+
+def _counts_items(changes: Mapping[str, Entry], base: Entry) -> bool:
+    """Whether all keys are numbers that a sequence could have, or its items have names."""
+    assert isinstance(base.content, list)
+    return bool(changes) and (bool(_by_name(base.content)) or all(_ITEM.fullmatch(key) for key in changes))
+
+
+def _with_items(base: Entry, changes: Mapping[str, Entry], other_names: Mapping[str, str | tuple[str, ...]]) -> Entry:
+    """A sequence with other items, by their numbers from 1 on, or by their names. InputError for an item that it has
+    not."""
+    assert isinstance(base.content, list)
+    new, known, names = list(base.content), items_by_key(base), _by_name(base.content)
     for key, entry in changes.items():
-        if int(key) > len(items):
-            what = "not the number of an item of this sequence"
-            raise InputError(what, entry.place, value=key, allowed=f"1 to {len(items)}")
-        new[int(key) - 1] = merged(new[int(key) - 1], entry, other_names)
+        if key not in known:
+            what = f"not the {'name' if names else 'number'} of an item of this sequence"
+            allowed = nearest(key, names) if names else f"1 to {len(new)}"
+            raise InputError(what, entry.place, value=key, allowed=allowed)
+        number = next(number for number, item in enumerate(base.content) if item is known[key])
+        new[number] = merged(new[number], entry, other_names)
     return Entry(new, base.place)
 
 

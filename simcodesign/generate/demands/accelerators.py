@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.operation_kinds import COMPUTE, COPY_TO_ACCELERATOR, COPY_TO_HOST, KERNEL
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import ACCELERATOR, Copy, Kernel
-from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_accelerator, needed_per_byte_s
+from simcodesign.describe.machine_parts.accelerator import Accelerator, needed_per_byte_s
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
 
@@ -22,7 +22,7 @@ class KernelLowering(Lowering[Kernel]):
         return 2 * super().operations(demand, writer)
 
     def write(self, demand: Kernel, writer: StepWriter) -> None:
-        accelerator = needed_accelerator(writer.machine.accelerator, writer.machine.name, demand.place)
+        accelerator = writer.step.accelerator
         times = writer.amount(demand.times, "times")
         size = 0.0 if demand.bytes is None else writer.amount(demand.bytes, "bytes")
         if demand.flops is not None:
@@ -54,7 +54,7 @@ class CopyLowering(Lowering[Copy]):
 
     def write(self, demand: Copy, writer: StepWriter) -> None:
         machine, kind = writer.machine, COPY_TO_ACCELERATOR if demand.to == ACCELERATOR else COPY_TO_HOST
-        accelerator = needed_accelerator(machine.accelerator, machine.name, demand.place)
+        accelerator = writer.step.accelerator
         per_byte_s = needed_per_byte_s(accelerator.link_per_byte_s, "link", machine.name, demand.place)
         times = writer.amount(demand.times, "times")
         size = np.multiply(times, writer.amount(demand.bytes, "bytes"))

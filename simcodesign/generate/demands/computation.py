@@ -6,7 +6,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.computation import Compute
-from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
 
@@ -17,21 +17,19 @@ class ComputeLowering(Lowering[Compute]):
     def write(self, demand: Compute, writer: StepWriter) -> None:
         work = demand.work(writer.amount)
         writer.count(writer.builder.totals.work, demand.unit, work)
-        duration_s = duration_of_computation_s(demand, writer.machine, work)
+        duration_s = duration_of_computation_s(demand, writer.machine.processor, work)
         writer.count_instructions(demand.unit, work, duration_s)
         writer.work(COMPUTE, 0.0, duration_s, writer.varying())
 
 
-def duration_of_computation_s(demand: Compute, machine: Machine, work: FloatOrArray) -> FloatOrArray:
+def duration_of_computation_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:
     """Seconds of so much work. Raises InputError for a demand in instructions on a machine without a clock."""
-    processor = machine.processor
     if demand.unit == "seconds":
         return work
     if demand.unit == "flops":
         return work / processor.rate_flop_per_s
     if processor.clock_hz is None:
-        what = f"a demand in instructions needs processor.clock, which {machine.name} has not"
-        raise InputError(what, demand.place)
+        raise InputError("a demand in instructions needs processor.clock, which this machine has not", demand.place)
     return work * processor.cycles_per_instruction / processor.clock_hz
 
 

@@ -246,7 +246,9 @@ class _Layout:
             fields["kind"][at] = COMPUTE
             if len(entry):
                 demand = Compute(None, recording.place_of(int(entry[0])), unit, None)
-                fields["duration_s"][at] = duration_of_computation_s(demand, machine, work)
+                fields["duration_s"][at] = duration_of_computation_s(
+                    demand, machine.processor.of_ranks(recording.rank[entry]), work
+                )
                 totals.work[unit] = totals.work.get(unit, 0.0) + float(work.sum())
         times = recording.column(3, (kinds.ACCESS,))
         for name, kind in (("read", READ), ("write", WRITE)):

@@ -45,7 +45,9 @@ def _write(demand: Wavefront, writer: StepWriter, ranks: Ranks, amount: Evaluate
     compute_s = 0.0
     if demand.compute is not None:
         unit, work = demand.compute.unit, demand.compute.work(amount)
-        compute_s = float(duration_of_computation_s(demand.compute, writer.machine, work))
+        processor = writer.machine.processor
+        processor.needs_one_kind("a wavefront", demand.place)
+        compute_s = float(np.max(duration_of_computation_s(demand.compute, processor, work)))
         blocks = taking_part * planes * len(demand.corners)
         writer.count(writer.builder.totals.work, unit, work * blocks)
         writer.count_instructions(unit, work * blocks, compute_s * blocks)

@@ -25,6 +25,8 @@ from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_
 from simcodesign.report.results.part_rows import (
     accelerator_rows,
     bytes_text,
+    mapping_text,
+    partition_rows,
     segment_tables,
     startup_text,
     storage_rows,
@@ -141,8 +143,8 @@ def _node_rows(machine: Machine) -> Rows:
     if processor.speeds is not None:
         low, high = min(processor.speeds), max(processor.speeds)
         yield "speeds by that rate", f"{low:.4g} to {high:.4g}, of {len(processor.speeds):,} parts of the nodes"
-    mapping = machine.mapping
-    yield "mapping of ranks", f"nodes {', '.join(map(str, mapping))}" if isinstance(mapping, tuple) else str(mapping)
+    yield from partition_rows(machine)
+    yield "mapping of ranks", mapping_text(machine)
     if isinstance(machine.noise, Noise):
         yield from machine.noise.texts()
     else:

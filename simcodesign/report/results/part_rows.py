@@ -1,20 +1,26 @@
-"""The data sheet of a machine on its accelerators, on the storage that its nodes share, and on messages by size."""
+"""The data sheet of a machine: its partitions and the ranks on them, accelerators, storage, and messages by size."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.table import Table
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
 from simcodesign.describe.machine_parts.size_segments import KEYS, SizeSegment
 from simcodesign.describe.machine_parts.storage import Storage
+from simcodesign.describe.partitions import partitions_of
 from simcodesign.report.common.tables import text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text
+
+#: Of ranks that are listed, so many runs on one partition are shown.
+MOST_RUNS = 8
 
 
 def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
@@ -123,3 +129,26 @@ def _sizes(segments: Sequence[SizeSegment]) -> Iterator[str]:
 
 def _waits(segment: SizeSegment) -> str:
     return "for its receiver" if segment.rendezvous else "no"
+
+
+def partition_rows(machine: Machine) -> Rows:
+    """The nodes of every partition, and what is its own."""
+    first = 0
+    for one in machine.partitions:
+        own = [f"{path} {amount_text(value, CONSTANTS[path][2])}" for path, value in one.constants.items()]
+        own += [] if one.has_accelerator else ["no accelerators"]
+        nodes = f"nodes {first:,} to {first + one.nodes - 1:,}" if one.nodes > 1 else f"node {first:,}"
+        yield f"partition {one.name}", f"{nodes}: {', '.join(own) or 'as stated for all nodes'}"
+        first += one.nodes
+
+
+def mapping_text(machine: Machine) -> str:
+    """The mapping by its name; of a list the nodes, or how many ranks after one another are on each partition."""
+    if not isinstance(machine.mapping, tuple):
+        return str(machine.mapping)
+    if machine.partitions:
+        runs = itertools.groupby(partitions_of(machine.partitions, np.array(machine.mapping)).tolist())
+        texts = [f"{len([*run]):,} on {machine.partitions[number].name}" for number, run in runs]
+        if len(texts) <= MOST_RUNS:
+            return f"ranks: {', '.join(texts)}"
+    return f"nodes {', '.join(map(str, machine.mapping))}"
