@@ -20,7 +20,7 @@ from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import modelled_hops, price
-from simcodesign.analytic.messages.route_links import without_links, worst_links
+from simcodesign.analytic.messages.route_links import longest_links, without_links
 from simcodesign.core.forecast_parts import Bounds
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
@@ -30,7 +30,8 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import OwnInterfaces
-from simcodesign.describe.machine_parts.network import NONBLOCKING
+from simcodesign.describe.machine_parts.levels import Level, host_of_ranks
+from simcodesign.describe.machine_parts.network import NONBLOCKING, Network
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
 
@@ -39,7 +40,7 @@ Floats = NDArray[np.float64]
 
 #: Larger operations are not written out message by message: there are no bounds then.
 MOST_MESSAGES = 20_000_000
-MOST_LOADED_INTERFACE = "most loaded interface"
+MOST_LOADED_INTERFACE, MOST_LOADED_IN_NODE = "most loaded interface", "most loaded part of a node"
 #: Of a time: less is no difference.
 ROUNDING = 1e-9
 
@@ -61,6 +62,7 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
     shared = {
         MOST_LOADED_INTERFACE: interfaces.busiest_s,
         "most loaded link": max(load.links.values(), default=0.0) / machine.network.rails,
+        MOST_LOADED_IN_NODE: max(load.in_nodes.values(), default=0.0),
     }
     busiest_s = {name: float(station.busy_s.max()) for name, station in load.stations.items()}
     if machine.disk is not None:
@@ -77,20 +79,24 @@ def bounds_of(design_point: DesignPoint) -> Bounds | None:
 
 def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoint) -> tuple[str, ...]:
     """A sentence where messages that are sent together take less time in the forecast than their bytes need at the
-    busiest interface: in closed forms all flow at full speed, however many a rank sends or receives at once."""
+    busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many a rank
+    sends or receives at once."""
     network = design_point.machine.network
     if network.sends != NONBLOCKING or network.model != "hockney":
         return ()
     overlapped = design_point.workload.has_overlap  # with other work, which is then in the time as well
     spent_s = float(forecast.makespan_s if overlapped else forecast.components["communication"])
-    needed_s = bounds.lower_s.get(MOST_LOADED_INTERFACE, 0.0)
+    needed_s, where, effect = max(
+        (bounds.lower_s.get(MOST_LOADED_INTERFACE, 0.0), "the busiest network interface", "interfaces"),
+        (bounds.lower_s.get(MOST_LOADED_IN_NODE, 0.0), "the busiest interface or link inside a node", "node"),
+    )
     if spent_s * (1 + ROUNDING) >= needed_s:
         return ()
     spent, needed = (format_quantity(time_s, "time") for time_s in (spent_s, needed_s))
     return (
-        f"the forecast takes {spent} {'in all' if overlapped else 'for communication'}, but the busiest network "
-        f"interface needs {needed} for its bytes: with sends: nonblocking, messages that are on their way at once are "
-        "each as fast in a closed form as one alone; only the effect interfaces of the simulation lets them share one",
+        f"the forecast takes {spent} {'in all' if overlapped else 'for communication'}, but {where} "
+        f"needs {needed} for its bytes: with sends: nonblocking, messages that are on their way at once are "
+        f"each as fast in a closed form as one alone; only the effect {effect} of the simulation lets them share one",
     )
 
 
@@ -184,6 +190,7 @@ class _Loads:
     interfaces: _Interfaces
     stations: dict[str, _Station]  # by the names that occupations have for them
     links: dict[int, float] = field(default_factory=dict)
+    in_nodes: dict[tuple[int, str, int], float] = field(default_factory=dict)  # by level, kind and number
     serial_s: float = 0.0
 
     def path(self, block: EvaluatedBlock) -> Path:
@@ -245,6 +252,8 @@ class _Loads:
         load = sent.load_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
         self.interfaces.pass_by(sent.source[far], sent.target[far], interface_s)
+        for level in machine.numbered_levels[1:]:
+            self._occupy_inside(level, machine.levels[level.number], sent, machine, times)
         network = machine.network
         if network.routing != MINIMAL:
             return  # no link is known to carry any of them
@@ -253,13 +262,39 @@ class _Loads:
         for link, seconds in zip(links.tolist(), (size * per_byte_s).tolist(), strict=True):
             self.links[link] = self.links.get(link, 0.0) + seconds
 
+    def _occupy_inside(self, level: Level, network: Network, sent: Traffic, machine: Machine, times: float) -> None:
+        """What messages occupy of the networks inside nodes or sockets: the interfaces of their ends, and links."""
+        here = machine.level_of(self.ranks, sent.source, sent.target) == level.number
+        hosts = host_of_ranks(machine, level, self.ranks)
+        source, target = hosts[sent.source[here]], hosts[sent.target[here]]
+        far, load = source != target, sent.load_bytes[here] * times
+        interface_s = network.interface_occupancy_s_per_byte / network.interfaces.count
+        sides = ("out", "in") if network.interfaces.is_full_duplex else ("both", "both")
+        for side, ends in zip(sides, (source[far], target[far]), strict=True):
+            self._add_inside(level.number, side, ends, load[far] * interface_s)
+        (copies, source), (_, target) = level.split(source[far]), level.split(target[far])
+        for copy in np.unique(copies):
+            some = copies == copy
+            links, size = network.topology.link_loads(source[some], target[some], load[far][some])
+            per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
+            self._add_inside(level.number, "link", links + copy * network.link_count, size * per_byte_s)
+
+    def _add_inside(self, level: int, kind: str, unit: NDArray[np.int64], seconds: Floats) -> None:
+        units, which = np.unique(unit, return_inverse=True)
+        for number, total in zip(units.tolist(), np.bincount(which, weights=seconds).tolist(), strict=True):
+            key = level, kind, number
+            self.in_nodes[key] = self.in_nodes.get(key, 0.0) + total
+
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
         longest = network.topology.diameter * (2 if network.routing in (VALIANT, UGAL) else 1)
         hops = max(float(longest), float(modelled_hops(network, self.ranks)))
-        most = price(network, self.ranks, hops, worst_links(machine, self.ranks)).message(sent.size_bytes)
+        most = price(network, self.ranks, hops, longest_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
         stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
+        for inside in machine.levels[1:]:
+            links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
+            stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
         self.serial_s += float(times * alone)

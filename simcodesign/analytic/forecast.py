@@ -341,7 +341,7 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     if evaluation.design_point.workload.has_index:
         return "iterations that differ"
     network = evaluation.machine.network
-    if network.model != "hockney" and network.paths_differ:
+    if network.model != "hockney" and evaluation.machine.paths_differ:
         return "LogGOPS where links differ, so that ranks do not go on at the same time"
     if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
         return f"more than {MOST_PIPELINED_RANKS:g} ranks"

@@ -31,7 +31,8 @@ NOT_SHARED = "nobody waits (effect off)"
 
 def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[str, str]:
     """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
-    ``links``, ``interfaces``. Where phases differ, what holds in one ``or`` in another."""
+    ``links``, ``interfaces``; ``node`` where nodes have networks inside. Where phases differ, what holds in one ``or``
+    in another."""
     assumed = [_of_network(machine, effects) for machine in _machines(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
 
@@ -66,6 +67,7 @@ def _of_network(machine: Machine, effects: Collection[str]) -> dict[str, str]:
         "receiver": receiver,
         "links": _shared(network) if "links" in effects else NOT_SHARED,
         "interfaces": _interfaces(machine) if "interfaces" in effects else NOT_SHARED,
+        **({"node": _shared(network) if "node" in effects else NOT_SHARED} if machine.has_levels else {}),
     }
 
 
@@ -96,7 +98,7 @@ def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     receiver = "held for receive_overhead" if network.has_receive_overhead else "not held"
     if not network.bytes_hold_sender:
         return "held for startup, bytes flow together", receiver
-    if network.sharing != "fcfs" and {"links", "interfaces"} & {*effects}:
+    if network.sharing != "fcfs" and {"links", "interfaces", "node"} & {*effects}:
         return f"held until the last {'byte' if network.sharing == 'max_min' else 'packet'} has passed", receiver
     hops = ", hops" if network.hops_hold_sender else ""
     return f"held for startup{hops} and bytes, as if alone", receiver

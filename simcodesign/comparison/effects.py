@@ -30,7 +30,7 @@ MESSAGE_S, HOP_S, SIMPY_TIMES = 0.2e-6, 0.16e-6, 100.0
 LONG_S = 60.0
 #: Fewer messages never take long.
 FEW_MESSAGES = 10_000
-_AT_LINKS = ("links", "interfaces", "background")
+_AT_LINKS = ("links", "interfaces", "node", "background")
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,18 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "storage.metadata_latency": ("storage", "metadata_latency_s", "time"),
     "failures.mtbf": ("failures", "mtbf_s", "time"),
 }
+#: Constants of a network that those inside nodes and sockets have too.
+_OF_EVERY_LEVEL = (
+    *("startup", "per_byte", "receive_overhead", "hop_latency", "L", "o", "g", "G", "O", "S"),
+    *("link_per_byte", "interfaces.per_byte"),
+)
+#: Parts of a machine with a network of their own, and their field of the machine.
+_INNER = {"node": "node_network", "socket": "socket_network"}
+CONSTANTS |= {
+    f"{level}.network.{key}": (part, *CONSTANTS[f"network.{key}"][1:])
+    for level, part in _INNER.items()
+    for key in _OF_EVERY_LEVEL
+}
 #: Constants of the machine as a whole, which no phase replaces.
 OF_THE_WHOLE = ("failures.mtbf", "accelerator.memory.capacity")
 #: The same of powers, which no time depends on.
@@ -97,6 +109,12 @@ _OF_PARTITION = re.compile(r"partitions\.[^.]+\.(.+)")
 CACHE_PATHS = "caches.NAME.per_byte"
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
 CAPACITY = "memory.capacity"
+
+
+def model_at(path: str) -> str | None:
+    """The only network model that has a constant, whatever its level; None where both have it."""
+    level, _, rest = path.partition(".")
+    return MODEL_OF.get(rest if level in _INNER else path)
 
 
 def cache_of(path: str) -> str | None:

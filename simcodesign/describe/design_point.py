@@ -231,9 +231,7 @@ def differs_by_rank(workload: Workload, machine: Machine, ranks: FloatOrArray | 
         return True
     if workload.accesses_memory and machine.has_shared_caches and (ranks is None or machine.caches_differ(ranks)):
         return True
-    return machine.network.paths_differ and any(
-        isinstance(placed.demand, Send) for placed in placed_demands(workload.program)
-    )
+    return machine.paths_differ and any(isinstance(placed.demand, Send) for placed in placed_demands(workload.program))
 
 
 def replaced_constants(workload: Workload, paths: Collection[str]) -> dict[str, list[str]]:

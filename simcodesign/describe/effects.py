@@ -49,8 +49,14 @@ def _sends(workload: Any, machine: Any) -> bool:
     return machine.nodes > 1 and bool(workload.may_use("network"))
 
 
+def _sends_within_nodes(workload: Any, machine: Any) -> bool:
+    """Return whether messages may have a network inside their node."""
+    inside = machine.has_levels and not machine.placement.has_one_each
+    return bool(inside) and bool(workload.may_use("network"))
+
+
 def _sends_by_routes(workload: Any, machine: Any) -> bool:
-    return bool(machine.network.routes_matter) and bool(workload.may_use("network"))
+    return bool(machine.has_levels or machine.network.routes_matter) and bool(workload.may_use("network"))
 
 
 def _shares_disks(workload: Any, machine: Any) -> bool:
@@ -192,6 +198,16 @@ SHIPPED = (
         acts_on=_sends,
         present_in=_has_messages,
         lower_bound="most loaded interface",
+    ),
+    Effect(
+        "node",
+        "the sharing of the networks inside nodes (node)",
+        "messages within a node queue for the interfaces and links of the networks that the machine has inside its "
+        "nodes and sockets, or share them as `network.sharing` says (includes `hops`)",
+        implies=("hops",),
+        acts_on=_sends_within_nodes,
+        present_in=_has_messages,
+        lower_bound="most loaded part of a node",
     ),
     Effect(
         "disks",

@@ -21,12 +21,12 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
-    MODEL_OF,
     POWERS,
     cache_constants,
     cache_of,
     check_constant,
     in_partition,
+    model_at,
     only_of,
     part_and_field,
     value_of,
@@ -37,21 +37,16 @@ from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
+from simcodesign.describe.machine_parts.levels import PATHS, Level, check_levels, level_of_ends, levels_of
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_parts.model_change import model_of_constants, replaces_segments
-from simcodesign.describe.machine_parts.network import CHOICES, Network
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.network_checks import (
-    check_interfaces,
+    check_choices,
     check_local,
-    check_model,
     check_nearest_interfaces,
-    check_occupancy,
-    check_own_links,
-    check_routing,
-    check_saturation,
-    check_sharing,
-    check_size_segments,
+    check_network,
 )
 from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
@@ -89,6 +84,8 @@ class Machine(Variant, ShownInNotebooks):
     - ``processors_per_node``: processors of a node, all alike; a rank has one of them.
     - ``mapping``: which node each rank is on: ``linear``, ``round_robin``, ..., or a list of nodes (docs/placement.md).
     - ``network``: topology of the nodes, cost model of messages (Hockney, LogGP or LogGPS) and its constants.
+    - ``node_network``: the network inside every node, whose hosts are its processors, or its sockets if there is a
+      ``socket_network``, whose hosts are the processors of a socket; None: messages within a node cost what others do.
     - ``memory``: latency (s) and time per byte (s/B) of the memory of a node, its controllers, and the caches of each
       processor; caches with a latency in cycles need the clock of ``processor``.
     - ``capacity_bytes``: memory of a node.
@@ -130,30 +127,23 @@ class Machine(Variant, ShownInNotebooks):
     storage: Storage | None = None
     background: Background | None = None
     partitions: tuple[Partition, ...] = ()
+    node_network: Network | None = None
+    socket_network: Network | None = None
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            if getattr(self.network, name) not in allowed:
-                raise InputError(
-                    f"network.{name}", self.place, value=getattr(self.network, name), allowed=", ".join(allowed)
-                )
+        check_choices(self.network, self.place)
         for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
-        check_model(self.network, self.place)
-        check_size_segments(self.network, self.place)
-        for part in ("link", "interface"):
-            check_occupancy(self.network, part, self.place)
-        check_own_links(self.network, self.place)
-        check_interfaces(self.network, self.place)
+        for path, network in zip(PATHS, (self.network, self.node_network, self.socket_network), strict=True):
+            if network is not None:
+                check_network(network, self.place, path)
         check_local(self.network, self.processors_per_node, self.place)
+        check_levels(self)
         check_nearest_interfaces(self.network, self.sockets_per_node, self.place)
-        check_sharing(self.network, self.place)
-        check_saturation(self.network, self.place)
-        check_routing(self.network, self.place)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
-            check_memory(self.memory, self.processors_per_node, self.network.sockets_per_node, self.place)
+            check_memory(self.memory, self.processors_per_node, self._sockets_of_messages, self.place)
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
@@ -205,6 +195,31 @@ class Machine(Variant, ShownInNotebooks):
     def processors(self) -> int:
         """Number of processors."""
         return self.nodes * self.processors_per_node
+
+    @property
+    def levels(self) -> tuple[Network, ...]:
+        """Its networks, outermost first: between nodes, inside a node, inside a socket, as far as it has them."""
+        return tuple(level.network for level in self.numbered_levels)
+
+    @cached_property
+    def numbered_levels(self) -> tuple[Level, ...]:
+        """The same, with the numbers of their hosts, interfaces and links."""
+        return levels_of(self)
+
+    def level_of(self, ranks: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The place among its ``levels`` of the network that messages between these of so many ranks use: the innermost
+        one that has both."""
+        return level_of_ends(self, ranks, source, target)
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether its nodes have a network inside."""
+        return self.node_network is not None
+
+    @property
+    def paths_differ(self) -> bool:
+        """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
+        return self.has_levels or self.network.paths_differ
 
     @cached_property
     def placement(self) -> Placement:
@@ -271,10 +286,13 @@ class Machine(Variant, ShownInNotebooks):
         constants = {
             path: value_of(getattr(self, part), name)
             for path, (part, name, _) in CONSTANTS.items()
-            if MODEL_OF.get(path, self.network.model) == self.network.model
+            if (model_at(path) or self.network.model) == self.network.model
         }
         network, in_segments = self.network, [f"network.{key}" for key in IN_SEGMENTS[self.network.model]]
         left_out = in_segments if network.segments else []
+        for path, inner in zip(PATHS[1:], (self.node_network, self.socket_network), strict=True):
+            if inner is not None and inner.segments:
+                left_out += [f"{path}.{key}" for key in IN_SEGMENTS[network.model]]
         stated = {path: value for path, value in constants.items() if value is not None and path not in left_out}
         return stated | segment_constants(network.segments, network.model) | cache_constants(self.memory)
 
@@ -479,7 +497,14 @@ class Machine(Variant, ShownInNotebooks):
     @property
     def sockets_per_node(self) -> int:
         """Sockets of a node, as its messages or its memory controllers say; where both do, they agree."""
-        return max(self.network.sockets_per_node, 1 if self.memory is None else self.memory.controllers)
+        return max(self._sockets_of_messages, 1 if self.memory is None else self.memory.controllers)
+
+    @property
+    def _sockets_of_messages(self) -> int:
+        """Sockets of a node as its messages know them."""
+        if self.node_network is not None and self.socket_network is not None:
+            return self.node_network.topology.node_count
+        return self.network.sockets_per_node
 
     @property
     def processors_per_socket(self) -> int:

@@ -8,16 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import level_at
 from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
 
 
 def station_name(machine: Machine, kind: int, unit: int) -> str:
     """The name of the station of a kind (``generate.plan``) with this unit."""
-    if kind == INTERFACE:
-        return machine.network.interfaces.station_name(unit, machine.nodes)
+    if kind in (INTERFACE, LINK):
+        levels = machine.numbered_levels
+        start = "first_interface" if kind == INTERFACE else "first_link"
+        level = levels[int(level_at(levels, start, np.int64(unit)))]
+        return (level.interface_name if kind == INTERFACE else level.link_name)(unit, machine.sockets_per_node)
     if kind == CONTROLLER and machine.memory is not None:
         return machine.memory.station_name(unit, machine.nodes)
-    return machine.network.link_name(unit) if kind == LINK else f"{STATION_KINDS[kind]} {unit}"
+    return f"{STATION_KINDS[kind]} {unit}"
 
 
 @dataclass(frozen=True, eq=False)

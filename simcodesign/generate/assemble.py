@@ -54,7 +54,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
     rank = np.repeat(np.arange(len(segment.first) - 1, dtype=np.int32), segment.counts)
     found = matches(segment, rank, place)
     match, mailbox, boxes = found.match, found.mailbox, found.boxes
-    prices.price_receives(fields, place)
+    prices.price_receives(fields, rank, place)
     if dependencies is None:
         dependencies = _dependencies_of_program(segment, rank, match, mailbox, prices)
     taken_by = None
@@ -168,7 +168,7 @@ def _with_stations(
     if prices.route_table:
         before = count + processors
         route, cost = segment.fields["route"], segment.fields["cost"]
-        turns = interface_turns(machine, plan, route)
+        turns = interface_turns(machine, plan, prices.route_table.between_nodes(route))
         if others is not None:
             route, cost, turns = others.after(route, cost, turns)
             plan = replace(plan, background=others.messages)

@@ -12,7 +12,7 @@ from simcodesign.describe.effects import chosen_effects, effect_names, random_ef
 
 #: As the design has it.
 LADDER = (
-    *("hops", "links", "interfaces", "disks", "memory", "accelerators", "storage", "conflicts", "caches"),
+    *("hops", "links", "interfaces", "node", "disks", "memory", "accelerators", "storage", "conflicts", "caches"),
     *("imbalance", "noise", "background", "failures"),
 )
 
@@ -20,7 +20,7 @@ LADDER = (
 @given(st.lists(st.sampled_from(effect_names())))
 def test_the_order_is_that_of_the_ladder(names: list[str]) -> None:
     wanted = {*names, *(("links",) if "background" in names else ())}
-    wanted |= {"hops"} if "links" in wanted else set()
+    wanted |= {"hops"} if wanted & {"links", "node"} else set()
     expected = tuple(name for name in LADDER if name in wanted)
     for written in (names, tuple(names), set(names), ",".join(names), " ".join(names), ", ".join(names)):
         assert chosen_effects(written) == expected

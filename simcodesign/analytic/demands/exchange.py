@@ -112,7 +112,7 @@ class ExchangeForm(ClosedForm[Exchange]):
 def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
     """What messages cost: along each dimension where links differ."""
     network, ranks = step.machine.network, step.evaluation.ranks
-    if not network.paths_differ:
+    if not step.machine.paths_differ:
         return prices_at(step)
     grid = demand.checked_extents(ranks, step.amount)
     links = links_of_neighbours(step.machine, grid, demand.periodic, step.evaluation.by_rank)

@@ -78,7 +78,7 @@ class ReceiveForm(ClosedForm[Receive]):
 def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
     """What the message of every rank costs: by its own route where links differ, for which all ranks are looked at."""
     network, ranks = step.machine.network, step.evaluation.ranks
-    if not network.paths_differ:
+    if not step.machine.paths_differ:
         return prices_at(step)
     here = np.asarray(step.present) != 0
     to: FloatOrArray = step.evaluation.value(demand.to, "to")
@@ -91,8 +91,11 @@ def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
     """Time of a receive before the bytes count, which only the send knows; the least of messages of any size."""
-    sizes: list[FloatOrArray] = [segment.up_to_bytes for segment in machine.network.segments] or [0.0]
-    networks = (at_size(machine.network, size) for size in sizes)
+    networks = (
+        at_size(network, size)
+        for network in machine.levels
+        for size in ([segment.up_to_bytes for segment in network.segments] or [0.0])
+    )
     return functools.reduce(np.minimum, (price(network, ranks, 0.0).message(0.0).receive_s for network in networks))
 
 

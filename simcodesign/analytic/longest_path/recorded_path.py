@@ -90,7 +90,7 @@ class _Entries:
     def _sends(self, entries: Ints, who: Ints, is_started: bool) -> None:
         op, machine = self._recording.op[entries], self._machine
         target = self._peer[op]
-        links = links_of_messages(machine, self._ranks, who, target) if machine.network.paths_differ else None
+        links = links_of_messages(machine, self._ranks, who, target) if machine.paths_differ else None
         one = price(machine.network, self._ranks, links=links).message(self._size_bytes[op])
         messages = Messages.of(who, target, self._tag[op], one, machine, True)
         self._note(entries, send(self._graph, messages, is_started))

@@ -37,12 +37,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.costs_by_size import at_size
-from simcodesign.analytic.messages.route_links import RouteLinks, slowest_links
+from simcodesign.analytic.messages.route_links import RouteLinks, modelled_hops, slowest_links
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine_parts.network import Network
 
@@ -136,9 +137,31 @@ def _message(
 ) -> Callable[[FloatOrArray], Message]:
     """The price of a message by its size; where constants are piecewise by size, by those of its size."""
     passed = slowest_links(network) if links is None else links
+    if passed.levels:
+        parts = [
+            (one.here, _message(one.network, ranks, hops if one.hops is None else one.hops, one.links))
+            for one in passed.levels
+        ]
+        return functools.partial(_longest, parts)
     if network.has_segments:
         return lambda size: _plain(at_size(network, size), ranks, hops, passed.at(size))(size)
     return _plain(network, ranks, hops, passed)
+
+
+def _longest(
+    parts: Sequence[tuple[NDArray[np.bool_] | bool, Callable[[FloatOrArray], Message]]], size: FloatOrArray
+) -> Message:
+    """Of messages on several levels, the longest of each time, where they are."""
+    messages = [message(size) for _, message in parts]
+
+    def most(name: str) -> Any:
+        values = (np.where(here, getattr(one, name), 0.0) for (here, _), one in zip(parts, messages, strict=True))
+        longest = functools.reduce(np.maximum, values)
+        return longest if longest.ndim else float(longest)
+
+    times = ("send_s", "arrival_s", "receive_s", "next_send_s", "next_receive_s")
+    waits = most("waits") > 0
+    return Message(*map(most, times), waits, most("spread_s"), messages[0].in_order)
 
 
 def _plain(
@@ -218,18 +241,6 @@ def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArra
     arrival = network.overhead_s + network.latency_s + way_s + again_s_per_byte * size
     waits = _waits(size, network.rendezvous_above_bytes)
     return Message(send, arrival, receive, np.maximum(send, gap), np.maximum(receive, gap), waits, last, False)
-
-
-def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
-    """Hops of every message by the distance law of the network: 0, 1, log2 P, sqrt P, or the topology's mean."""
-    if network.distance == "none":
-        return 0.0
-    if network.distance == "one":
-        return 1.0
-    if network.distance == "mean":
-        return network.mean_hops
-    hops: FloatOrArray = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
-    return hops
 
 
 @dataclass(frozen=True)

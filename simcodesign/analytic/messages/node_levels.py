@@ -127,7 +127,7 @@ def levels_at(step: EvaluatedStep, root: Expression | None) -> NodeLevels:
     machine, ranks = step.machine, step.evaluation.ranks
     network, hops = machine.network, modelled_hops(machine.network, ranks)
     far = slowest_links(network)
-    near = far if network.node is None else links_within_nodes(machine, network.node, ranks)
+    near = links_within_nodes(machine, ranks)
     first = 0.0 if root is None else step.evaluation.value(root, "root")
     if root is not None and "rank" in root.names:
         first = np.max(first, axis=-1, keepdims=True)

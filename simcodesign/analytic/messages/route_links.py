@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.costs_by_size import at_size, local_at_size
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import host_of_ranks
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
 
 Ints = NDArray[np.int64]
@@ -39,7 +40,8 @@ class RouteLinks:
     one; ``again_s_per_byte`` of each further link that stores a message, in the mean. ``startup_s`` and
     ``sent_s_per_byte``: what the message takes before any link; ``hops``: 1, or 0 where hops do not count, within a
     node whose messages have a cost of their own. ``by_size``: the same of messages of so many bytes, where these
-    differ by size."""
+    differ by size. ``levels``: of a machine whose nodes have networks inside, the links on each level that messages
+    use; a message takes the longest of these, and the rest says nothing."""
 
     latency_s: FloatOrArray
     per_byte_s: FloatOrArray
@@ -48,10 +50,23 @@ class RouteLinks:
     sent_s_per_byte: FloatOrArray
     hops: FloatOrArray = 1.0
     by_size: Callable[[FloatOrArray], RouteLinks] | None = None
+    levels: tuple[LevelLinks, ...] = ()
 
     def at(self, size_bytes: FloatOrArray) -> RouteLinks:
         """Of messages of one size."""
         return self if self.by_size is None else self.by_size(size_bytes)
+
+
+@dataclass(frozen=True)
+class LevelLinks:
+    """The links of messages over the network of one level. ``here``: which messages (or at which design points any)
+    pass them; ``hops``: by the distance law of the network, or another number that holds in place of any other;
+    None: those that are asked for of the network between nodes."""
+
+    network: Network
+    links: RouteLinks
+    here: NDArray[np.bool_] | bool
+    hops: FloatOrArray | None
 
 
 def _over_network(
@@ -67,6 +82,18 @@ def _over_network(
     return replace(sent(network), by_size=lambda size: sent(at_size(network, size)))
 
 
+def modelled_hops(network: Network, ranks: FloatOrArray) -> FloatOrArray:
+    """Hops of every message by the distance law of the network: 0, 1, log2 P, sqrt P, or the topology's mean."""
+    if network.distance == "none":
+        return 0.0
+    if network.distance == "one":
+        return 1.0
+    if network.distance == "mean":
+        return network.mean_hops
+    hops: FloatOrArray = np.log2(ranks) if network.distance == "log2" else np.sqrt(ranks)
+    return hops
+
+
 def slowest_links(network: Network) -> RouteLinks:
     """Those that no message over the network exceeds; where links are alike, all of them."""
     link = network.link_occupancy_s_per_byte
@@ -76,6 +103,8 @@ def slowest_links(network: Network) -> RouteLinks:
 def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     """Those that no message among so many ranks exceeds: some are within a node or a socket, perhaps all."""
     network, far = machine.network, slowest_links(machine.network)
+    if machine.has_levels:
+        return replace(far, levels=_levels_of_anybody(machine, ranks))
     if network.node is None:
         return far
     return _larger(
@@ -83,8 +112,42 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     )
 
 
-def links_within_nodes(machine: Machine, node: LocalMessages, ranks: FloatOrArray) -> RouteLinks:
-    """Those that no message within a node exceeds, where these cost what ``node`` says."""
+def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
+    """The same over as many hops as any route inside a node has."""
+    links = worst_links(machine, ranks)
+    levels = (
+        one if one.hops is None else replace(one, hops=np.maximum(float(one.network.topology.diameter), one.hops))
+        for one in links.levels
+    )
+    return replace(links, levels=tuple(levels))
+
+
+def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = True) -> tuple[LevelLinks, ...]:
+    """The slowest links of every level that any of so many ranks use."""
+    together = np.asarray(machine.placement.most_on_a_node(ranks))
+    per_socket = machine.processors_per_socket if machine.socket_network is not None else 1
+    leaves = np.asarray(ranks) > machine.placement.ranks_on_first_node
+    used = [outside & leaves, together > per_socket, np.minimum(together, per_socket) > 1]
+    nobody = ~functools.reduce(np.logical_or, used[: len(machine.levels)])
+    every = zip(machine.numbered_levels, machine.levels, used, strict=False)
+    return tuple(
+        LevelLinks(
+            network,
+            slowest_links(network),
+            here if level.number else here | nobody,
+            modelled_hops(network, level.law_ranks(ranks)) if level.number else None,
+        )
+        for level, network, here in every
+    )
+
+
+def links_within_nodes(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
+    """Those that no message within a node exceeds: as over the network where the machine says nothing else."""
+    node = machine.network.node
+    if machine.has_levels:
+        return replace(slowest_links(machine.network), levels=_levels_of_anybody(machine, ranks, outside=False))
+    if node is None:
+        return slowest_links(machine.network)
     within, socket = _within(node), machine.network.socket
     if socket is None:
         return within
@@ -121,15 +184,39 @@ def _larger(links: RouteLinks, others: RouteLinks, where: NDArray[np.bool_] | bo
 
 def without_links(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
     """Of messages between ranks, what they take before any link of the network."""
+    if machine.has_levels:
+        level = machine.level_of(ranks, source, target)
+        levels = [
+            LevelLinks(network, _over_network(network, 0.0, 0.0, 0.0), level == number, 0.0)
+            for number, network in enumerate(machine.levels)
+        ]
+        return replace(levels[0].links, levels=tuple(one for one in levels if np.any(one.here)))
     links = _over_network(machine.network, 0.0, 0.0, 0.0)
     return _with_local(machine, links, _kinds(machine, ranks, source, target))
 
 
 def links_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> RouteLinks:
     """Of messages from ranks to ranks (n,), among so many: (..., n) for constants of the network that are (..., 1)."""
+    if machine.has_levels:
+        return replace(slowest_links(machine.network), levels=_levels_of_messages(machine, ranks, source, target))
     node = machine.node_of(ranks)
     links = _links_of_routes(machine.network, node[source], node[target])
     return _with_local(machine, links, _kinds(machine, ranks, source, target))
+
+
+def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints) -> tuple[LevelLinks, ...]:
+    """The links of every level on the routes of messages (n,), of those that use it; of others in their place some that
+    no message passes."""
+    of_message, found = machine.level_of(ranks, source, target), list[LevelLinks]()
+    for level, network in zip(machine.numbered_levels, machine.levels, strict=True):
+        here = of_message == level.number
+        if not here.any():
+            continue
+        hosts = level.split(host_of_ranks(machine, level, ranks))[1]
+        ends = (np.where(here, hosts[side], 0) for side in np.broadcast_arrays(source, target))
+        hops = modelled_hops(network, level.law_ranks(float(ranks))) if level.number else None
+        found.append(LevelLinks(network, _links_of_routes(network, *ends), here, hops))
+    return tuple(found)
 
 
 def _kinds(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
@@ -193,12 +280,26 @@ def links_of_peers(machine: Machine, peers: Ints) -> RouteLinks:
     every = np.arange(ranks)
     if peers.ndim == 1:
         return links_of_messages(machine, ranks, every, peers)
+    if machine.has_levels:
+        return _levels_of_rows(machine, peers)
     node = machine.node_of(ranks)
     rows = [_links_of_routes(machine.network, node, node[row]) for row in peers.reshape(-1, ranks)]
     shape = np.broadcast_shapes(peers.shape, np.shape(rows[0].latency_s))
     values = {name: _rows([getattr(row, name) for row in rows], shape) for name in _FIELDS[:3]}
     links = _over_network(machine.network, **values)
     return _with_local(machine, links, _kinds(machine, ranks, every, peers))
+
+
+def _levels_of_rows(machine: Machine, peers: Ints) -> RouteLinks:
+    """``links_of_peers`` of several design points (..., P) on a machine with levels."""
+    ranks = peers.shape[-1]
+    several, which = np.unique(peers.reshape(-1, ranks), axis=0, return_inverse=True)
+    points = which.reshape(peers.shape[:-1])[..., None]
+    levels = list[LevelLinks]()
+    for number, row in enumerate(several):
+        every = _levels_of_messages(machine, ranks, np.arange(ranks), row)
+        levels += [replace(one, here=(points == number) & one.here) for one in every]
+    return replace(slowest_links(machine.network), levels=tuple(levels))
 
 
 def links_of_neighbours(
@@ -213,12 +314,24 @@ def links_of_neighbours(
     along = [_of_grid(machine, tuple(int(extent) for extent in shape), periodic, by_rank) for shape in shapes]
     if len(along) == 1:
         return along[0]
+    if machine.has_levels:
+        return tuple(
+            _at_points([one[dim] for one in along], where.reshape(extents.shape[:-1])) for dim in range(len(grid))
+        )
     here = [where.reshape(extents.shape[:-1]) == number for number in range(len(along))]
 
     def selected(every: Sequence[RouteLinks]) -> RouteLinks:
         return RouteLinks(*(np.select(here, [getattr(one, name) for one in every]) for name in _FIELDS))
 
     return tuple(_combined(selected, [one[dim] for one in along]) for dim in range(len(grid)))
+
+
+def _at_points(along: Sequence[RouteLinks], where: Ints) -> RouteLinks:
+    """The links of levels of several grids, each at its design points."""
+    levels = [
+        replace(level, here=(where == number) & level.here) for number, one in enumerate(along) for level in one.levels
+    ]
+    return replace(along[0], levels=tuple(levels))
 
 
 def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: bool) -> tuple[RouteLinks, ...]:
@@ -230,6 +343,11 @@ def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: b
         kept = range(extent if periodic and extent > 1 else extent - 1)
         low, high = (np.take(part, kept, axis).ravel() for part in (place, np.roll(place, -1, axis)))
         source, target = np.concatenate([low, high]), np.concatenate([high, low])
+        if machine.has_levels:
+            levels = _levels_of_messages(machine, ranks, source, target)
+            worst = tuple(replace(one, links=_worst(one, by_rank), here=True) for one in levels)
+            every.append(replace(slowest_links(machine.network), levels=worst))
+            continue
         kinds = _kinds(machine, ranks, source, target)
         parts = [part for kind, part in enumerate((machine.network.node, machine.network.socket), 1) if kind in kinds]
         present = [_within(part) for part in parts if part is not None]
@@ -240,6 +358,12 @@ def _of_grid(machine: Machine, grid: tuple[int, ...], periodic: bool, by_rank: b
             present.append(_over_network(machine.network, **values))
         every.append(functools.reduce(_larger, present))
     return tuple(every)
+
+
+def _worst(one: LevelLinks, by_rank: bool) -> RouteLinks:
+    """Of the links of several messages, those that none of them exceeds."""
+    values = {name: _most(np.where(one.here, getattr(one.links, name), 0.0), by_rank) for name in _FIELDS[:3]}
+    return _over_network(one.network, **values)
 
 
 def _most(values: FloatOrArray, by_rank: bool) -> FloatOrArray:

@@ -110,7 +110,7 @@ def _counted(
     waits = np.asarray(mg1(passing, mean, np.sqrt(np.maximum(variations, 0.0))).waiting_s)
     waits = np.where(passing > 0, waits, 0.0)
     hops = np.where(far, topology.hops(here, there), 0).astype(np.float64)
-    links = links_of_messages(machine, design_point.ranks, source, target) if network.paths_differ else None
+    links = links_of_messages(machine, design_point.ranks, source, target) if machine.paths_differ else None
     ranks = np.asarray(float(design_point.ranks))
     alone = np.asarray(price(network, ranks, hops, links).message(pair_size).arrival_s)
     if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link

@@ -153,7 +153,7 @@ def _message(
 ) -> tuple[Message, FloatOrArray]:
     """The message of every rank, or where links differ of every pair of ranks, and how many of each there are."""
     machine, ranks = evaluation.machine, np.asarray(float(evaluation.ranks))
-    if not machine.network.paths_differ:
+    if not machine.paths_differ:
         return price(machine.network, ranks).message(size), count
     source, target, share = pairs_of(step, evaluation.design_point)
     links = links_of_messages(machine, evaluation.ranks, source, target)

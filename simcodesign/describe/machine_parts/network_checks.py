@@ -10,7 +10,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import CONSTANTS, HOCKNEY_KEYS, MODEL_OF, check_constant, paths_of, value_of
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, NEAREST, RANK, ROUND_ROBIN
-from simcodesign.describe.machine_parts.network import BLOCKING, QUEUES, SENDS, SHARES, Network
+from simcodesign.describe.machine_parts.network import BLOCKING, CHOICES, QUEUES, SENDS, SHARES, Network
 from simcodesign.describe.machine_parts.size_segments import IN_SEGMENTS, KEYS, PATH, SizeSegment, check_segments
 from simcodesign.describe.topology.base import TOPOLOGIES, UGAL, VALIANT
 
@@ -23,6 +23,32 @@ OCCUPIED = {
     "link": ("link_per_byte_s", "network.link_bandwidth"),
     "interface": ("interfaces.per_byte_s", "network.interfaces.bandwidth"),
 }
+
+
+def check_choices(network: Network, place: Place, path: str = "network") -> None:
+    """InputError for a field that is none of the few words which it may be."""
+    for name, allowed in CHOICES.items():
+        if getattr(network, name) not in allowed:
+            raise InputError(f"{path}.{name}", place, value=getattr(network, name), allowed=", ".join(allowed))
+
+
+def check_network(network: Network, place: Place, path: str = "network") -> None:
+    """InputError for what no network of any level can be."""
+    check_choices(network, place, path)
+    try:
+        check_model(network, place)
+        check_size_segments(network, place)
+        for part in OCCUPIED:
+            check_occupancy(network, part, place)
+        check_own_links(network, place)
+        check_interfaces(network, place)
+        check_sharing(network, place)
+        check_saturation(network, place)
+        check_routing(network, place)
+    except InputError as error:
+        if path == "network":
+            raise
+        raise InputError(f"{path}: {error.what}", place, value=error.value, allowed=error.allowed) from None
 
 
 def check_model(network: Network, place: Place) -> None:

@@ -6,7 +6,7 @@ The words stand in ``machine_keys.yaml`` and ``workload_keys.yaml``; which keys 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +19,8 @@ from simcodesign.describe.topology.base import TOPOLOGIES
 #: What a path has for any name, for a step of a program, and for any collective operation.
 NAME, STEP, COLLECTIVE = "NAME", "STEP", "COLLECTIVE"
 _TOPOLOGY = "network.topology."
+#: Paths below the networks inside nodes and sockets.
+_INNER = ("node.network.", "socket.network.")
 
 
 @dataclass(frozen=True)
@@ -51,5 +53,15 @@ def key_texts(kind: str) -> Mapping[str, KeyText]:
 
 
 def key_text(kind: str, path: str) -> KeyText | None:
-    """What a key says; None where nothing is written of it."""
-    return key_texts(kind).get(path)
+    """What a key says; None where nothing is written of it. The networks inside nodes and sockets say what the network
+    between nodes does, unless something else is written of them."""
+    texts = key_texts(kind)
+    return next((texts[one] for one in (path, *_ways_of(path)) if one in texts), None)
+
+
+def _ways_of(path: str) -> Iterator[str]:
+    """Other paths at which what a key of a network inside a node or socket says may be written."""
+    if path.startswith(_INNER):
+        key = path.partition(".")[2]
+        yield f"node.{key}"
+        yield key

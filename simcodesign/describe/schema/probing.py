@@ -46,10 +46,12 @@ _MACHINE: Any = {"simcodesign": "1", "name": "x", "nodes": "4", "processor": {"r
 _CROSSBAR: Any = {"topology": {"kind": "crossbar"}}
 _PLAIN: Any = _MACHINE | {"network": _CROSSBAR | _COSTS}
 _WAYS: tuple[Any, ...] = ({"count": "0"}, {"fraction": "0"}, {"nodes": ["0"]})
+_INSIDE: Any = {"network": {"topology": {"kind": "crossbar"}, "startup": "1", "bandwidth": "1"}}
 _SLOW: Any = [(nodes, {"slow_nodes": {"factor": "2"} | way}) for nodes in ("4", "5") for way in _WAYS]
 _PARTITIONS: Any = [{"name": "all", "nodes": "4"}]
 _MACHINES: tuple[Any, ...] = (
     *(_MACHINE | {"network": _CROSSBAR | network, "processors_per_node": "2"} for network in _NETWORKS),
+    _PLAIN | {"processors_per_node": "4", "node": _INSIDE, "socket": _INSIDE | {"per_node": "2"}},
     *(_PLAIN | {"mapping": {"kind": kind}} for kind in ("random", "grid")),
     *(_PLAIN | {"nodes": nodes, "noise": noise} for nodes, noise in _SLOW),
     *(_PLAIN | {"partitions": _PARTITIONS, "mapping": {"partitions": on}} for on in (["all"], {"all": "4"})),

@@ -36,7 +36,7 @@ OTHER_NAMES = {"G": "bandwidth"} | {
 
 
 #: Parts of a machine file whose constants may be formulas.
-PARTS = ("processor", "network", "disk", "accelerator", "storage", "caches", "memory", "failures")
+PARTS = ("processor", "network", "node", "socket", "disk", "accelerator", "storage", "caches", "memory", "failures")
 
 
 def with_formulas_evaluated(
@@ -73,7 +73,7 @@ def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | No
     """The path of a constant or power, and whether what stands at ``path`` is its inverse; None for anything else."""
     part, _, key = path.rpartition(".")
     inverse = _BANDWIDTHS["network"].get(key) or _BANDWIDTHS["storage"].get(key)
-    if inverse is not None and path == "network.bandwidth":
+    if inverse is not None and path in ("network.bandwidth", "node.network.bandwidth", "socket.network.bandwidth"):
         model = items["network"].mapping().get("model")
         inverse = "G" if model is not None and model.content == "loggop" else inverse
     constant = path if inverse is None else f"{part}.{inverse}"
@@ -99,11 +99,12 @@ def _formula(entry: Entry, known: Collection[str]) -> Expression | None:
 def constants_from(
     entry: Entry, part: str, others: tuple[str, ...] = (), bandwidths: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, float]:
-    """The constants of one part of the machine, by field name."""
-    bandwidths = {**_BANDWIDTHS[part], **bandwidths}
-    known = CONSTANTS | POWERS
-    keys = {path: path.split(".", 1)[1] for path, (where, _, _) in known.items() if where == part}
+    """The constants of the part of a machine at this path, by field name."""
+    known, prefix = CONSTANTS | POWERS, f"{part}."
+    keys = {path: path.removeprefix(prefix) for path in known if path.startswith(prefix)}
     paths = {key: path for path, key in keys.items() if "." not in key}  # others are in a mapping of their own
+    bandwidths = {**_BANDWIDTHS[part.rpartition(".")[2]], **bandwidths}
+    bandwidths = {key: per_byte for key, per_byte in bandwidths.items() if per_byte in paths}
     items = entry.mapping({*paths, *bandwidths, *others})
     values: dict[str, float] = {}
     for key, item in items.items():

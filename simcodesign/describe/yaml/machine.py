@@ -22,7 +22,7 @@ from simcodesign.describe.yaml.constants import constant_value, constants_from, 
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
 from simcodesign.describe.yaml.memory import capacity_from, memory_from
-from simcodesign.describe.yaml.network import network_from, nodes_by_ranks
+from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.partitions import constants_of_parts, partitions_from
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
@@ -40,6 +40,8 @@ MACHINE_KEYS = (
     "processors_per_node",
     "processor",
     "network",
+    "node",
+    "socket",
     "disk",
     "accelerator",
     "storage",
@@ -79,12 +81,14 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         partitions, accelerator = partitions_from(items["partitions"], items, accelerator)
         common = constants_of_parts(processor, memory, accelerator)
         check_partitions(partitions, nodes, common, items["partitions"].place)
+    network = network_from(items["network"], follows or nodes, folder)
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
         processor=processor,
-        network=network_from(items["network"], follows or nodes, folder),
+        network=network,
+        **networks_inside(items, network, per_node, folder),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         accelerator=accelerator,
         storage=storage_from(items["storage"]) if "storage" in items else None,

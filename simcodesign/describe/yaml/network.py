@@ -9,6 +9,7 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import HOCKNEY_KEYS, MODEL_OF, REQUIRED_CONSTANTS, check_constant, check_not_former
 from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.machine_parts.levels import AS_OUTSIDE, PATHS, check_level
 from simcodesign.describe.machine_parts.network import CHOICES, QUEUES, SHARES, SHARINGS, LocalMessages, Network, Ugal
 from simcodesign.describe.machine_parts.network_checks import (
     MOST_INTERFACES,
@@ -27,37 +28,48 @@ from simcodesign.describe.yaml.constants import constant_value, constants_from, 
 from simcodesign.describe.yaml.segments import LOCAL_KEYS, check_not_beside, segments_from
 from simcodesign.describe.yaml.tree import Entry
 
+#: Keys of a network that a level has as the network between the nodes has them.
+_AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "switching", "routing")
 #: Choices that may be mappings, of a word to how it is done.
 _MAPPINGS = ("sharing", "routing")
 
 
-def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Network:
-    """The network of so many nodes, or the smallest of those whose nodes follow the ranks."""
+def network_from(
+    entry: Entry, nodes: int | NodesByRanks, folder: Path, path: str = PATHS[0], outer: Network | None = None
+) -> Network:
+    """The network of so many nodes, or the smallest of those whose nodes follow the ranks; or with the network between
+    the nodes, ``outer``, that of a level inside, whose hosts are so many."""
     items = entry.mapping()
-    model = items["model"].text(CHOICES["model"]) if "model" in items else Network.model
+    outer_model = Network.model if outer is None else outer.model
+    model = items["model"].text(CHOICES["model"]) if "model" in items else outer_model
     *required, per_byte = REQUIRED_CONSTANTS[model]
     _check_keys_of(model, items)
-    parts = ("topology", "interfaces", "node", "socket", "segments")
-    others = (*parts, "hops_hold_sender", "rails", "saturation", *CHOICES)
+    parts = ("topology", "interfaces", "segments", "hops_hold_sender", *CHOICES)
+    others = parts if outer is not None else (*parts, "node", "socket", "rails", "saturation")
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
-    values = constants_from(entry, "network", others, {"bandwidth": per_byte})
+    values = constants_from(entry, path, others, {"bandwidth": per_byte})
     if "segments" in items:
         check_not_beside(items, model)
     entry.mapping(required=("topology", *(required if "segments" not in items else ())))
     if "per_byte_s" not in values and "segments" not in items:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
     texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key not in _MAPPINGS}
-    holds = items["hops_hold_sender"].flag() if "hops_hold_sender" in items else True
+    inherited = {} if outer is None else {name: getattr(outer, name) for name in AS_OUTSIDE}
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
     rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
-    interfaces = _interfaces(items["interfaces"], rails) if "interfaces" in items else Interfaces(rails)
-    own: dict[str, Any] = {**values, **texts, **_sharing(items), **_routing(items), **_local(items)}
+    interfaces = _interfaces(items["interfaces"], rails, path) if "interfaces" in items else Interfaces(rails)
+    own: dict[str, Any] = {**inherited, **values, **texts, **_sharing(items), **_routing(items), **_local(items)}
+    if "hops_hold_sender" in items:
+        own["hops_hold_sender"] = items["hops_hold_sender"].flag()
     if "segments" in items:
         own["segments"] = segments_from(items["segments"], model)
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
-    network = Network(topology, hops_hold_sender=holds, interfaces=interfaces, rails=rails, **own)
+    network = Network(topology, interfaces=interfaces, rails=rails, **own)
+    if outer is not None:
+        apart = [item for key, item in items.items() if key in _AS_OUTSIDE]
+        check_level(network, outer, path, (apart[0] if len(apart) == 1 else entry).place)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
     check_occupancy(network, "link", stated.place)
     stated = items.get("interfaces", items.get("rails", entry))
@@ -71,16 +83,41 @@ def network_from(entry: Entry, nodes: int | NodesByRanks, folder: Path) -> Netwo
     return network
 
 
-def _interfaces(entry: Entry, rails: int) -> Interfaces:
+def networks_inside(
+    items: Mapping[str, Entry], outer: Network, processors_per_node: int, folder: Path
+) -> dict[str, Network]:
+    """The networks inside nodes and sockets, by their fields of a machine."""
+    if "node" not in items and "socket" not in items:
+        return {}
+    first = items.get("node", items.get("socket"))
+    assert first is not None
+    if "node" not in items:
+        raise first.error("a network inside sockets, and none that joins the sockets of a node", "node.network as well")
+    if outer.node is not None:
+        what = "a network inside nodes, where network.node says what messages within a node cost"
+        raise first.error(what, "node.network, or network.node")
+    hosts, found = processors_per_node, dict[str, Network]()
+    if "socket" in items:
+        inside = items["socket"].mapping(("per_node", "network"), ("per_node", "network"))
+        hosts = inside["per_node"].whole(low=1)
+        if processors_per_node % hosts:
+            raise inside["per_node"].error("sockets of a node", f"a divisor of {processors_per_node} processors")
+        within = processors_per_node // hosts
+        found["socket_network"] = network_from(inside["network"], within, folder, PATHS[2], outer)
+    node = items["node"].mapping(("network",), ("network",))["network"]
+    return {"node_network": network_from(node, hosts, folder, PATHS[1], outer)} | found
+
+
+def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
     """The network interfaces of a node, one on each rail unless it says otherwise."""
     items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
     if {"bandwidth", "per_byte"} <= items.keys():
-        raise items["per_byte"].error("network.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
+        raise items["per_byte"].error(f"{path}.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
     per_byte_s = None
     if "per_byte" in items:
-        per_byte_s = constant_value("network.interfaces.per_byte", items["per_byte"])
+        per_byte_s = constant_value(f"{path}.interfaces.per_byte", items["per_byte"])
     elif "bandwidth" in items:
-        per_byte_s = time_per_byte("network.interfaces.bandwidth", items["bandwidth"])
+        per_byte_s = time_per_byte(f"{path}.interfaces.bandwidth", items["bandwidth"])
     return Interfaces(
         count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else rails,
         duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,

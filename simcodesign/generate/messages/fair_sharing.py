@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import level_at
 from simcodesign.describe.machine_parts.network import BY_LATENCY
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
@@ -88,9 +89,10 @@ def _capacities(plan: Plan, machine: Machine) -> Floats:
     """(S,) bytes per second of every link and interface; 0 for other stations."""
     stations = plan.stations
     per_second = link_bandwidths(machine, stations)
-    interface_s_per_byte = float(machine.network.interface_occupancy_s_per_byte)
+    levels, interfaces = machine.numbered_levels, np.flatnonzero(stations.kind == INTERFACE)
+    s_per_byte = np.array([float(level.network.interface_occupancy_s_per_byte) for level in levels])
     with np.errstate(divide="ignore"):
-        per_second[stations.kind == INTERFACE] = np.divide(1.0, interface_s_per_byte)
+        per_second[interfaces] = 1.0 / s_per_byte[level_at(levels, "first_interface", stations.unit[interfaces])]
     if np.isinf(per_second).any():
         what = "bytes take no time on links or interfaces, which cannot be shared then"
         raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: fcfs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,6 +18,8 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import PATHS
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.programs.program import placed_demands, with_phase
 from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES, Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
@@ -28,10 +31,13 @@ from simcodesign.generate.messages.cost_model import (
     send_s,
     spread_s,
 )
+from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels
 from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.routes_and_stations import RouteTable
-from simcodesign.generate.messages.way import Way, Ways, slowest_of_messages
+from simcodesign.generate.messages.way import Way, Ways
 
+#: Of messages for which it does not matter.
+NO_WAY = Way(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
@@ -47,12 +53,14 @@ class MessagePricing:
         machine = point.machine
         self._choice = RouteChoice(machine.network, seed)
         self._machine, self._ranks, self._effects = machine, point.ranks, effects
-        self._law = modelled_hops(machine, point.ranks)
-        self._counted = bool(effects & {"hops", "links"})
+        self._law = modelled_hops(machine.network, point.ranks)
+        self._counted = bool(effects & {"hops", "links", "node"})
+        self._levels = LevelWays(machine, point.ranks, self._choice, seed) if machine.has_levels else None
         self.loggops = point.has_loggops
         self._flies = self.loggops or not machine.network.flight_holds_sender
         self.has_rendezvous = _has_rendezvous(point)
-        self._receives_by_size = any(one.receive_overhead_s is not None for one in machine.network.segments)
+        segments = [one for network in machine.levels for one in network.segments]
+        self._receives_by_size = any(one.receive_overhead_s is not None for one in segments)
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
@@ -60,8 +68,8 @@ class MessagePricing:
     @cached_property
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
-        shared = bool(self._effects & {"links", "interfaces"})
-        return RouteTable(self._machine, self.node_of, self._effects, self._choice) if shared else None
+        shared = bool(self._effects & {"links", "interfaces", "node"})
+        return RouteTable(self._machine, self.node_of, self._effects, self._choice, self._levels) if shared else None
 
     @property
     def waits_for_receivers(self) -> bool:
@@ -90,43 +98,84 @@ class MessagePricing:
     def priced(self, columns: Sequence[Column], machine: Machine, is_collective: bool = False) -> list[Column]:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
-        way_of = self._ways_alike(columns, machine, is_collective)
+        ways_of = self._ways_alike(columns, machine, is_collective)
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
                 priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
             elif column.kind == SEND:
-                priced.append(self._send(column, machine, way_of(column)))
+                priced.append(self._send(column, machine, ways_of(column)))
             else:
-                priced.append(self._receive(column, machine))
+                priced.append(self._receive(column, machine, is_collective))
         return priced
 
-    def _receive(self, column: Column, machine: Machine) -> Column:
+    def _receive(self, column: Column, machine: Machine, is_collective: bool) -> Column:
         size = column.size_bytes
         extra: dict[str, Any] = {}
+        ways = self._ways_of_receives(machine, column.who, column.peer, is_collective and not self._counted)
         if self.loggops:
-            gap = np.where(np.isnan(size), np.nan, between_s(machine, size))
+            gap = np.where(np.isnan(size), np.nan, longest(ways, lambda network, way: between_s(network, size)))
             extra["gap_s"] = gap
         if self.loggops or self._receives_by_size:
             extra["variant"] = self._variant(machine)
-        return replace(column, duration_s=receive_s(machine, size), extra=extra)
+        return replace(column, duration_s=longest(ways, lambda network, way: receive_s(network, size)), extra=extra)
 
-    def _send(self, column: Column, machine: Machine, way: Way | None) -> Column:
-        """``way``: where it is not that of each message."""
-        way, train, size = self._way(column, machine) if way is None else way, column.train, _each_bytes(column)
+    def _ways_of_receives(
+        self, machine: Machine, who: Int32s | None, peer: Int32s | int, of_anybody: bool
+    ) -> Sequence[LevelWay]:
+        """The levels of messages that ranks receive; any level for those from anyone."""
+        if self._levels is None:
+            return [LevelWay(0, machine.network, NO_WAY)]
+        if of_anybody:
+            return self._levels.of_anybody(machine, 0.0)
+        source, target = self._ends(who, peer)
+        known = source >= 0
+        level = self._levels.level_of(np.where(known, source, target), target)
+        every = [
+            LevelWay(number, network, NO_WAY, (level == number) | ~known)
+            for number, network in enumerate(machine.levels)
+        ]
+        return [one for one in every if np.any(one.here)]
+
+    def _send(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None) -> Column:
+        """``ways``: where they are not those of each message."""
+        ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
-            extra["flight_s"] = arrival_s(machine, way, size, train)
+            extra["flight_s"] = longest(ways, lambda network, way: arrival_s(network, way, size, train))
         if self.loggops:
-            extra |= {"gap_s": between_s(machine, size), "receive_s": receive_s(machine, size)}
-            extra["spread_s"] = spread_s(machine, size)
+            extra["gap_s"] = longest(ways, lambda network, way: between_s(network, size))
+            extra["receive_s"] = longest(ways, lambda network, way: receive_s(network, size))
+            extra["spread_s"] = longest(ways, lambda network, way: spread_s(network, size))
         if self.loggops or self.has_rendezvous:
-            extra["rendezvous"] = has_rendezvous(machine.network, size)
+            extra["rendezvous"] = longest(ways, lambda network, way: has_rendezvous(network, size))
         if self.route_table:
-            cost = self.route_table.cost_of(machine, way, size, train)
+            cost = self._cost(column, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
-        return replace(column, duration_s=send_s(machine, way, size, train), extra=extra)
+        return replace(
+            column, duration_s=longest(ways, lambda network, way: send_s(network, way, size, train)), extra=extra
+        )
+
+    def _cost(self, column: Column, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
+        """The row of costs of every message, by its own level."""
+        assert self.route_table is not None
+        if self._levels is None:
+            return self.route_table.cost_of(ways[0], ways[0].way, size, column.train)
+        level = self._levels.level_of(*self._ends(column.who, column.peer)[::-1])
+        cost = np.zeros(level.shape, np.int32)
+        for one in ways:
+            here = level == one.number
+            each = size if np.ndim(size) == 0 else np.broadcast_to(size, here.shape)[here]
+            if here.any():
+                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train)
+        return cost
+
+    def _ends(self, who: Int32s | None, peer: Int32s | int) -> tuple[Int64s, Int64s]:
+        """The peers and the ranks of a column, as many of each."""
+        ranks = np.arange(self._ranks) if who is None else who
+        others, own = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(np.asarray(peer), ranks))
+        return others, own
 
     def between_nodes(
         self, machine: Machine, source: Int64s, target: Int64s, size_bytes: float
@@ -134,59 +183,68 @@ class MessagePricing:
         """The route and the row of costs of messages between nodes, whoever sends them; shapes (n,)."""
         assert self.route_table is not None
         way = self._ways.between_nodes(machine.network, source, target, size_bytes)
-        cost = np.broadcast_to(self.route_table.cost_of(machine, way, size_bytes), len(source)).astype(np.int32)
+        row = self.route_table.cost_of(LevelWay(0, machine.network, way), way, size_bytes)
+        cost = np.broadcast_to(row, len(source)).astype(np.int32)
         return self.route_table.number(source, target), cost
 
     def _ways_alike(
         self, columns: Sequence[Column], machine: Machine, is_collective: bool
-    ) -> Callable[[Column], Way | None]:
-        """The way that messages of a column have in common with others, by ``Column.alike``; None where each has its
+    ) -> Callable[[Column], Sequence[LevelWay] | None]:
+        """The ways that messages of a column have in common with others, by ``Column.alike``; None where each has its
         own."""
         if self._counted:
             return lambda column: None
-        if is_collective or not machine.network.paths_differ:
+        if is_collective or not machine.paths_differ:
             return self._ways_by_size(machine, is_collective)
-        ways: dict[int | None, list[Way]] = {}
+        ways: dict[int | None, list[Sequence[LevelWay]]] = {}
         for column in columns:
             if column.alike is not None and column.kind == SEND:
-                ways.setdefault(column.alike, []).append(self._way(column, machine))
-        slowest = {alike: slowest_of_messages(several) for alike, several in ways.items()}
+                ways.setdefault(column.alike, []).append(self._ways_of(column, machine))
+        slowest = {alike: slowest_of_levels(several) for alike, several in ways.items()}
         return lambda column: slowest.get(column.alike)
 
-    def _ways_by_size(self, machine: Machine, is_collective: bool) -> Callable[[Column], Way]:
+    def _ways_by_size(self, machine: Machine, is_collective: bool) -> Callable[[Column], Sequence[LevelWay]]:
         """The ways of messages whose ranks are not looked at: of anybody's, or those within nodes and between them."""
-        network, known = machine.network, dict[Any, Way]()
-        looks_at_nodes = is_collective and network.node is not None
+        known = dict[Any, Sequence[LevelWay]]()
+        looks_at_nodes = is_collective and (machine.has_levels or machine.network.node is not None)
+        has_segments = any(network.has_segments for network in machine.levels)
 
-        def way_of(column: Column) -> Way:
-            level = column.alike if looks_at_nodes and column.alike in (WITHIN_NODES, BETWEEN_NODES) else None
-            size = _each_bytes(column) if network.has_segments else 0.0
+        def ways_of(column: Column) -> Sequence[LevelWay]:
+            kind = column.alike if looks_at_nodes and column.alike in (WITHIN_NODES, BETWEEN_NODES) else None
+            size = _each_bytes(column) if has_segments else 0.0
             if np.ndim(size):
-                return self._of_level(machine, level, size)
-            if (level, size) not in known:
-                known[level, size] = self._of_level(machine, level, size)
-            return known[level, size]
+                return self._of_anybody(machine, kind, size)
+            if (kind, size) not in known:
+                known[kind, size] = self._of_anybody(machine, kind, size)
+            return known[kind, size]
 
-        return way_of
+        return ways_of
 
-    def _of_level(self, machine: Machine, level: int | None, size_bytes: FloatOrArray) -> Way:
-        """The way that no message of this size exceeds: within nodes, between them, or of anybody. Ranks are not looked
-        at where messages within nodes cost what others do."""
+    def _of_anybody(self, machine: Machine, kind: int | None, size_bytes: FloatOrArray) -> Sequence[LevelWay]:
+        """The ways that no message of this size exceeds: within nodes, between them, or of anybody. Ranks are not
+        looked at where messages within nodes cost what others do."""
+        if self._levels is not None:
+            return self._levels.of_anybody(machine, size_bytes, kind)
         network = machine.network
-        if network.node is None or level == BETWEEN_NODES:
-            return Way.of_hops(network, self._law, size_bytes)
-        if level == WITHIN_NODES:
-            return self._ways.within_nodes(network.node, network.socket, size_bytes)
-        return self._ways.of_anybody(machine, self._law, size_bytes)
+        if network.node is None or kind == BETWEEN_NODES:
+            way = Way.of_hops(network, self._law, size_bytes)
+        elif kind == WITHIN_NODES:
+            way = self._ways.within_nodes(network.node, network.socket, size_bytes)
+        else:
+            way = self._ways.of_anybody(machine, self._law, size_bytes)
+        return [LevelWay(0, network, way)]
 
-    def _way(self, column: Column, machine: Machine) -> Way:
+    def _ways_of(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
         """The way of every message: counted on its route, without hops on the same node; or by the law over it."""
-        who = np.arange(self._ranks) if column.who is None else column.who
-        source, target = (ranks.astype(np.int64) for ranks in np.broadcast_arrays(who, np.asarray(column.peer)))
+        target, source = self._ends(column.who, column.peer)
         size = _each_bytes(column)
+        if self._levels is not None:
+            return self._levels.of_messages(machine, source, target, size, self._counted)
         if self._counted:
-            return self._ways.counted(machine.network, source, target, size)
-        return self._ways.by_law(machine.network, self._law, source, target, size)
+            way = self._ways.counted(machine.network, source, target, size)
+        else:
+            way = self._ways.by_law(machine.network, self._law, source, target, size)
+        return [LevelWay(0, machine.network, way)]
 
     def _variant(self, machine: Machine) -> int:
         """Number of a variant of the machine; each comes many times in a row."""
@@ -194,7 +252,7 @@ class MessagePricing:
             self._variants.append(machine)
         return len(self._variants) - 1
 
-    def price_receives(self, fields: Mapping[str, NDArray[Any]], place: Place) -> None:
+    def price_receives(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
         if not self.loggops and not self._receives_by_size:
             return
@@ -207,9 +265,16 @@ class MessagePricing:
         for number in np.unique(variants):
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
-            fields["duration_s"][mine] = receive_s(machine, size)
+            ways = self._ways_of_receives(machine, rank[mine], fields["peer"][mine], False)
+            fields["duration_s"][mine] = longest(ways, functools.partial(_of_size, receive_s, size))
             if self.loggops:
-                fields["gap_s"][mine] = between_s(machine, size)
+                fields["gap_s"][mine] = longest(ways, functools.partial(_of_size, between_s, size))
+
+
+def _of_size(
+    time_s: Callable[[Network, FloatOrArray], FloatOrArray], size: FloatOrArray, network: Network, way: Way
+) -> FloatOrArray:
+    return time_s(network, size)
 
 
 def _each_bytes(column: Column) -> FloatOrArray:
@@ -219,7 +284,8 @@ def _each_bytes(column: Column) -> FloatOrArray:
 
 def _has_rendezvous(point: DesignPoint) -> bool:
     """Whether the machine, or a block of the program, says above which size senders wait for their receivers."""
-    network = point.machine.network
-    if network.rendezvous_above_bytes is not None or any(segment.rendezvous for segment in network.segments):
-        return True
-    return any("network.S" in placed.constants for placed in placed_demands(point.workload.program))
+    for network in point.machine.levels:
+        if network.rendezvous_above_bytes is not None or any(segment.rendezvous for segment in network.segments):
+            return True
+    limits = {f"{path}.S" for path in PATHS}
+    return any(limits & set(placed.constants) for placed in placed_demands(point.workload.program))

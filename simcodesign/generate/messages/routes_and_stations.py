@@ -16,10 +16,13 @@ from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import Level, level_at
+from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import VALIANT
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
+from simcodesign.generate.messages.levels import LevelWay, LevelWays
 from simcodesign.generate.messages.route_choice import RouteChoice, alternatives
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
@@ -53,10 +56,19 @@ PAIRS_AT_ONCE = 2**13
 class RouteTable:
     """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
 
-    def __init__(self, machine: Machine, node: Int64s, effects: frozenset[str], choice: RouteChoice) -> None:
-        self._machine, self._node, self._choice = machine, node, choice
+    def __init__(
+        self,
+        machine: Machine,
+        node: Int64s,
+        effects: frozenset[str],
+        choice: RouteChoice,
+        levels: LevelWays | None = None,
+    ) -> None:
+        self._machine, self._node, self._choice, self._inner = machine, node, choice, levels
+        self._levels = machine.numbered_levels
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
-        self._interfaces_of_nodes = machine.network.interfaces.stations(machine.nodes)
+        self._within = "node" in effects
+        self._groups = max(len(_groups_of(level.network)) for level in self._levels)
         self._pairs: list[tuple[Int32s, Int32s]] = []
         self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
         self._through: list[Int64s | None] | None = None  # nodes that routes go through, of every pair
@@ -70,26 +82,40 @@ class RouteTable:
         """Number of the route of every message of a column that sends; NONE between ranks of a node."""
         peer = np.asarray(column.peer)
         who = np.arange(len(self._node)) if column.who is None else column.who
-        ends = [
+        parts = [
             np.array([len(peer)]),
             peer,
             *([] if column.who is None else [column.who]),
         ]  # the length: or they collide
-        key = blake2b(b"".join(part.astype(np.int32).tobytes() for part in ends)).digest()
+        key = blake2b(b"".join(part.astype(np.int32).tobytes() for part in parts)).digest()
         if key not in self._known:
-            self._known[key] = self.number(self._node[who], self._node[peer])
+            if self._inner is None:
+                ends = self._node[who], self._node[peer]
+            else:
+                ends = self._inner.hosts_of(np.asarray(who, np.int64), peer.astype(np.int64))
+            self._known[key] = self.number(*ends)
         return self._known[key]
 
     def number(self, source: Int64s, target: Int64s) -> Int32s:
-        """Number of the route of every message between nodes; NONE on the same node."""
+        """Number of the route of every message between hosts of any levels; NONE on the same host."""
         if len(source) <= 2 * len(self._node):
             return self._add(source, target)
-        nodes = self._machine.nodes  # of so many messages, pairs come more than once
+        nodes = self._hosts  # of so many messages, pairs come more than once
         pairs, index = np.unique(source * nodes + target, return_inverse=True)
         return self._add(pairs // nodes, pairs % nodes)[index]
 
+    def between_nodes(self, route: Int32s) -> Int32s:
+        """The routes of messages that leave their nodes; NONE for others."""
+        if self._inner is None or not self._count:
+            return route
+        source = np.concatenate([source for source, _ in self._pairs])
+        return np.where((route != NONE) & (source[route] < self._machine.nodes), route, NONE).astype(np.int32)
+
     def _add(self, source: Int64s, target: Int64s) -> Int32s:
         far = source != target
+        if self._inner is not None:
+            is_inside = source >= self._machine.nodes
+            far = far & np.where(is_inside, self._within, self._links or self._interfaces)
         route = np.full(len(source), NONE, np.int32)
         count = int(np.count_nonzero(far))
         route[far] = np.arange(self._count, self._count + count)
@@ -97,15 +123,16 @@ class RouteTable:
         self._count += count
         return route
 
-    def cost_of(self, machine: Machine, way: Way, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
-        """Row of the table of costs for every message, or train of messages of ``size_bytes`` each."""
-        network = machine.network
-        if self._links and network.startup_per == "message" and train == 1:
+    def cost_of(self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
+        """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
+        each."""
+        network = at.network
+        if self._shares_links(at.number) and network.startup_per == "message" and train == 1:
             # The links have the rest.
             way = Way.without_links(network, size_bytes)
         hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
         if not hops.ndim:
-            return self._row(self._priced(machine, way, float(size_bytes), train))
+            return self._row(self._priced(at, way, float(size_bytes), train))
         if not len(hops):
             return np.zeros(0, np.int32)
         keys = (size, hops, *(others if network.paths_differ else ()))
@@ -114,18 +141,26 @@ class RouteTable:
         for key in keys:
             changes |= np.diff(key[order]) != 0
         first = order[np.concatenate([[True], changes])]
-        self._check_memory(machine, len(first))
+        self._check_memory(len(first))
         row = np.empty(len(order), np.int32)
         kinds = Way(hops[first], *(field[first] for field in others))
         group = np.concatenate([[0], np.cumsum(changes)])
-        row[order] = self._rows_of(self._priced(machine, kinds, size[first], train))[group]
+        row[order] = self._rows_of(self._priced(at, kinds, size[first], train))[group]
         return row
 
-    def _check_memory(self, machine: Machine, more: int) -> None:
+    def _shares_links(self, number: int) -> bool:
+        """Whether messages share the links of a level."""
+        return self._links if number == 0 else self._within
+
+    def _shares_interfaces(self, number: int) -> bool:
+        """Whether messages share the interfaces of a level."""
+        return self._interfaces if number == 0 else self._within
+
+    def _check_memory(self, more: int) -> None:
         """CapacityError if the table of costs is too large with so many more rows."""
-        groups, rows = len(machine.network.link_latencies_s) if machine.network.links_differ else 1, self._rows + more
+        groups, rows = self._groups, self._rows + more
         what = f"the costs of {rows:,} kinds of messages, each on {groups:,} kinds of links, take"
-        check_memory(what, BYTES_PER_COST * (4.0 + 2 * groups) * rows, machine.place)
+        check_memory(what, BYTES_PER_COST * (4.0 + 2 * groups) * rows, self._machine.place)
 
     def _rows_of(self, times: NDArray[np.float64]) -> Int32s:
         """(n,) rows of the table for the columns of (W, n) times: looked up, unless there are too many to look for."""
@@ -143,22 +178,23 @@ class RouteTable:
             self._rows += 1
         return self._costs[key]
 
-    def _priced(self, machine: Machine, way: Way, size_bytes: FloatOrArray, train: int) -> NDArray[np.float64]:
+    def _priced(self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int) -> NDArray[np.float64]:
         """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links."""
-        network, again = machine.network, np.zeros(())
-        if train > 1 and not is_loggop(machine):
+        network, again, has_links = at.network, np.zeros(()), self._shares_links(at.number)
+        if train > 1 and not is_loggop(network):
             # With store-and-forward, the links repeat the bytes of a train themselves.
-            again = np.asarray(startup_s(machine, way) + held_s(machine, way, 0.0 if self._links else size_bytes))
-        link_s, latency_s = network.links_s_per_byte, network.link_latencies_s
-        if not network.links_differ:
-            link_s, latency_s = (network.link_occupancy_s_per_byte,), (network.longest_hop_latency_s,)
+            again = np.asarray(startup_s(network, way) + held_s(network, way, 0.0 if has_links else size_bytes))
+        groups = _groups_of(network)
+        nothing = [0.0] * (self._groups - len(groups))  # of groups that only other levels have
         times: list[FloatOrArray] = [
-            inject_s(machine, way, size_bytes),
-            tail_s(machine, way, size_bytes, train, again),
+            inject_s(network, way, size_bytes),
+            tail_s(network, way, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
-            0.0 if self._links else flight_s(machine, way, size_bytes),
-            *(train * size_bytes * per_byte_s for per_byte_s in link_s),
-            *latency_s,
+            0.0 if has_links else flight_s(network, way, size_bytes),
+            *(train * size_bytes * per_byte_s for per_byte_s, _ in groups),
+            *nothing,
+            *(latency_s for _, latency_s in groups),
+            *nothing,
         ]
         return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
@@ -257,15 +293,35 @@ class RouteTable:
     def _group_of(self, visited: Int64s, before: int) -> Int32s:
         """The group of links that each station is of, up to the last link; 0 for other stations."""
         group = np.zeros(before + len(visited), np.int32)
-        is_link = visited >= self._interfaces_of_nodes
-        network = self._machine.network
-        group[before:][is_link] = network.link_group(visited[is_link] - self._interfaces_of_nodes)
+        is_link = visited >= self._interfaces_of_all
+        links = visited[is_link] - self._interfaces_of_all
+        for level, here in self._by_level("first_link", links):
+            if level.network.links_differ:
+                group[before + np.flatnonzero(is_link)[here]] = level.network.link_group(links[here] - level.first_link)
         return group
+
+    def _by_level(self, start: str, unit: Int64s) -> Iterator[tuple[Level, NDArray[np.bool_]]]:
+        """The levels of numbers of hosts, interfaces or links, and which are of each."""
+        place = level_at(self._levels, start, unit)
+        for level in self._levels:
+            here = place == level.number
+            if here.any():
+                yield level, here
+
+    @property
+    def _hosts(self) -> int:
+        """Hosts of all levels."""
+        return self._levels[-1].first_host + self._levels[-1].hosts
+
+    @property
+    def _interfaces_of_all(self) -> int:
+        """Stations that the interfaces of all levels are; links have the numbers after them."""
+        return self._levels[-1].first_interface + self._levels[-1].interfaces
 
     @property
     def _most(self) -> int:
-        """Interfaces and links of the network."""
-        return self._interfaces_of_nodes + self._machine.network.link_count
+        """Interfaces and links of all levels."""
+        return self._interfaces_of_all + self._levels[-1].first_link + self._levels[-1].links
 
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
         """Sources and targets of many routes at a time, by which interfaces they leave and arrive, and through which
@@ -281,43 +337,97 @@ class RouteTable:
 
     def _lengths(self) -> Int64s:
         """Stations on each route."""
-        hops = [
-            self._choice.hops(source, target, through) if self._links else np.zeros(len(source), np.int64)
-            for source, target, _, _, through in self._chunks()
-        ]
-        ends = 2 if self._interfaces else 0
-        return np.concatenate(hops) + ends if hops else np.zeros(0, np.int64)
+        lengths = [np.zeros(0, np.int64)]
+        for source, target, _, _, through in self._chunks():
+            stations = np.zeros(len(source), np.int64)
+            for level, here in self._by_level("first_host", source):
+                ends = 2 if self._shares_interfaces(level.number) else 0
+                stations[here] = ends
+                if self._shares_links(level.number):
+                    choice, own, other, by = self._on_level(level, source[here], target[here], _some(through, here))
+                    stations[here] += choice.hops(own, other, by)
+            lengths.append(stations)
+        return np.concatenate(lengths)
+
+    def _on_level(
+        self, level: Level, source: Int64s, target: Int64s, through: Int64s | None
+    ) -> tuple[RouteChoice, Int64s, Int64s, Int64s | None]:
+        """How routes of a level are chosen, between hosts by their numbers in its copy; no detours inside a node."""
+        if level.number == 0 or self._inner is None:
+            return self._choice, source, target, through
+        return self._inner.choices[level.number], level.split(source)[1], level.split(target)[1], None
 
     def _ways(
         self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, start: Int64s
     ) -> Int64s:
-        """Stations in travel order for every pair of nodes: interfaces in the order of ``Interfaces``, then links."""
-        network, nodes, before = self._machine.network, self._machine.nodes, self._interfaces_of_nodes
-        if not self._interfaces:
-            return self._on_rails(self._choice.routes(source, target, through), leaves) + before
+        """Stations in travel order for every pair of hosts: interfaces in the order of ``Interfaces``, then links."""
+        if self._inner is None:
+            return self._ways_on(self._levels[0], source, target, leaves, comes, through, start)
+        way, lengths = np.empty(start[-1], np.int64), np.diff(start)
+        for level, here in self._by_level("first_host", source):
+            turns = (np.broadcast_to(turn, here.shape)[here] for turn in (leaves, comes))
+            own = np.concatenate([[0], np.cumsum(lengths[here])])
+            ends = source[here], target[here]
+            way[np.repeat(here, lengths)] = self._ways_on(level, *ends, *turns, _some(through, here), own)
+        return way
+
+    def _ways_on(
+        self,
+        level: Level,
+        source: Int64s,
+        target: Int64s,
+        leaves: Int64s,
+        comes: Int64s,
+        through: Int64s | None,
+        start: Int64s,
+    ) -> Int64s:
+        """The same of hosts of one level."""
+        network, before = level.network, self._interfaces_of_all
+        has_links, has_interfaces = self._shares_links(level.number), self._shares_interfaces(level.number)
+        choice, own, other, through = self._on_level(level, source, target, through)
+        first_link = before + level.first_link
+        if level.number:
+            first_link = first_link + np.repeat(
+                level.split(source)[0] * network.link_count,
+                np.diff(start) - 2 * has_interfaces,
+            )
+        if not has_interfaces:
+            return self._on_rails(network, choice.routes(own, other, through), leaves) + first_link
         interfaces = network.interfaces
         by_direction = interfaces.count > 1 and network.interfaces_have_directions
-        links = self._choice.routes(source, target, through) if self._links or by_direction else None
+        links = choice.routes(own, other, through) if has_links or by_direction else None
         if links is not None and by_direction:
             leaves = network.topology.direction_of(links.link[links.start[:-1]])
             comes = network.topology.direction_of(links.link[links.start[1:] - 1]) ^ 1
         # The sender's interface stands before and the receiver's after the links of each route.
         way = np.empty(start[-1], np.int64)
         inner = np.ones(len(way), bool)
-        way[start[:-1]] = interfaces.injection(source, leaves)
-        way[start[1:] - 1] = interfaces.ejection(target, nodes, comes)
+        here, there = source - level.first_host, target - level.first_host
+        way[start[:-1]] = level.first_interface + interfaces.injection(here, leaves)
+        way[start[1:] - 1] = level.first_interface + interfaces.ejection(there, level.hosts, comes)
         inner[start[:-1]] = inner[start[1:] - 1] = False
-        if links is not None and self._links:
-            way[inner] = self._on_rails(links, leaves) + before
+        if links is not None and has_links:
+            way[inner] = self._on_rails(network, links, leaves) + first_link
         return way
 
-    def _on_rails(self, routes: TopologyRoutes, leaves: Int64s) -> Int64s:
+    @staticmethod
+    def _on_rails(network: Network, routes: TopologyRoutes, leaves: Int64s) -> Int64s:
         """The links of the routes, each on the rail of the interface by which its message leaves."""
-        network = self._machine.network
         if network.rails == 1:
             return routes.link
         rail = np.broadcast_to(leaves % network.rails, len(routes.start) - 1)
         return routes.link + np.repeat(rail, np.diff(routes.start)) * network.topology.link_count
+
+
+def _some(through: Int64s | None, here: NDArray[np.bool_]) -> Int64s | None:
+    return None if through is None else through[here]
+
+
+def _groups_of(network: Network) -> list[tuple[FloatOrArray, FloatOrArray]]:
+    """Seconds per byte and latency of links, of each group where they differ."""
+    if not network.links_differ:
+        return [(network.link_occupancy_s_per_byte, network.longest_hop_latency_s)]
+    return [*zip(network.links_s_per_byte, network.link_latencies_s, strict=True)]
 
 
 def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) -> tuple[Int64s, Int32s]:
@@ -338,11 +448,15 @@ def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) ->
 
 def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]:
     """(S,) bytes per second of every station that is a link, infinite if bytes take no time; 0 for other stations."""
-    links = stations.kind == LINK
-    network, bandwidth = machine.network, np.zeros(len(stations))
-    per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        bandwidth[links] = 1 / per_byte_s[network.link_group(stations.unit[links])]
+    bandwidth, levels = np.zeros(len(stations)), machine.numbered_levels
+    links = np.flatnonzero(stations.kind == LINK)
+    unit = stations.unit[links]
+    place = level_at(levels, "first_link", unit)
+    for level in levels:
+        here, network = place == level.number, level.network
+        per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            bandwidth[links[here]] = 1 / per_byte_s[network.link_group(unit[here] - level.first_link)]
     return bandwidth
 
 
@@ -356,7 +470,8 @@ def stations_of(
 ) -> Stations:
     """All stations: those at which operations are ``served``, by kind and unit (disks have this discipline),
     processors, interfaces and links, mailboxes."""
-    interfaces = machine.network.interfaces.stations(machine.nodes)
+    last = machine.numbered_levels[-1]
+    interfaces = last.first_interface + last.interfaces
     links = visited >= interfaces
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (

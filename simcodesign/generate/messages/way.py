@@ -73,20 +73,18 @@ class Ways:
 
     def counted(self, network: Network, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
         """From ranks to ranks (n,) by their own routes, of so many bytes, or (n,); without hops on the same node."""
-        way = _counted(network, self._choice, self.node[source], self.node[target], size_bytes)
+        way = counted(network, self._choice, self.node[source], self.node[target], size_bytes)
         return way if network.node is None else self._within_nodes(network, way, source, target, size_bytes)
 
     def between_nodes(self, network: Network, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
         """From nodes to other nodes (n,) by their own routes."""
-        return _counted(network, self._choice, source, target, size_bytes)
+        return counted(network, self._choice, source, target, size_bytes)
 
     def by_law(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
         """Over so many hops by the distance law, each with the mean latency of the message's own route."""
-        way = self.counted(network, source, target, size_bytes)
-        some = way.hops > 0
-        latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
+        way = by_law(self.counted(network, source, target, size_bytes), hops)
         is_local = self.node[source] == self.node[target] if network.node is not None else np.zeros(len(source), bool)
-        return replace(way, hops=np.where(is_local, 0.0, hops), latency_s=latency_s)
+        return replace(way, hops=np.where(is_local, 0.0, hops))
 
     def of_anybody(self, machine: Machine, hops: float, size_bytes: FloatOrArray) -> Way:
         """Over so many of the slowest links; with messages within nodes of another cost, the slowest of all."""
@@ -118,6 +116,13 @@ class Ways:
         return Way(*every)
 
 
+def by_law(way: Way, hops: float) -> Way:
+    """Ways with so many hops, each with the mean latency of the message's own route."""
+    some = np.asarray(way.hops) > 0
+    latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
+    return replace(way, hops=hops, latency_s=latency_s)
+
+
 def slowest(ways: Sequence[Way]) -> Way:
     """Of several ways of each message: the longest times of any."""
     values = zip(*(way.fields for way in ways), strict=True)
@@ -130,7 +135,7 @@ def slowest_of_messages(ways: Sequence[Way]) -> Way:
     return Way(*(max(float(np.max(value)) for value in several if np.size(value)) for several in values))
 
 
-def _counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
+def counted(network: Network, choice: RouteChoice, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
     """The ways from nodes to nodes (n,) over the network."""
     hops = choice.hops_of_pairs(source, target).astype(np.float64)
     way = Way.of_hops(network, hops, size_bytes)

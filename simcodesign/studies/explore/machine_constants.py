@@ -11,6 +11,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY, cache_constants, dimension_at
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.schema.key_texts import key_text
@@ -27,8 +28,13 @@ BANDWIDTHS = {
     "storage.bandwidth": "storage.per_byte",
     "storage.write_bandwidth": "storage.write_per_byte",
 }
-#: The constant of LogGOP that corresponds to ``network.per_byte``.
-LOGGOP_PER_BYTE = "network.G"
+BANDWIDTHS |= {
+    f"{path}.{key}": f"{path}.{BANDWIDTHS[f'network.{key}'].removeprefix('network.')}"
+    for path in PATHS[1:]
+    for key in ("bandwidth", "link_bandwidth", "interfaces.bandwidth")
+}
+#: The constant of a network in LogGOP that corresponds to ``per_byte``.
+LOGGOP_PER_BYTE = "G"
 
 
 def constant_dimension(path: str) -> str:
@@ -51,8 +57,9 @@ def is_constant(name: str) -> bool:
 
 def inverse_of(path: str, machine: Machine) -> str | None:
     """The constant of which a bandwidth is the inverse; None for anything else."""
-    loggop = path == "network.bandwidth" and machine.network.model == "loggop"
-    return LOGGOP_PER_BYTE if loggop else _bandwidths(machine).get(path)
+    part, _, key = path.rpartition(".")
+    loggop = part in PATHS and key == "bandwidth" and machine.network.model == "loggop"
+    return f"{part}.{LOGGOP_PER_BYTE}" if loggop else _bandwidths(machine).get(path)
 
 
 def _bandwidths(machine: Machine) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF, cache_constants, dimension_at
+from simcodesign.describe.constants import CONSTANTS, cache_constants, dimension_at, model_at
 from simcodesign.describe.formulas.symbols import VALUE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
@@ -98,7 +98,7 @@ def _paths(machine: Machine) -> list[str]:
     paths = [
         path
         for path, (part, _, _) in CONSTANTS.items()
-        if MODEL_OF.get(path, model) == model and getattr(machine, part) is not None and path not in NO_COSTS
+        if (model_at(path) or model) == model and getattr(machine, part) is not None and path not in NO_COSTS
     ]
     return [*paths, *cache_constants(machine.memory)]
 

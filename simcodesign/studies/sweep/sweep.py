@@ -10,9 +10,10 @@ from typing import Any, Unpack
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, MODEL_OF, POWERS, dimension_at
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS, dimension_at, model_at
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.machine_parts.size_segments import PATH
 from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.parameters import Parameter
@@ -284,7 +285,7 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
     part, _, key = name.rpartition(".")
     path, inverse = name, False
     if key.endswith("bandwidth"):
-        is_network = name == "network.bandwidth" or part.startswith(f"{PATH}.")
+        is_network = (key == "bandwidth" and part in PATHS) or part.startswith(f"{PATH}.")
         loggop = is_network and machine.network.model == "loggop"
         path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
     dimension = dimension_at(path)
@@ -292,7 +293,7 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
         return Known(path, PARAMETER, "bandwidth" if inverse else dimension, inverse=inverse)
     if path in constants:
         present = getattr(machine, constants[path][0]) is not None
-        if present and MODEL_OF.get(path, machine.network.model) == machine.network.model:
+        if present and (model_at(path) or machine.network.model) == machine.network.model:
             return Known(path, PARAMETER, "bandwidth" if inverse else constants[path][2], inverse=inverse)
         raise InputError(
             f"{machine.name} has no such constant",

@@ -1,0 +1,205 @@
+"""The levels of a machine: the network between its nodes, that of every node, and that of every socket.
+
+A message uses the network of the innermost level that has both of its ends, and nothing on any other level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.topology.base import MINIMAL
+from simcodesign.describe.topology.link_loads import IntArray
+
+if TYPE_CHECKING:
+    from simcodesign.describe.machine import Machine
+
+Ints = NDArray[np.int64]
+#: Where the network of each level stands in a machine file, outermost first.
+PATHS = ("network", "node.network", "socket.network")
+#: What a level has as the network between the nodes has it.
+AS_OUTSIDE = (
+    *("model", "sharing", "shares", "packet_bytes"),
+    *("sends", "hops_hold_sender", "startup_per", "switching"),
+)
+#: What only the network between the nodes has, and what a level has in its place.
+ONLY_OUTSIDE: dict[str, Any] = {
+    "rails": 1,
+    "node": None,
+    "socket": None,
+    "routing": MINIMAL,
+    "saturation": 1.0,
+    "reduction_per_byte_s": None,
+    "dynamic_power_w": None,
+    "energy_per_byte_j": None,
+}
+
+
+@dataclass(frozen=True)
+class Level:
+    """The network of a level, of which there are ``copies``: 1 between the nodes, one in every node, one in every
+    socket. The hosts of all copies together, their interfaces and their links are numbered after those of the levels
+    before. ``unit_ranks``: processors among which a copy joins its hosts."""
+
+    network: Network
+    number: int
+    copies: int
+    unit_ranks: int
+    first_host: int = 0
+    first_interface: int = 0
+    first_link: int = 0
+
+    @property
+    def hosts(self) -> int:
+        """Hosts of all copies."""
+        return self.copies * self.network.topology.node_count
+
+    @property
+    def interfaces(self) -> int:
+        """Stations that all interfaces are."""
+        return self.network.interfaces.stations(self.hosts)
+
+    @property
+    def links(self) -> int:
+        """Links of all copies."""
+        return self.copies * self.network.link_count
+
+    def law_ranks(self, ranks: FloatOrArray) -> FloatOrArray:
+        """P of the distance law: the ranks of the run, inside a node or socket at most its processors."""
+        return ranks if self.number == 0 else np.minimum(ranks, float(self.unit_ranks))
+
+    def split(self, host: IntArray) -> tuple[Ints, Ints]:
+        """The copies and the hosts within them of numbers among all hosts of the machine."""
+        copy, within = np.divmod(host - self.first_host, self.network.topology.node_count)
+        return copy, within
+
+    def interface_name(self, unit: int, sockets: int) -> str:
+        """``node 3: injection 5``; between the nodes ``injection 3``."""
+        station, interfaces = unit - self.first_interface, self.network.interfaces
+        if self.number == 0:
+            return interfaces.station_name(station, self.hosts)
+        hosts = self.network.topology.node_count
+        host, interface = divmod(station, interfaces.count)
+        copy, within = divmod(host % self.hosts, hosts)
+        # Of one copy by itself, so that hosts are numbered within it.
+        side = hosts if host >= self.hosts else 0
+        name = interfaces.station_name((within + side) * interfaces.count + interface, hosts)
+        return f"{self._unit_name(copy, sockets)}: {name}"
+
+    def link_name(self, unit: int, sockets: int) -> str:
+        """``node 3: link host 1 -> host 2``."""
+        if self.number == 0:
+            return self.network.link_name(unit - self.first_link)
+        copy, within = divmod(unit - self.first_link, self.network.link_count)
+        return f"{self._unit_name(copy, sockets)}: {self.network.link_name(within)}"
+
+    def _unit_name(self, copy: int, sockets: int) -> str:
+        if self.number == 1:
+            return f"node {copy}"
+        node, socket = divmod(copy, sockets)
+        return f"node {node}, socket {socket}"
+
+
+def levels_of(machine: Machine) -> tuple[Level, ...]:
+    """The levels that a machine has, outermost first."""
+    every = [Level(machine.network, 0, 1, machine.processors)]
+    inner = (
+        (machine.node_network, machine.nodes, machine.processors_per_node),
+        (machine.socket_network, machine.nodes * machine.sockets_per_node, machine.processors_per_socket),
+    )
+    for number, (network, copies, ranks) in enumerate(inner, start=1):
+        if network is not None:
+            last = every[-1]
+            starts = (
+                last.first_host + last.hosts,
+                last.first_interface + last.interfaces,
+                last.first_link + last.links,
+            )
+            every.append(Level(network, number, copies, ranks, *starts))
+    return tuple(every)
+
+
+def level_of_ends(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
+    """The place among the levels of the innermost that has both ranks of a message, (n,)."""
+    shape = np.broadcast_shapes(np.shape(source), np.shape(target))
+    level = np.zeros(shape, np.int8)
+    if machine.node_network is None:
+        return level
+    node = machine.node_of(ranks)
+    level += node[source] == node[target]
+    if machine.socket_network is not None:
+        socket = machine.socket_of(ranks)
+        level += level * (socket[source] == socket[target]).astype(np.int8)
+    return level
+
+
+def host_of_ranks(machine: Machine, level: Level, ranks: int) -> Ints:
+    """The host of every rank on a level, among all hosts of all levels."""
+    node = machine.node_of(ranks)
+    if level.number == 0:
+        return node
+    place, per_socket = machine.place_of(ranks), machine.processors_per_socket
+    hosts = level.network.topology.node_count
+    if level.number == 1:
+        within = place // per_socket if machine.socket_network is not None else place
+        return level.first_host + node * hosts + within
+    socket, within = np.divmod(place, per_socket)
+    return level.first_host + (node * machine.sockets_per_node + socket) * hosts + within
+
+
+def level_at(levels: Sequence[Level], start: str, unit: IntArray) -> NDArray[np.int64]:
+    """Of numbers of hosts, interfaces or links (``start``: ``first_link`` ...), the places of their levels."""
+    starts = np.array([getattr(level, start) for level in levels], dtype=np.int64)
+    return np.asarray(np.searchsorted(starts, unit, side="right") - 1, dtype=np.int64)
+
+
+def check_levels(machine: Machine) -> None:
+    """InputError for networks inside nodes that cannot be, or that differ from the outer one where they may not."""
+    node, socket, place = machine.node_network, machine.socket_network, machine.place
+    if node is None and socket is None:
+        return
+    both = next((name for name in ("node", "socket") if getattr(machine.network, name) is not None), None)
+    if both is not None:
+        what = f"messages within a node are said twice, by network.{both} and by a network of the node"
+        raise InputError(what, place, value=f"network.{both}", allowed="node.network, or network.node")
+    if node is None:
+        what = "socket.network needs node.network, which joins the sockets of a node"
+        raise InputError(what, place, allowed="node.network as well")
+    sockets, processors = node.topology.node_count, machine.processors_per_node
+    if socket is not None and processors % sockets:
+        what = f"sockets of a node with {processors} processors: hosts of node.network"
+        raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors}")
+    if socket is None and sockets != processors:
+        what = f"hosts of node.network, where a node has {processors} processors"
+        raise InputError(what, place, value=sockets, allowed=f"{processors}; or a socket.network inside")
+    if socket is not None and socket.topology.node_count != processors // sockets:
+        what = f"hosts of socket.network, where each of {sockets} sockets has {processors // sockets} processors"
+        raise InputError(what, place, value=socket.topology.node_count, allowed=str(processors // sockets))
+    for path, network in zip(PATHS[1:], (node, socket), strict=True):
+        if network is not None:
+            check_level(network, machine.network, path, place)
+
+
+def check_level(network: Network, outer: Network, path: str, place: Place) -> None:
+    """InputError for what only the network between the nodes has, and what a level must have as it has."""
+    for name, without in ONLY_OUTSIDE.items():
+        if getattr(network, name) != without:
+            key = name.removesuffix("_s").removesuffix("_w").removesuffix("_j")
+            what = f"{path}.{key} is said of the network between the nodes alone"
+            raise InputError(what, place, value=getattr(network, name), allowed=f"no {path}.{key}")
+    for name in AS_OUTSIDE:
+        if getattr(network, name) != getattr(outer, name):
+            what = f"{path}.{name} is the same on all levels of a machine"
+            allowed = f"{getattr(outer, name)}, as network.{name}"
+            raise InputError(what, place, value=getattr(network, name), allowed=allowed)
+    if network.interfaces.count > 1 and not network.interfaces_have_directions:
+        what = f"interfaces of a host inside a node, {path}.interfaces.count"
+        allowed = "1, as fast as all together; or one for each direction of a mesh or torus"
+        raise InputError(what, place, value=network.interfaces.count, allowed=allowed)

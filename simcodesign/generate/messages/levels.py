@@ -1,0 +1,137 @@
+"""The ways of simulated messages on the levels of a machine: each uses the network of the innermost that has both ends.
+
+Messages that are priced alike, where routes are not looked at, take as long as the slowest of their levels does, by
+every time of a message for itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import host_of_ranks
+from simcodesign.describe.machine_parts.network import Network
+from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES
+from simcodesign.generate.messages.cost_model import modelled_hops
+from simcodesign.generate.messages.route_choice import RouteChoice
+from simcodesign.generate.messages.way import Way, by_law, counted, slowest_of_messages
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LevelWay:
+    """The way of messages over the network of one level, by its place among the levels; ``here``: which of the messages
+    have it, (n,), or True for any that may."""
+
+    number: int
+    network: Network
+    way: Way
+    here: NDArray[np.bool_] | bool = True
+
+    def of(self, which: NDArray[np.bool_]) -> Way:
+        """The ways of some messages."""
+        return Way(*(field if np.ndim(field) == 0 else np.asarray(field)[which] for field in self.way.fields))
+
+
+def longest(ways: Sequence[LevelWay], time: Callable[[Network, Way], Any]) -> Any:
+    """A time of a message (or whether anything holds for it), the longest of its ways."""
+    if len(ways) == 1:
+        return time(ways[0].network, ways[0].way)
+    times = (np.asarray(time(one.network, one.way)) for one in ways)
+    return functools.reduce(
+        np.maximum, (np.where(one.here, value, value.dtype.type(0)) for one, value in zip(ways, times, strict=True))
+    )
+
+
+def slowest_of_levels(several: Iterable[Sequence[LevelWay]]) -> list[LevelWay]:
+    """Of the messages of several columns: on each level that any of them uses, the longest times of any."""
+    by_level: dict[int, list[LevelWay]] = {}
+    for ways in several:
+        for one in ways:
+            if np.any(one.here):
+                by_level.setdefault(one.number, []).append(one)
+    return [
+        LevelWay(number, ways[0].network, slowest_of_messages([one.way for one in ways]))
+        for number, ways in sorted(by_level.items())
+    ]
+
+
+class LevelWays:
+    """The ways of messages between the ranks of a machine with several levels, whose constants may be those of a
+    phase."""
+
+    def __init__(self, machine: Machine, ranks: int, choice: RouteChoice, seed: int) -> None:
+        self.machine, self.ranks = machine, ranks
+        self.levels = machine.numbered_levels
+        self.hosts = [host_of_ranks(machine, level, ranks) for level in self.levels]
+        self.choices = [choice, *(RouteChoice(level.network, seed) for level in self.levels[1:])]
+        self._most_on_a_node = int(machine.place_of(ranks).max(initial=0)) + 1
+
+    def level_of(self, source: Int64s, target: Int64s) -> NDArray[np.int8]:
+        """The level of messages between ranks, (n,)."""
+        return self.machine.level_of(self.ranks, source, target)
+
+    def hosts_of(self, source: Int64s, target: Int64s) -> tuple[Int64s, Int64s]:
+        """The hosts of messages between ranks on their levels, among the hosts of all levels; (n,) each."""
+        place = self.level_of(source, target).astype(np.int64)
+        hosts = np.stack(self.hosts)
+        return hosts[place, source], hosts[place, target]
+
+    def of_messages(
+        self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray, is_counted: bool
+    ) -> list[LevelWay]:
+        """Of messages from ranks to ranks (n,), each on its level: over its own route, or by the distance law over
+        it."""
+        of_message, found = self.level_of(source, target), list[LevelWay]()
+        for level, hosts, choice, network in zip(self.levels, self.hosts, self.choices, machine.levels, strict=True):
+            here = of_message == level.number
+            if not here.any():
+                continue
+            size = size_bytes if np.ndim(size_bytes) == 0 else np.broadcast_to(size_bytes, here.shape)[here]
+            ends = (level.split(hosts[side[here]])[1] for side in (source, target))
+            way = counted(network, choice, *ends, size)
+            if not is_counted:
+                way = by_law(way, self._law(level.number, network))
+            found.append(LevelWay(level.number, network, _spread(way, here), here))
+        return found
+
+    def of_anybody(self, machine: Machine, size_bytes: FloatOrArray, kind: int | None = None) -> list[LevelWay]:
+        """Of messages that nobody looks at, on every level that any ranks use; ``kind``: within nodes or between
+        them."""
+        return [
+            LevelWay(number, network, Way.of_hops(network, self._law(number, network), size_bytes))
+            for number, network in enumerate(machine.levels)
+            if number in self._used(kind)
+        ]
+
+    def _law(self, number: int, network: Network) -> float:
+        return modelled_hops(network, int(self.levels[number].law_ranks(self.ranks)))
+
+    def _used(self, kind: int | None) -> list[int]:
+        """The levels that messages among the ranks use."""
+        if kind == BETWEEN_NODES:
+            return [0]
+        together, last = self._most_on_a_node, len(self.levels) - 1
+        per_socket = self.machine.processors_per_socket if last == 2 else 1
+        used = [] if kind == WITHIN_NODES or len(np.unique(self.hosts[0])) == 1 else [0]
+        used += [1] if together > per_socket else []
+        used += [2] if last == 2 and min(together, per_socket) > 1 else []
+        return used or [0]
+
+
+def _spread(way: Way, here: NDArray[np.bool_]) -> Way:
+    """A way of some messages among all, 0 elsewhere."""
+    fields = []
+    for field in way.fields:
+        every = np.zeros(here.shape)
+        every[here] = field
+        fields.append(every)
+    return Way(*fields)

@@ -1,0 +1,110 @@
+"""The networks inside nodes and sockets, as machine files and Python state them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simcodesign as sc
+
+INSIDE = {"topology": {"kind": "crossbar"}, "startup": "2 us", "bandwidth": "300 GB/s"}
+GPUS: dict[str, Any] = {
+    "name": "gpus",
+    "nodes": 2,
+    "processors_per_node": 8,
+    "processor": {"rate": "1 TFLOP/s"},
+    "network": {"topology": {"kind": "crossbar"}, "startup": "4 us", "bandwidth": "25 GB/s"},
+    "node": {"network": INSIDE},
+}
+FAST = {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "900 GB/s"}
+SOCKETS = GPUS | {"socket": {"per_node": 2, "network": FAST}}
+
+
+def test_a_level_has_the_hosts_inside() -> None:
+    """Eight processors in a node; with sockets, two sockets of four processors."""
+    plain, sockets = sc.Machine.load(GPUS), sc.Machine.load(SOCKETS)
+    assert [one.topology.node_count for one in plain.levels] == [2, 8]
+    assert [one.topology.node_count for one in sockets.levels] == [2, 2, 4]
+    assert (plain.sockets_per_node, sockets.sockets_per_node) == (1, 2)
+    assert sc.Machine.load("crossbar-16").levels == (sc.Machine.load("crossbar-16").network,)
+
+
+def test_the_level_of_a_message_is_the_innermost_with_both_ends() -> None:
+    """Ranks 0 to 3 are on the first socket of the first node, 4 to 7 on its second one, 8 to 15 on the other node."""
+    machine = sc.Machine.load(SOCKETS)
+    source, target = np.array([0, 0, 0, 9, 15]), np.array([3, 4, 8, 8, 0])
+    assert machine.level_of(16, source, target).tolist() == [2, 1, 0, 2, 0]
+    assert sc.Machine.load(GPUS).level_of(16, source, target).tolist() == [1, 1, 0, 1, 0]
+    assert sc.Machine.load("crossbar-16").level_of(16, source, target).tolist() == [0, 0, 0, 0, 0]
+
+
+def test_what_is_not_stated_is_as_between_nodes() -> None:
+    outside = GPUS["network"] | {"sharing": "max_min", "S": "1 MB"}
+    inside = sc.Machine.load(GPUS | {"network": outside}).levels[1]
+    assert (inside.sharing, inside.rendezvous_above_bytes) == ("max_min", None)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "wanted"),
+    [
+        ("node.network.startup", "3 us", 3e-6),
+        ("node.network.bandwidth", "100 GB/s", 1e-11),
+        ("socket.network.hop_latency", "7 ns", 7e-9),
+        ("socket.network.interfaces.bandwidth", "1 TB/s", 1e-12),
+    ],
+)
+def test_constants_have_paths(path: str, value: str, wanted: float) -> None:
+    """By ``--set``, and in ``with_constants`` by the path of the time per byte."""
+    constant = path.replace("bandwidth", "per_byte")
+    changed = sc.Machine.load(SOCKETS, {path: value})
+    assert changed.constants()[constant] == pytest.approx(wanted, rel=1e-15)
+    assert sc.Machine.load(SOCKETS).with_constants({constant: wanted}).constants()[constant] == wanted
+
+
+def test_a_phase_may_replace_them() -> None:
+    """A message of 3 MB inside a node takes 2 us + 30 us with 100 GB/s in one phase; that of the other is there before."""
+    steps = [
+        {"send": {"to": 1, "bytes": "3e6", "when": "rank == 0"}},
+        {"receive": {"from": 0, "when": "rank == 1"}},
+    ]
+    phases = [{"phase": "slow", "constants": {"node.network.per_byte": "10 ps/B"}, "do": steps}, *steps]
+    workload = sc.Workload.load({"name": "phases", "program": phases})
+    assert sc.simulate(workload, sc.Machine.load(GPUS), {"P": 2}, effects="none").makespan_s == pytest.approx(32e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "words"),
+    [
+        ({"node.network.topology": {"kind": "mesh", "shape": [3, 3]}}, "node.network.topology", "9 hosts"),
+        ({"node.network.L": "1 us"}, "node.network.L", "loggop"),
+        ({"node.network.model": "loggop"}, "node.network", "not to loggop"),
+        ({"node.network.sharing": "max_min"}, "node.network.sharing", "same on all levels"),
+        ({"node.network.routing": "ecmp"}, "node.network.routing", "between the nodes alone"),
+        ({"node.network.rails": 2}, "node.network.rails", "unknown key"),
+        ({"node.network.saturation": 0.5}, "node.network.saturation", "unknown key"),
+        ({"node.network.interfaces.count": 2}, "node.network.interfaces.count", "1, as fast as all together"),
+        ({"network.node": {"startup": "1 us", "bandwidth": "1 TB/s"}}, "node", "network.node says"),
+        ({"socket": {"per_node": 3, "network": FAST}}, "socket.per_node", "a divisor of 8"),
+        ({"node.network.link_bandwidth": "1 GB/s"}, "node.network.link_bandwidth", "faster than its link"),
+        ({"socket": {"network": FAST}}, "socket", "per_node"),
+        ({"disk.per_byte": 1}, "disk", ""),
+    ],
+)
+def test_what_cannot_be_is_one_error_at_its_place(changes: dict[str, Any], place: str, words: str) -> None:
+    with pytest.raises(sc.InputError) as error:
+        sc.Machine.load(GPUS, changes)
+    assert place in str(error.value)
+    assert words in str(error.value)
+
+
+def test_a_socket_needs_the_network_of_its_node() -> None:
+    without = {key: value for key, value in SOCKETS.items() if key != "node"}
+    with pytest.raises(sc.InputError, match="joins the sockets"):
+        sc.Machine.load(without)
+
+
+def test_a_constant_of_a_level_that_is_not_there() -> None:
+    with pytest.raises(sc.InputError, match=r"gpus has no socket\.network"):
+        sc.Machine.load(GPUS).with_constants({"socket.network.startup": 1e-6})
