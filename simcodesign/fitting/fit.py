@@ -30,7 +30,7 @@ __all__ = ["Fit", "Fits", "Outlier", "fit"]
 
 #: Numbers of a block of series that are in memory at once.
 _NUMBERS_IN_MEMORY = 500_000
-_MOST_TERMS = 8
+_MAX_TERMS = 8
 #: Sizes of values whose squares, and the squares of 1e12 times smaller ones, are floats of full precision.
 _SIZES = (1e-140, 1e140)
 #: The name of a set, one's own, or pairs of power and logarithm.
@@ -87,8 +87,8 @@ def fit(
     >>> round(float(one.predict({"p": 64}).value))
     192
     """
-    if not isinstance(terms, int) or not 0 <= terms <= _MOST_TERMS:
-        raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MOST_TERMS}")
+    if not isinstance(terms, int) or not 0 <= terms <= _MAX_TERMS:
+        raise InputError("the number of terms of a model", value=terms, allowed=f"0 to {_MAX_TERMS}")
     measurements = as_measurements(measurements)
     chosen = exponent_set(exponents).with_negative() if negative_exponents else exponent_set(exponents)
     at = default_target(measurements) if target is None else as_point(measurements.parameters, target)

@@ -32,10 +32,10 @@ from simcodesign.describe.formulas.symbols import SYMBOLS, VALUE
 from simcodesign.describe.scenario import Scenario
 
 #: Products that a formula is multiplied out to, and powers of sums that are.
-MOST_PRODUCTS = 2000
-_MOST_POWER = 4
+MAX_PRODUCTS = 2000
+_MAX_POWER = 4
 #: A longer text of a term is not printed.
-_MOST_TEXT = 200
+_MAX_TEXT = 200
 #: How the term of hops begins, which the forecast has and formulas in symbols have not.
 HOPS_BY_LAW = "hops, by the distance law"
 #: The term of what the forecast is beyond the assumptions of derived formulas in symbols.
@@ -214,14 +214,14 @@ class _Difference:
         if isinstance(expression, sympy.Add):
             return [factors for term in expression.args for factors in self._multiplied_out(term)]
         parts: Sequence[Any] = expression.args if isinstance(expression, sympy.Mul) else ()
-        if isinstance(expression, sympy.Pow) and expression.exp.is_Integer and 2 <= abs(expression.exp) <= _MOST_POWER:
+        if isinstance(expression, sympy.Pow) and expression.exp.is_Integer and 2 <= abs(expression.exp) <= _MAX_POWER:
             base, power = expression.args
             one = base if power > 0 else sympy.Pow(base, -1, evaluate=False)
             parts = (one,) * abs(int(power))
         if not parts:
             return [(expression,)]
         several = [self._multiplied_out(part) for part in parts]
-        if np.prod([float(len(each)) for each in several]) > MOST_PRODUCTS:
+        if np.prod([float(len(each)) for each in several]) > MAX_PRODUCTS:
             return [(expression,)]
         return [sum(factors, ()) for factors in combinations_of(*several)]
 
@@ -249,7 +249,7 @@ class _Difference:
         used -= {*self.point.values, *self.formula.symbols, *(("t_w",) if self._has_word else ())}
         names = {sympy.Symbol(_SAME[name]): sympy.Symbol(name) for name in sorted(used)}
         text = str(put_in(sympy, whole, names, None))
-        return text if len(text) <= _MOST_TEXT else f"a sum of {len(products)} products, {text[:60]} ..."
+        return text if len(text) <= _MAX_TEXT else f"a sum of {len(products)} products, {text[:60]} ..."
 
     @property
     def _has_word(self) -> bool:

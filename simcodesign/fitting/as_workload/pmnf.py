@@ -27,7 +27,7 @@ from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Model
 
 #: A workload with more phases is no longer one that can be read.
-MOST_REGIONS = 1000
+MAX_REGIONS = 1000
 #: Arguments of one max(...): more are put together step by step.
 _AT_ONCE = 40
 _ACCESSES = ("accesses", "loads", "stores")
@@ -73,7 +73,7 @@ def workload_text(
     in which stack distances are counted.
 
     Raises InputError for unknown names, for metrics of which none is known to be a demand or none is left, for two
-    metrics of a region for one demand, and for more than ``MOST_REGIONS`` regions.
+    metrics of a region for one demand, and for more than ``MAX_REGIONS`` regions.
     """
     if pattern not in HALOS:
         raise InputError("not a pattern of neighbours", value=pattern, allowed=", ".join(HALOS))
@@ -122,8 +122,8 @@ def _rows(measurements: Measurements, regions: Collection[str] | None) -> dict[s
     for region in chosen:
         if region not in known:
             raise InputError("no such region", value=region, allowed=nearest(region, known))
-    if not 1 <= len(chosen) <= MOST_REGIONS:
-        raise InputError("regions of a workload", value=len(chosen), allowed=f"1 to {MOST_REGIONS}: select some")
+    if not 1 <= len(chosen) <= MAX_REGIONS:
+        raise InputError("regions of a workload", value=len(chosen), allowed=f"1 to {MAX_REGIONS}: select some")
     rows: dict[str, list[int]] = {region: [] for region in chosen}
     for row, region in enumerate(measurements.regions):
         if region in rows:

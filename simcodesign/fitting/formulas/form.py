@@ -23,9 +23,9 @@ from simcodesign.fitting.selection.candidate_fits import Flags
 from simcodesign.fitting.selection.term_basis import Array
 
 #: More coefficients than these that enter non-linearly have too many valleys to be searched.
-MOST_NONLINEAR = 6
+MAX_NONLINEAR = 6
 #: Names, numbers and operations of a symbol once others are put in.
-_MOST_NODES = 5000
+_MAX_NODES = 5000
 #: ``p`` stands for this in formulas.
 _RANKS = "P"
 
@@ -152,9 +152,9 @@ def form_of(formula: Formula, parameters: Sequence[str], known: KnownNames) -> F
         raise InputError(what, formula.valid.place, value=", ".join(strange), allowed=", ".join(sorted(taken)))
     linear = linear_names(tree, unknown)
     nonlinear = tuple(name for name in unknown if name not in linear)
-    if len(nonlinear) > MOST_NONLINEAR:
+    if len(nonlinear) > MAX_NONLINEAR:
         what = f"formula {formula.name!r} has {len(nonlinear)} coefficients that enter non-linearly"
-        raise InputError(what, formula.place, value=", ".join(nonlinear), allowed=f"up to {MOST_NONLINEAR}")
+        raise InputError(what, formula.place, value=", ".join(nonlinear), allowed=f"up to {MAX_NONLINEAR}")
     used = {*names_in(tree), *(() if formula.valid is None else formula.valid.names)} - {*parameters}
     needed = {name: value for name, value in values.items() if name in used}
     return Form(formula, tree, tuple(parameters), needed, linear, nonlinear, frozenset(_exponents(tree)) & {*nonlinear})
@@ -184,12 +184,12 @@ def _with_symbols(tree: Node, symbols: Mapping[str, Expression]) -> Node:
 def _bounded(tree: Node, symbol: Expression) -> Node:
     """InputError for a tree that is too large: symbols of symbols may double it each time."""
     level, count = [tree], 0
-    while level and count <= _MOST_NODES:
+    while level and count <= _MAX_NODES:
         count += len(level)
         level = [part for node in level for part in parts_of(node)]
-    if count > _MOST_NODES:
+    if count > _MAX_NODES:
         what = "symbols within symbols make too long a formula"
-        raise InputError(what, symbol.place, value=symbol.text, allowed=f"up to {_MOST_NODES} names, numbers and signs")
+        raise InputError(what, symbol.place, value=symbol.text, allowed=f"up to {_MAX_NODES} names, numbers and signs")
     return tree
 
 

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 #: Products of factors are listed for so few parameters and up to so many of them; others are searched factor by factor.
-_MOST_PARAMETERS, MOST_SHAPES = 2, 100_000
+_MAX_PARAMETERS, MAX_SHAPES = 2, 100_000
 #: Shapes from which pairs of terms are sought first, and how many neighbours of each are tried then.
 COARSE, NEIGHBOURS = 64, 48
 #: So many shapes that it pays to look which of their factors are the same.
@@ -185,7 +185,7 @@ class Basis:
 
 def is_listed(choices: Sequence[int]) -> bool:
     """Whether all products of factors are listed, of which there are so many for each parameter."""
-    return len(choices) <= _MOST_PARAMETERS and math.prod(choices) <= MOST_SHAPES
+    return len(choices) <= _MAX_PARAMETERS and math.prod(choices) <= MAX_SHAPES
 
 
 Choice = tuple[float, float, int]

@@ -69,7 +69,7 @@ def cross_validation_table(messages: PointToPoint) -> Table:
     cuts = messages.segmentation
     errors, spreads = Digits(cuts.errors, 3), Digits(cuts.standard_errors, 2)
     for count, (error, spread) in enumerate(zip(cuts.errors, cuts.standard_errors, strict=True), 1):
-        best = "least" if count == int(np.argmin(cuts.errors)) + 1 else ""
+        best = "smallest" if count == int(np.argmin(cuts.errors)) + 1 else ""
         table.add_row(str(count), errors(error), spreads(spread), "chosen" if count == cuts.count else best)
     return table
 

@@ -24,11 +24,11 @@ from simcodesign.report.common.numbers import with_ends
 from simcodesign.report.common.tables import new_table, paragraph
 
 #: Residuals shown, the largest first.
-MOST_RESIDUALS = 5
+MAX_RESIDUALS = 5
 #: Larger numbers of standard deviations are not printed.
-MOST_DEVIATIONS = 1000
+MAX_DEVIATIONS = 1000
 #: Further measurements named for a set of constants.
-MOST_ADVICE = 4
+MAX_ADVICE = 4
 #: Constants of several phases are reported as one vector times a factor when they are so within this share.
 COMMON = 0.02
 #: Printed for an interval whose ends are equal in the digits shown.
@@ -165,7 +165,7 @@ def outlier_sentences(calibration: Calibration) -> Iterator[str]:
 def outlier_text(what: str, measured: str, expected: str, deviations: float) -> str:
     """An outlier in words; ``what`` was measured."""
     far = abs(deviations)
-    how = f"{far:.3g} standard deviations" if far < MOST_DEVIATIONS else "the others hardly differ from the fit"
+    how = f"{far:.3g} standard deviations" if far < MAX_DEVIATIONS else "the others hardly differ from the fit"
     return f"An outlier: {what}: measured {measured}, the other times give {expected} ({how})"
 
 
@@ -196,7 +196,7 @@ def _weight_unit(first: Unknown, other: Unknown) -> str:
 
 def _what_would_separate(loose: list[Unknown], group: Group, advice: tuple[str, ...]) -> str:
     paths = [one.path for one in loose]
-    ways = list(advice[:MOST_ADVICE])
+    ways = list(advice[:MAX_ADVICE])
     if {"disk.read_startup", "disk.write_startup"} <= {*paths}:
         ways.append("reads and writes timed apart")
     need = f"At least {_count(group.missing, 'further time')} of another kind would tell them apart"
@@ -245,9 +245,9 @@ def residual_table(calibration: Calibration) -> Table:
     fit = calibration.fit
     measured = fit.problem.times_s
     share = np.divide(fit.residuals_s, measured, out=np.zeros_like(measured), where=measured > 0)
-    order = np.argsort(-np.abs(share), kind="stable")[:MOST_RESIDUALS]
+    order = np.argsort(-np.abs(share), kind="stable")[:MAX_RESIDUALS]
     title = (
-        "Times" if len(measured) <= MOST_RESIDUALS else f"The {MOST_RESIDUALS} times that fit worst, of {len(measured)}"
+        "Times" if len(measured) <= MAX_RESIDUALS else f"The {MAX_RESIDUALS} times that fit worst, of {len(measured)}"
     )
     table = new_table(f"{title} (residual: fitted over measured, less 1)", "time", "measured", "fitted", "residual")
     for row in order.tolist():

@@ -20,7 +20,7 @@ from simcodesign.studies.candidates.several import Candidate, SeveralComparisons
 #: Times and axes whose ends are further apart than this factor have a logarithmic scale.
 WIDE = 8.0
 #: Bars of a ladder side by side, and ladders in one row.
-_MOST_VALUES, _IN_A_ROW = 12, 3
+_MAX_VALUES, _IN_A_ROW = 12, 3
 #: Of effects, apart from the colours of both readings and of the first formulas.
 _EFFECTS = ("#D55E00", "#56B4E9", "#F0E442", "#8C6D31", "#7B3FA0", "#009E73", "#CC79A7")
 
@@ -161,7 +161,7 @@ def _acts(several: SeveralComparisons, effect: str) -> bool:
 
 def _some(line: Sequence[Candidate]) -> Sequence[Candidate]:
     """Candidates of which bars can be read side by side: of many some, the last one of them."""
-    return line[:: -(-len(line) // _MOST_VALUES)]
+    return line[:: -(-len(line) // _MAX_VALUES)]
 
 
 def _ladder(panel: Any, axis: str, line: Sequence[Candidate], looks: dict[str, Any]) -> None:

@@ -14,11 +14,11 @@ from rich.text import Text
 #: Columns of a terminal on which any table fits.
 _ENDLESS = 100_000
 #: Rows from which on a column that is the same in all of them says nothing new in any.
-_LEAST_ROWS = 2
+_MIN_ROWS = 2
 #: Rows up to which a table is turned; a longer one would be pages of columns, in which nobody finds a row.
-_MOST_TURNED = 40
+_MAX_TURNED = 40
 #: Fewest columns of a terminal that a turned row takes.
-_LEAST_WIDTH = 3
+_MIN_WIDTH = 3
 
 
 class FittedTable(Table):
@@ -39,7 +39,7 @@ class FittedTable(Table):
             yield narrower
             yield _named(same)
             return
-        if not 0 < self.row_count <= _MOST_TURNED or any(column.width is not None for column in self.columns):
+        if not 0 < self.row_count <= _MAX_TURNED or any(column.width is not None for column in self.columns):
             yield from super().__rich_console__(console, options)
             return
         yield from narrower._transposed(console, options)
@@ -76,7 +76,7 @@ class FittedTable(Table):
         kept, same = [], []
         for number, column in enumerate(self.columns):
             texts = [str(cell) for cell in column.cells]
-            if number and len(texts) >= _LEAST_ROWS and len(set(texts)) == 1 and column.width is None:
+            if number and len(texts) >= _MIN_ROWS and len(set(texts)) == 1 and column.width is None:
                 same.append(f"{_joined(column)} = {texts[0]}" if texts[0] else f"no {_joined(column)}")
             else:
                 kept.append(column)
@@ -103,7 +103,7 @@ class FittedTable(Table):
     def _transposed(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Tables with the columns as rows, and as many of the rows as columns as fit; at least one."""
         rows = range(self.row_count)
-        for count in range(min(self.row_count, max(options.max_width // _LEAST_WIDTH, 1)), 0, -1):
+        for count in range(min(self.row_count, max(options.max_width // _MIN_WIDTH, 1)), 0, -1):
             groups = [rows[first : first + count] for first in range(0, self.row_count, count)]
             tables = [self._turned(group, "" if number else self.title) for number, group in enumerate(groups)]
             if all(table._fits(console, options) for table in tables) or count == 1:  # each sets its widths

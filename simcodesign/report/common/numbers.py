@@ -110,7 +110,7 @@ class Digits:
     def __init__(self, values: Iterable[float], digits: int = 4) -> None:
         sizes = [abs(value) for value in values if value and math.isfinite(value)]
         self.digits = digits
-        self.exponent = bool(sizes) and (min(sizes) < _LEAST_FIXED or max(sizes) >= _MOST_FIXED)
+        self.exponent = bool(sizes) and (min(sizes) < _MIN_FIXED or max(sizes) >= _MAX_FIXED)
 
     def __call__(self, value: float, sign: str = "") -> str:
         """Return the number; ``-`` for one that is not finite."""
@@ -123,7 +123,7 @@ class Digits:
         return _digits(value, self.digits, sign)
 
 
-_LEAST_FIXED, _MOST_FIXED = 1e-4, 1e6
+_MIN_FIXED, _MAX_FIXED = 1e-4, 1e6
 
 
 def _digits(value: float, digits: int, sign: str) -> str:

@@ -39,9 +39,9 @@ WAITING_HATCH = "////"
 WAITING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": WAITING_HATCH, "linewidth": 0}
 NOT_EXPLAINED: dict[str, Any] = {"facecolor": "white", "edgecolor": DARK, "hatch": WAITING_HATCH, "linewidth": 0.6}
 #: No figure is larger: a raster of 2^16 pixels cannot be written.
-MOST_INCHES = 60.0
+MAX_INCHES = 60.0
 #: Significant digits that any two floats differ in.
-MOST_DIGITS = 17
+MAX_DIGITS = 17
 #: Where a line does not end, and where a word may that is longer than one.
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[numkMGT]?[sJWB]|[KMGT]iB|[kMG]?Hz)(?![A-Za-z]))")
 _KEPT, _JOINT = "\N{NO-BREAK SPACE}", re.compile(r"(?<=[-._=/:,])")
@@ -96,7 +96,7 @@ def styled(path: str | Path | None) -> Iterator[Any]:
 
 def new_figure(mpl: Any, width: float, height: float) -> Any:
     """An empty figure of this size in inches."""
-    figure = mpl.figure.Figure(figsize=(min(width, MOST_INCHES), min(height, MOST_INCHES)), layout="constrained")
+    figure = mpl.figure.Figure(figsize=(min(width, MAX_INCHES), min(height, MAX_INCHES)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     return figure
 
@@ -204,7 +204,7 @@ def time_axis(mpl: Any, axis: Any, longest_s: float) -> None:
 #: Digits of ticks on a logarithmic scale, the roundest ones first.
 _DIGITS_OF_TICKS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (*np.arange(10, 100, 5) / 10,))
 #: Least and most of them.
-_LEAST_TICKS, _LEAST_RATIOS, _MOST_TICKS = 3, 4, 9
+_MIN_TICKS, _MIN_RATIOS, _MAX_TICKS = 3, 4, 9
 
 
 def ratio_axis(mpl: Any, panel: Any, line: str = "y") -> None:
@@ -231,12 +231,12 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     for digits in _DIGITS_OF_TICKS[:-1]:
         ticks = [round(digit * 10.0**decade, 12) for decade in decades for digit in digits]
         inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) >= _LEAST_RATIOS:
-            fewer = inside[:: -(-len(inside) // _MOST_TICKS)]
+        if len(inside) >= _MIN_RATIOS:
+            fewer = inside[:: -(-len(inside) // _MAX_TICKS)]
             return fewer if 1.0 in fewer else sorted({*fewer, 1.0})
     for step in (digit / 10**decade for decade in range(1, 10) for digit in (2, 1, 0.5)):
         below, above = int((1.0 - low) / step + 1e-9), int((high - 1.0) / step + 1e-9)
-        if below + above + 1 >= _LEAST_RATIOS:
+        if below + above + 1 >= _MIN_RATIOS:
             return [round(1.0 + step * number, 12) for number in range(-below, above + 1)]
     return [1.0]
 
@@ -260,23 +260,23 @@ def log_ticks(mpl: Any, line: Any, text: Callable[[float], str] = number_text, b
 
 def round_ticks(low: float, high: float, base: float = 10.0) -> list[float]:
     """Between the ends, both above 0, powers of the base, or of ten the roundest numbers of which there are three."""
-    if base != 10.0 and high >= low * base ** (_LEAST_TICKS - 1):
+    if base != 10.0 and high >= low * base ** (_MIN_TICKS - 1):
         powers = range(int(np.ceil(np.log(low) / np.log(base) - 1e-9)), int(np.log(high) / np.log(base) + 1e-9) + 1)
-        return [base**power for power in powers[:: -(-len(powers) // _MOST_TICKS)]]
+        return [base**power for power in powers[:: -(-len(powers) // _MAX_TICKS)]]
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     for digits in _DIGITS_OF_TICKS:
         ticks = [float(f"{digit * 10.0**decade:.6g}") for decade in decades for digit in digits]
         inside = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
-        if len(inside) >= _LEAST_TICKS:
-            return inside[:: -(-len(inside) // _MOST_TICKS)]
-    return sorted({float(f"{value:.3g}") for value in np.linspace(low, high, _LEAST_TICKS + 2)[1:-1]})
+        if len(inside) >= _MIN_TICKS:
+            return inside[:: -(-len(inside) // _MAX_TICKS)]
+    return sorted({float(f"{value:.3g}") for value in np.linspace(low, high, _MIN_TICKS + 2)[1:-1]})
 
 
 def distinct_texts(values: Sequence[float], text: Callable[[float, int], str], digits: int) -> list[str]:
     """Texts of numbers by ``text(value, digits)``, with so many digits or as many more as it takes until those of
     different numbers differ."""
     texts: list[str] = []
-    for more in range(digits, MOST_DIGITS + 1):
+    for more in range(digits, MAX_DIGITS + 1):
         texts = [text(value, more) for value in values]
         if len(set(texts)) >= len(set(values)):
             break

@@ -31,7 +31,7 @@ SLICE, LINES = 201, 40
 #: Letters of a line below a vertical axis.
 LABEL = 20
 #: Slices side by side, and curves over each variable.
-COLUMNS, MOST_CURVES = 3, 4
+COLUMNS, MAX_CURVES = 3, 4
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def curves_of(problem: Problem) -> list[Curve]:
     if not curves and "time" in problem.model.dimensions:
         curves = [Curve("time", formula("time"), problem.model.dimensions["time"])]
     by_label = {curve.label: curve for curve in reversed(curves or [objective])}
-    return list(reversed(by_label.values()))[:MOST_CURVES]
+    return list(reversed(by_label.values()))[:MAX_CURVES]
 
 
 def solution_plot(solution: Solution, path: str | Path) -> None:

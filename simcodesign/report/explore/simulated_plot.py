@@ -16,7 +16,7 @@ from simcodesign.studies.explore.simulated.search import SimulatedOptimum
 from simcodesign.studies.explore.space import FloatArray
 
 #: Constraints on what is simulated that have a panel of their own, the first ones.
-MOST_CONSTRAINTS = 4
+MAX_CONSTRAINTS = 4
 
 
 def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
@@ -24,7 +24,7 @@ def simulated_plot(optimum: SimulatedOptimum, path: str | Path) -> None:
     forecast says of its optimum. Below, the left side of each constraint with its limit."""
     problem = optimum.solution.problem
     metrics = {plain_name(name) for name in problem.model.dimensions}
-    shown = [one for one in problem.constraints if metrics & (one.left.names | one.right.names)][:MOST_CONSTRAINTS]
+    shown = [one for one in problem.constraints if metrics & (one.left.names | one.right.names)][:MAX_CONSTRAINTS]
     with plot_style.styled(path) as mpl:
         figure = plot_style.new_figure(mpl, 6.4, 3.8 + 1.7 * len(shown))
         heights = [3.2, *(1.5 for _ in shown)]

@@ -29,7 +29,7 @@ METHODS = {
     "isres": "ISRES with whole variables relaxed, then the same steps",
 }
 #: Reasons to refuse points that are told.
-MOST_REFUSALS = 5
+MAX_REFUSALS = 5
 #: A violation of less than this is what a search leaves.
 SEARCHED = 1e-6
 
@@ -169,13 +169,13 @@ def _change(sensitivity: BoundSensitivity, side: str) -> str:
 def refusal_words(problem: Problem, refusals: Sequence[Refusal], evaluations: int) -> Iterator[str]:
     """Where the model had no answer, for the most frequent reasons."""
     often = sorted(refusals, key=lambda one: -one.count)
-    for one in often[:MOST_REFUSALS]:
+    for one in often[:MAX_REFUSALS]:
         where = where_words(problem, one.values)
         yield (
             f"Not feasible because the model refuses it: {one.count:,} of {evaluations:,} points, first at {where}: "
             f"{one.why}"
         )
-    if rest := often[MOST_REFUSALS:]:
+    if rest := often[MAX_REFUSALS:]:
         count = sum(one.count for one in rest)
         yield f"Refused for {len(rest):,} other reasons: {count:,} of {evaluations:,} points; --json has them all"
 

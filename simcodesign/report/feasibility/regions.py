@@ -78,8 +78,8 @@ def _intercepts(every: Sequence[FeasibilityQuestion], regions: Sequence[Region],
         *map(_short, names),
         *(["allowed"] if allowed else []),
         _without(regions[0]).removesuffix(" costs"),
-        f"most {_short(first.name)}",
-        f"most {_short(second.name)}",
+        f"max {_short(first.name)}",
+        f"max {_short(second.name)}",
         *(["bandwidth"] if inverse else []),
     )
     for column in table.columns:

@@ -19,7 +19,7 @@ from simcodesign.lessons.grading.withheld import KINDS, Withheld
 from simcodesign.report.common.tables import facts, new_table, section
 
 #: Files that the terminal names; the table has all.
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 def lesson_rows(lessons: Iterable[Lesson]) -> list[dict[str, Any]]:
@@ -79,9 +79,9 @@ def marks_tables(marks: Marks) -> list[RenderableType]:
         table.add_row(name, f"{most:g}", f"{mean:.2f}")
     counts = [sum(row.state == state for row in marks.rows) for state in STATES]
     wrong = [(cell(f"{row.state}: {row.file}"), cell("; ".join(row.remarks))) for row in marks.rows if row.state != OK]
-    more = [("...", f"and {len(wrong) - MOST_FILES} more, in the table")] if len(wrong) > MOST_FILES else []
+    more = [("...", f"and {len(wrong) - MAX_FILES} more, in the table")] if len(wrong) > MAX_FILES else []
     return [
         table,
         facts([(state, str(count)) for state, count in zip(STATES, counts, strict=True)]),
-        *([section("Files to look at", [*wrong[:MOST_FILES], *more])] if wrong else []),
+        *([section("Files to look at", [*wrong[:MAX_FILES], *more])] if wrong else []),
     ]

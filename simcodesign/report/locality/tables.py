@@ -31,7 +31,7 @@ REUSE_CONVENTION = "Reuse distance: accesses strictly between two uses of a line
 #: Groups in the table; JSON has all of them.
 MOST_GROUPS = 20
 #: Miss ratios are shown from this size of a cache on, unless the program uses little more memory.
-LEAST_BYTES = 1 << 10
+MIN_BYTES = 1 << 10
 MOST_BYTES = 1 << 62
 BAR = 24
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -159,7 +159,7 @@ def sizes_bytes(findings: Findings) -> list[int]:
     profile, line = findings.profile, findings.profile.line_bytes
     farthest = int(profile.distance[profile.count > 0].max(initial=0))
     top = min(1 << ((farthest + 1) * line - 1).bit_length(), MOST_BYTES)
-    low = LEAST_BYTES if top > 4 * LEAST_BYTES else 1
+    low = MIN_BYTES if top > 4 * MIN_BYTES else 1
     if findings.sample:  # below its resolution there is nothing to tell
         low = max(low, math.ceil(findings.sample.resolution_lines * line))
     powers = {1 << power for power in range(top.bit_length())}

@@ -47,7 +47,7 @@ def quantity_table(replicated: Replicated) -> Table:
             name, form = named_quantity(key)
             table.add_row(name, form(replicated.interval(*key).mean))
         return table
-    table = new_table(f"Means, with intervals of {_level(replicated)}", "quantity", "mean", "±", "least", "most")
+    table = new_table(f"Means, with intervals of {_level(replicated)}", "quantity", "mean", "±", "min", "max")
     for key in _shown(replicated):
         name, form = named_quantity(key)
         interval, values = replicated.interval(*key), replicated.column(key)
@@ -167,7 +167,7 @@ def _extremes(replicated: Replicated) -> str:
     key = replicated.stopping.of
     values = replicated.column(key)
     name, form = named_quantity(key)
-    ends = ((which, int(place)) for which, place in (("least", values.argmin()), ("most", values.argmax())))
+    ends = ((which, int(place)) for which, place in (("min", values.argmin()), ("max", values.argmax())))
     seeds = "; ".join(f"{which} {form(float(values[place]))} --seed {replicated.seeds[place]}" for which, place in ends)
     return f"One replication alone, by {name}: {seeds}"
 

@@ -36,9 +36,9 @@ from simcodesign.report.results.tables import (
 #: Stands for the error of a component that is mostly off the critical path.
 OVERLAPPED = "overlapped"
 #: Errors beyond this, ten times too much, are told as so many times.
-MOST_PERCENT = 10.0
+MAX_PERCENT = 10.0
 #: Rows of the table of demands.
-MOST_DEMANDS = 5
+MAX_DEMANDS = 5
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
@@ -119,7 +119,7 @@ def _error_text(row: Mapping[str, float]) -> str:
 
 def _percent_or_times(error: float) -> str:
     """By how many per cent a time is off, or how many times the other it is."""
-    return f"{error + 1:,.4g} times" if MOST_PERCENT < error < math.inf else signed_percent(error)
+    return f"{error + 1:,.4g} times" if MAX_PERCENT < error < math.inf else signed_percent(error)
 
 
 def compared_phases(comparison: Comparison) -> Table:
@@ -181,15 +181,15 @@ def waiting_table(comparison: Comparison) -> list[RenderableType]:
         return []
     title = f"{WAITING.capitalize()}, by demand ({show.unit})"
     table = new_table(title, "demand", "phase", "forecast", "simulated", "change", "of the forecast")
-    for gap in changed[:MOST_DEMANDS]:
+    for gap in changed[:MAX_DEMANDS]:
         name = gap.demand if gap.times == 1 else f"{gap.demand} x {gap.times:g}"
         seconds = (show(gap.forecast_s), show(gap.simulated_s), show(gap.change_s, "+"))
         share = _percent_or_times(relative_error(gap.simulated_s, gap.forecast_s))
         table.add_row(name, gap.phase, *seconds, share)
-    if others := changed[MOST_DEMANDS:]:
+    if others := changed[MAX_DEMANDS:]:
         sums = (sum(gap.forecast_s for gap in others), sum(gap.simulated_s for gap in others))
         table.add_row(f"{len(others)} others", "", show(sums[0]), show(sums[1]), show(sums[1] - sums[0], "+"), "")
-    reasons = dict.fromkeys(_reason(gap) for gap in changed[:MOST_DEMANDS])
+    reasons = dict.fromkeys(_reason(gap) for gap in changed[:MAX_DEMANDS])
     return [table, paragraph(f"{'; '.join(reasons)}.")]
 
 

@@ -20,7 +20,7 @@ from simcodesign.report.results.measured_tables import spread_text
 from simcodesign.report.results.tables import time_text
 
 #: Terms of what a formula leaves out that are printed, and ladders of formulas that were not given.
-MOST_TERMS, MOST_LADDERS = 8, 2
+MOST_TERMS, MAX_LADDERS = 8, 2
 NAN = float("nan")
 #: The effect whose step takes up what the forecast has for hops.
 HOPS = "hops"
@@ -52,7 +52,7 @@ def _with_ladders(comparison: Comparison) -> set[str]:
         return abs(error) if math.isfinite(error) else math.inf
 
     own = sorted((one for one in comparison.formulas if not one.given), key=off)
-    return {one.name for one in comparison.formulas if one.given} | {one.name for one in own[:MOST_LADDERS]}
+    return {one.name for one in comparison.formulas if one.given} | {one.name for one in own[:MAX_LADDERS]}
 
 
 def _label(one: FormulaComparison) -> str:

@@ -24,7 +24,7 @@ __all__ = ["activity_profile", "comparison_bars", "result_bars"]
 
 _UNSPLIT = "not split up"
 #: Stations that are drawn, the most used ones.
-MOST_STATIONS = 16
+MAX_STATIONS = 16
 
 
 def result_bars(result: Result, path: str | Path) -> None:
@@ -61,7 +61,7 @@ def draw_sides(mpl: Any, axis: Any, comparison: Comparison) -> dict[str, dict[st
 
 def draw_stations(mpl: Any, axis: Any, result: Result) -> dict[str, dict[str, Any]]:
     """Draw how long the most used stations of a simulation were busy, and how long requests waited for them."""
-    used = result.stations.most_used(MOST_STATIONS)
+    used = result.stations.most_used(MAX_STATIONS)
     if not used:
         allowed = "a simulation whose effects have stations, such as links, interfaces and disks"
         raise InputError("no stations", value=f"{result.reading} with {list(result.effects)}", allowed=allowed)

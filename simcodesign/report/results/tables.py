@@ -19,7 +19,7 @@ from simcodesign.report.common.numbers import Digits, Seconds, grouped
 from simcodesign.report.common.tables import facts, new_table, paragraph
 
 #: Sequences of operations that are named.
-MOST_SEQUENCES = 3
+MAX_SEQUENCES = 3
 #: What the first step is of an open stream, whose forecast has queues.
 NOBODY_WAITS = "the queueing of the forecast: with every effect off nobody waits"
 
@@ -106,8 +106,8 @@ def _changed(operations: str, phase: str, times: float, closed_s: float, saved_s
 def _first_of(texts: Iterable[str]) -> str:
     """The first few texts, and how many more there are."""
     every = list(texts)
-    more = f"; and {len(every) - MOST_SEQUENCES} more" if len(every) > MOST_SEQUENCES else ""
-    return "; ".join(every[:MOST_SEQUENCES]) + more
+    more = f"; and {len(every) - MAX_SEQUENCES} more" if len(every) > MAX_SEQUENCES else ""
+    return "; ".join(every[:MAX_SEQUENCES]) + more
 
 
 def longest_path_line(result: Result) -> list[RenderableType]:
@@ -280,7 +280,7 @@ def station_table(stations: StationUses, most: int) -> RenderableType:
 
 
 #: Networks whose routers have buffers for few packets may carry no more than this on their busiest link.
-MOST_LINK_LOAD = 0.6
+MAX_LINK_LOAD = 0.6
 BUFFERS = "; with the finite buffers of routers, which are not modelled, a network may saturate here (docs/buffers.md)"
 
 
@@ -298,7 +298,7 @@ def _requests(result: Result) -> list[tuple[str, str]]:
 def link_facts(result: Result) -> list[tuple[str, str]]:
     """How busy the busiest link of an open stream is, and what that means for networks with finite buffers."""
     load = float(result.link_load or 0.0)
-    return [("busiest link", f"{load:.1%} of the time{BUFFERS if load > MOST_LINK_LOAD else ''}")] if load else []
+    return [("busiest link", f"{load:.1%} of the time{BUFFERS if load > MAX_LINK_LOAD else ''}")] if load else []
 
 
 def _headline(result: Result) -> RenderableType:
@@ -330,7 +330,7 @@ def use_facts(result: Result) -> list[tuple[str, str]]:
     if result.use is None:
         return []
     background = result.use.background
-    is_loaded = background is not None and (background.link_load or 0.0) > MOST_LINK_LOAD
+    is_loaded = background is not None and (background.link_load or 0.0) > MAX_LINK_LOAD
     return [("in use", result.use.text + (BUFFERS if is_loaded else ""))]
 
 

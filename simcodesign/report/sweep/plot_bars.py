@@ -17,7 +17,7 @@ from simcodesign.studies.sweep.design.grid import SweepAxis
 #: What the bars of a group take of the room that it has.
 _GROUP = 0.8
 #: More bars have no numbers at their ends.
-_MOST_NUMBERS = 16
+_MAX_NUMBERS = 16
 
 
 def draw_bars(mpl: Any, panel: Any, table: pd.DataFrame, axes: Sequence[SweepAxis], columns: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ def draw_bars(mpl: Any, panel: Any, table: pd.DataFrame, axes: Sequence[SweepAxi
     base = 1.0 if columns[0] == RATIO else 0.0
     groups = {str(value): at for at, value in enumerate(first.values)}
     width = _GROUP / len(series)
-    numbered = len(series) * len(groups) <= _MOST_NUMBERS
+    numbered = len(series) * len(groups) <= _MAX_NUMBERS
     for number, (colour, (text, rows, column)) in enumerate(
         zip(plot_style.phase_colours(mpl, len(series)), series, strict=True)
     ):

@@ -17,7 +17,7 @@ PAIR = ("forecast_makespan_s", "simulated_makespan_s")
 #: Values further apart than this factor have a logarithmic axis.
 WIDE = 20.0
 #: A scale of colours about 1 reaches this far at least.
-_LEAST_RATIO = 1.01
+_MIN_RATIO = 1.01
 
 
 def value_axis(mpl: Any, panel: Any, column: str, values: NDArray[np.float64]) -> None:
@@ -38,7 +38,7 @@ def colour_scale(mpl: Any, table: pd.DataFrame, columns: tuple[str, ...], column
     values = values[np.isfinite(values)]
     low, high = float(values.min()), float(values.max())
     if column == RATIO and low > 0:
-        far = max(_LEAST_RATIO, high, 1 / low)
+        far = max(_MIN_RATIO, high, 1 / low)
         return mpl.colors.LogNorm(1 / far, far), mpl.colormaps["RdBu"]
     if low > 0 and high > WIDE * low:
         return mpl.colors.LogNorm(low, high), mpl.colormaps["viridis"]

@@ -18,7 +18,7 @@ from simcodesign.studies.validation.run import Draw
 from simcodesign.studies.validation.verdict import CaseValue
 
 #: Characters of a label, and of a line of it: more would leave no room for the values.
-MOST_LABEL, LABEL_LINE = 40, 30
+MAX_LABEL, LABEL_LINE = 40, 30
 #: Colour, marker and name of each series.
 LOOKS = {
     "formula": ("#7B3FA0", "^", "formula"),
@@ -31,7 +31,7 @@ WIDTH = 5.0
 #: Beyond this ratio of largest to smallest an axis is logarithmic.
 DECADES = 100.0
 #: More strips cannot be read; more markers become a picture within the SVG.
-MOST_STRIPS, MOST_MARKERS = 40, 400
+MAX_STRIPS, MAX_MARKERS = 40, 400
 _BAND = {"facecolor": "#009E73", "alpha": 0.18, "linewidth": 0}
 _SPREAD: dict[str, Any] = {"color": plot_style.DARK, "linewidth": 2.5, "alpha": 0.6, "label": "spread of measured"}
 
@@ -53,7 +53,7 @@ def case_svg(case: Case, points: Sequence[CaseValue], readings: Readings) -> str
     with plot_style.styled("case.svg") as mpl:
         mpl.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "savefig.dpi": 100})
         over_axis = readings.plot is not None or _has_axis(points)
-        figure = plot_style.new_figure(mpl, WIDTH, 3.2 if over_axis else 1.25 + 0.26 * min(len(points), MOST_STRIPS))
+        figure = plot_style.new_figure(mpl, WIDTH, 3.2 if over_axis else 1.25 + 0.26 * min(len(points), MAX_STRIPS))
         axes = figure.subplots()
         if readings.plot is not None:
             readings.plot(axes)
@@ -186,14 +186,14 @@ def _markers(axes: Any, name: str, x: Sequence[float], y: Sequence[float]) -> No
         markerfacecolor="none",
         markeredgewidth=1.4,
         label=label,
-        rasterized=len(x) > MOST_MARKERS,
+        rasterized=len(x) > MAX_MARKERS,
     )
 
 
 def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[str]) -> None:
     """One strip per value: how far each reading is from what is expected, beside the tolerance."""
-    cut = f"\nthe first {MOST_STRIPS} of {len(points)} values" if len(points) > MOST_STRIPS else ""
-    points = points[:MOST_STRIPS]
+    cut = f"\nthe first {MAX_STRIPS} of {len(points)} values" if len(points) > MAX_STRIPS else ""
+    points = points[:MAX_STRIPS]
     relative = all(point.expected for point in points)
     for row, point in enumerate(points):
         below, above = (_off(margin, point, relative) for margin in _margins(case.tolerance, point.expected))
@@ -209,7 +209,7 @@ def _strips(axes: Any, case: Case, points: Sequence[CaseValue], shown: Sequence[
             if _is_number(value := getattr(point, name))
         ]
         _markers(axes, name, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    texts = [textwrap.fill(_label(case, point)[:MOST_LABEL], LABEL_LINE) for point in points]
+    texts = [textwrap.fill(_label(case, point)[:MAX_LABEL], LABEL_LINE) for point in points]
     axes.set_yticks(range(len(points)), [plot_style.plain(text) for text in texts])
     axes.set_ylim(len(points) - 0.5, -0.5)
     axes.margins(x=0.08)

@@ -22,7 +22,7 @@ FRACTION = 0.01
 #: A constraint is active if its relative distance from its bound is at most this.
 ACTIVE = 1e-6
 #: Relative error of the optimum of a search, and how often the analysis restarts from a better point.
-SEARCH_ERROR, MOST_IMPROVEMENTS = 1e-7, 3
+SEARCH_ERROR, MAX_IMPROVEMENTS = 1e-7, 3
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def bound_sensitivities(
     If a search under a tighter bound finds a better point, which the first search missed, the analysis restarts from
     that point. ``evaluations`` limits the number of points evaluated by each search.
     """
-    for _ in range(MOST_IMPROVEMENTS):
+    for _ in range(MAX_IMPROVEMENTS):
         sensitivities, better = [], None
         for at in range(len(solution.problem.constraints)):
             sensitivity, tight = _sensitivity(solution, at, fraction, evaluations, on_progress)

@@ -60,7 +60,7 @@ METRICS = {
 #: Metrics of memory, where the workload defines a footprint and the machine a capacity.
 FOOTPRINT, CAPACITY_METRIC = "footprint", "capacity"
 #: Ranks times points kept in memory at once where ranks differ.
-MOST_HELD = 4_000_000
+MAX_HELD = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class NativeModel(OfScenario):
         ranks = values.get("P", np.full(count, self.design_point.values["P"]))
         whole: dict[str, FloatArray] = {}
         for size in np.unique(ranks):
-            points_per_chunk = max(int(MOST_HELD // max(size, 1)), 1)
+            points_per_chunk = max(int(MAX_HELD // max(size, 1)), 1)
             indices = np.flatnonzero(ranks == size)
             for chunk in np.array_split(indices, -(-len(indices) // points_per_chunk)):
                 chunk_values: dict[str, Any] = {name: value[chunk] for name, value in values.items() if name != "P"}

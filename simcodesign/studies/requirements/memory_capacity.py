@@ -31,7 +31,7 @@ SIZE = "n"
 #: Sizes at which it is looked at whether the footprint grows.
 LOOKED_AT = 129
 #: Where a parameter has no largest value.
-MOST_SIZE, LEAST_SIZE = 1e300, 1e-300
+MOST_SIZE, MIN_SIZE = 1e300, 1e-300
 #: Not all whole numbers beyond this are float64 values.
 MOST_WHOLE = 2.0**53
 
@@ -129,7 +129,7 @@ def limits(workload: Workload, size: str = SIZE) -> tuple[float, float]:
     """The smallest and the largest size that the workload allows; both above 0, for sizes are looked for by factors."""
     parameter = workload.parameters[size]
     high = min(parameter.high, MOST_SIZE)
-    low = parameter.low if parameter.low > 0 else min(LEAST_SIZE, high)
+    low = parameter.low if parameter.low > 0 else min(MIN_SIZE, high)
     if not 0 < low <= high:
         raise InputError(f"sizes of {size}", parameter.place, value=(parameter.low, parameter.high), allowed="above 0")
     return low, high

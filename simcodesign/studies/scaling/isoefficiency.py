@@ -37,7 +37,7 @@ PRECISION = 1e-6
 #: queue make it jump.
 _JUMPS = 0.01
 #: The logarithm of E/(1 - E) is kept within this, for E = 0 and E = 1.
-_MOST_ODDS = 700.0
+_MAX_ODDS = 700.0
 #: At so many times the size that is found it is tried whether efficiency falls again.
 _FURTHER = (2.0, 4.0)
 #: The first step up in the search for a size, and after how many steps their logarithm is doubled.
@@ -291,7 +291,7 @@ class _Search:
 def _log_odds(efficiency: float) -> float:
     """log(E/(1 - E)), nearly a straight line over the logarithm of the size; what is no number counts as E = 0."""
     if not efficiency > 0:
-        return -_MOST_ODDS
+        return -_MAX_ODDS
     if efficiency >= 1:
-        return _MOST_ODDS
-    return max(-_MOST_ODDS, min(_MOST_ODDS, math.log(efficiency) - math.log1p(-efficiency)))
+        return _MAX_ODDS
+    return max(-_MAX_ODDS, min(_MAX_ODDS, math.log(efficiency) - math.log1p(-efficiency)))

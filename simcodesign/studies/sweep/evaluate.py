@@ -40,7 +40,7 @@ RATIO = "ratio"
 #: Number of machines with changed files that a process caches.
 _CACHED_MACHINES = 64
 #: Largest number of ranks times points in memory at once where ranks differ.
-_MOST_RANK_POINTS = 4_000_000
+_MAX_RANK_POINTS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class _Vectorised:
         for size in [None] if ranks is None else np.unique(ranks[rows]).tolist():
             rows_of_size = rows if ranks is None or size is None else rows[ranks[rows] == size]
             ranks_per_point = size or self.sweep.given.get("P") or self.sweep.source.machine.most_ranks
-            chunks = -(-len(rows_of_size) * int(ranks_per_point) // _MOST_RANK_POINTS)
+            chunks = -(-len(rows_of_size) * int(ranks_per_point) // _MAX_RANK_POINTS)
             yield from np.array_split(rows_of_size, max(1, min(chunks, len(rows_of_size))))
 
     def _forecast_rows(self, machine: Machine, rows: NDArray[np.int64]) -> None:

@@ -42,7 +42,7 @@ from simcodesign.studies.sweep.points import PointKeys, PointResult, SweepPoint,
 
 FORMAT = 1
 #: An axis of at most this many values caches the items of its keys.
-_MOST_CACHED_ITEMS = 10_000
+_MAX_CACHED_ITEMS = 10_000
 #: Top-level keys of a machine file that may be varied.
 TOP_KEYS = ("nodes", "processors_per_node", "mapping", "noise")
 
@@ -191,7 +191,7 @@ class _Items(Sequence[bytes]):
         encoded = self._cached.get(index)
         if encoded is None:
             encoded = item(self._axis.known.kind, self._axis.known.path, self._axis.given[index])
-            if len(self) <= _MOST_CACHED_ITEMS:
+            if len(self) <= _MAX_CACHED_ITEMS:
                 self._cached[index] = encoded
         return encoded
 

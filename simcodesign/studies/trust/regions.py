@@ -29,7 +29,7 @@ MOST_SIDES = 4
 #: A staircase of more steps than these is not simple.
 MOST_STEPS = 3
 #: Of more sides than these, none are chosen.
-_MOST_SEARCHED = 60
+_MAX_SEARCHED = 60
 #: Products and quotients that agree to so many digits are one value.
 _DIGITS = 12
 _OPPOSITE = {"<=": ">=", ">=": "<="}
@@ -233,7 +233,7 @@ def _box(coordinates: Sequence[Coordinate], inside: Truth) -> tuple[Side, ...] |
     if inside.all() or not inside.any():
         return None
     sides = [side for one in coordinates for side in _sides(one, inside)]
-    if len(sides) > _MOST_SEARCHED:
+    if len(sides) > _MAX_SEARCHED:
         return None
     # Of each point outside, the sides that keep it out, as the bits of a number.
     kept_out = np.zeros(int(np.count_nonzero(~inside)), dtype=np.int64)

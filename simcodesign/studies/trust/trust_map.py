@@ -25,7 +25,7 @@ WITHIN = 0.1
 #: Errors that differ by no more are equal, as a fraction of the simulated time.
 _SAME = 1e-10
 #: So many combinations of words have regions of their own.
-_MOST_WORDS = 12
+_MAX_WORDS = 12
 Truth = NDArray[np.bool_]
 
 
@@ -223,7 +223,7 @@ def _by_words(coordinates: Sequence[Coordinate], holds: Truth) -> dict[str, Regi
     """A region for each combination of words, of the other coordinates."""
     words = [one for one in coordinates if not one.is_numeric]
     combinations = list(product(*(dict.fromkeys(one.values.tolist()) for one in words)))
-    if not words or len(combinations) > _MOST_WORDS:
+    if not words or len(combinations) > _MAX_WORDS:
         return {}
     regions = {}
     for chosen in combinations:

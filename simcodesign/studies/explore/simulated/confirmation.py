@@ -18,7 +18,7 @@ from simcodesign.studies.explore.space import STEP, FloatArray, Space
 from simcodesign.studies.requirements.simulated_systems import OnProgress
 
 #: At most this many points that overtake the best one are explained.
-MOST_EXPLAINED = 3
+MAX_EXPLAINED = 3
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,6 @@ def overtakings(simulator: PointSimulator, ordered: Sequence[Confirmed]) -> list
         (point for point in simulated[1:] if point.simulated_key < first.simulated_key),
         key=lambda point: point.simulated_key,
     )
-    explained = better[:MOST_EXPLAINED]
+    explained = better[:MAX_EXPLAINED]
     before = simulator.rungs(first) if explained else []
     return [explain_order(simulator, first, before, point) for point in explained]

@@ -22,7 +22,7 @@ SCALES, SCALE_PRIOR = (0.05, 20.0), (0.0, 1.0)
 #: Variance of the noise as a share of that of the process, likewise. Simulations are exact; this is their roughness.
 NOISE, NOISE_PRIOR = (1e-8, 0.3), (float(np.log(1e-3)), 2.0)
 #: The least variance of a process: that of rounding.
-LEAST_VARIANCE = 1e-18
+MIN_VARIANCE = 1e-18
 #: Steps of the search for the largest likelihood.
 STEPS = 40
 
@@ -90,7 +90,7 @@ def _conditioned(
     ones = cho_solve(factor, np.ones(count))
     mean = float(ones @ values / ones.sum())
     rest = values - mean
-    variance = max(float(rest @ cho_solve(factor, rest)) / count, LEAST_VARIANCE)
+    variance = max(float(rest @ cho_solve(factor, rest)) / count, MIN_VARIANCE)
     loss = 0.5 * count * np.log(variance) + float(np.log(np.diag(factor[0])).sum())
     return GaussianProcess(points, values, scales, noise, categorical, mean, variance, factor), loss
 

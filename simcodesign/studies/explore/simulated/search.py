@@ -30,11 +30,11 @@ from simcodesign.studies.requirements.simulated_systems import OnProgress
 
 #: Simulations without another number: the most, so many at first, and so many for each variable (the ten points a
 #: variable with which Jones, Schonlau and Welch begin); and the least.
-SIMULATIONS, AT_FIRST, OF_VARIABLE, LEAST_SIMULATIONS = 50, 5, 10, 5
+SIMULATIONS, AT_FIRST, OF_VARIABLE, MIN_SIMULATIONS = 50, 5, 10, 5
 #: Points of a round: as many as are chosen without knowing each other's simulation.
 ROUND = 2
 #: A space of up to so many points is a list of candidates; of others so many are drawn, beside the forecast's best.
-MOST_CANDIDATES, DRAWN, KNOWN = 20_000, 4096, 64
+MAX_CANDIDATES, DRAWN, KNOWN = 20_000, 4096, 64
 #: Steps around the best points, as shares of the ranges, and candidates of each.
 NEAR, OF_EACH = (0.2, 0.05, 0.01, 0.002), 128
 #: Points from which the spread ones are chosen; and the violation by the forecast up to which a point is among them.
@@ -77,7 +77,7 @@ class SimulatedOptimum:
 def default_simulations(space: Space) -> int:
     """How many points of a space are simulated where no number is given: all of a small one."""
     varied = sum(variable.count > 1 for variable in space.variables)
-    return int(max(min(SIMULATIONS, AT_FIRST + OF_VARIABLE * varied, space.count), LEAST_SIMULATIONS))
+    return int(max(min(SIMULATIONS, AT_FIRST + OF_VARIABLE * varied, space.count), MIN_SIMULATIONS))
 
 
 def optimum_by_simulation(
@@ -96,9 +96,9 @@ def optimum_by_simulation(
     Raises InputError for a model that cannot be simulated, and where none of the points can be.
     """
     simulations = default_simulations(solution.problem.space) if simulations is None else simulations
-    if simulations < LEAST_SIMULATIONS:
+    if simulations < MIN_SIMULATIONS:
         what = "number of simulations"
-        raise InputError(what, Place("--max-simulations"), value=simulations, allowed=f"{LEAST_SIMULATIONS} or more")
+        raise InputError(what, Place("--max-simulations"), value=simulations, allowed=f"{MIN_SIMULATIONS} or more")
     simulator = simulator_of(solution.problem, solution.scales, effects, engine, seed, "--simulate")
     with simulated_in_order(simulator, jobs, simulations) as simulate:
         search = _Search(solution, simulator, simulations, np.random.default_rng(seed), simulate, on_progress)
@@ -120,7 +120,7 @@ class _Search:
         self.solution, self.problem, self.simulator = solution, simulator.problem, simulator
         self.random, self.simulate, self.on_progress = random, simulate, on_progress
         space = self.problem.space
-        self.finite = space.count <= MOST_CANDIDATES
+        self.finite = space.count <= MAX_CANDIDATES
         self.limit = int(min(simulations, space.count))
         self.candidates = self._forecast(space.all_points() if self.finite else self._drawn())
         self.place = {tuple(point): at for at, point in enumerate(self.candidates.evaluated.points)}

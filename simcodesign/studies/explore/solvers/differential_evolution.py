@@ -16,9 +16,9 @@ from simcodesign.studies.explore.evaluator import Evaluator, Scored
 from simcodesign.studies.explore.space import FloatArray
 
 #: Points of a generation for each variable, and the smallest and largest generation.
-PER_VARIABLE, LEAST_POPULATION, MOST_POPULATION = 15, 40, 150
+PER_VARIABLE, MIN_POPULATION, MOST_POPULATION = 15, 40, 150
 #: SciPy takes no smaller population.
-LEAST_OF_SCIPY = 5
+MIN_OF_SCIPY = 5
 #: A search ends when the totals of a generation differ by less than this share. Real variables are polished afterwards,
 #: so that for them it is enough to have found the valley.
 SETTLED, SETTLED_REAL = 1e-7, 1e-4
@@ -32,8 +32,8 @@ def evolve(evaluator: Evaluator, seed: int, evaluations: int, start: FloatArray 
     """Search with at most so many evaluations."""
     space = evaluator.problem.space
     random = np.random.default_rng(seed)
-    size = int(np.clip(PER_VARIABLE * len(space.variables), LEAST_POPULATION, MOST_POPULATION))
-    size = max(min(size, evaluations // 5), LEAST_OF_SCIPY)  # a few generations at least
+    size = int(np.clip(PER_VARIABLE * len(space.variables), MIN_POPULATION, MOST_POPULATION))
+    size = max(min(size, evaluations // 5), MIN_OF_SCIPY)  # a few generations at least
     first = np.vstack([space.default() if start is None else start, space.sample(size - 1, random)])
     watch, settled = (
         _Watch(evaluator),

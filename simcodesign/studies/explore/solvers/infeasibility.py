@@ -24,7 +24,7 @@ from simcodesign.studies.explore.solvers.reached import Reached, reached
 from simcodesign.studies.explore.solvers.solve import Solution, solve
 
 #: With more constraints only one minimal conflicting set is looked for.
-MOST_ENUMERATED_SETS = 10
+MAX_ENUMERATED_SETS = 10
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def explain(
     if solution.method == "bisection":  # which looks for the feasible interval, not for the least violation
         subproblems.others.append(subproblems.searched().point)
     nearest = min([solution.point, *subproblems.others], key=lambda point: point.violation)
-    few = len(solution.problem.constraints) <= MOST_ENUMERATED_SETS
+    few = len(solution.problem.constraints) <= MAX_ENUMERATED_SETS
     return Infeasibility(
         solution.problem,
         nearest,
@@ -184,7 +184,7 @@ class _SubproblemSolver:
         all_constraints = frozenset(range(len(self.problem.constraints)))
         seeds = (
             self._seeds(all_constraints, minimal_sets)
-            if len(all_constraints) <= MOST_ENUMERATED_SETS
+            if len(all_constraints) <= MAX_ENUMERATED_SETS
             else iter([all_constraints])
         )
         for seed in seeds:

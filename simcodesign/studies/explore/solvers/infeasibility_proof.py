@@ -20,7 +20,7 @@ from simcodesign.studies.explore.problem import ROUNDING, Constraint, Problem, p
 from simcodesign.studies.explore.space import FloatArray, Variable
 
 #: Boxes at a time, and in all.
-MOST_BOXES, MOST_IN_ALL = 4096, 65536
+MAX_BOXES, MAX_IN_ALL = 4096, 65536
 #: What is better by less than this share of the total counts as no better.
 BETTER = 1e-9
 
@@ -43,7 +43,7 @@ def excluded_boxes(problem: Problem, best: float | None = None, scales: Sequence
         excluded = _excluded(problem, boxes, best, scales)
         count += int(excluded.sum())
         boxes = boxes.without(excluded)
-        if 2 * boxes.count > MOST_BOXES or count > MOST_IN_ALL or not boxes.can_be_halved.all():
+        if 2 * boxes.count > MAX_BOXES or count > MAX_IN_ALL or not boxes.can_be_halved.all():
             return 0
         boxes = boxes.halved()
     return count

@@ -29,9 +29,9 @@ ITERATIONS = 60
 #: A program ends after this many evaluations without an improvement by this share; other valleys are solved roughly.
 IDLE, SETTLED, ROUGHLY = 12, 1e-12, 1e-6
 #: Steps of whole variables after which the real ones are looked for anew.
-MOST_RESTARTS = 6
+MAX_RESTARTS = 6
 #: Of so few discrete variables all are stepped together, of so many every two; and values of one that are all tried.
-FEW, MOST_PAIRED, LINE = 4, 12, 256
+FEW, MAX_PAIRED, LINE = 4, 12, 256
 #: So many real variables start from all combinations of their limits; more of them from all lower or all upper ones.
 CORNERS = 4
 #: So near a limit, in coordinates, a real variable is tried on it.
@@ -113,7 +113,7 @@ def restart_from_steps(evaluator: Evaluator, real: Any) -> None:
     nearest_first = sorted(
         first, key=lambda at: (not _is_next(evaluator, before, scored.evaluated.points[at]), order[at])
     )
-    for at in nearest_first[:MOST_RESTARTS]:
+    for at in nearest_first[:MAX_RESTARTS]:
         with evaluator.nested("neighbours") as nested:
             nested(scored.evaluated.points[at][None, :], "neighbours")
             if not np.isfinite(nested.best_key[0]):
@@ -179,7 +179,7 @@ def _steps(evaluator: Evaluator) -> FloatArray:
             points += [_with(base, {first: a, second: b}) for a in values[first] for b in values[second]]
         near = [(float(base[at]), *variables[at].neighbours(float(base[at]))) for at in discrete]
         points += [_with(base, dict(zip(discrete, steps, strict=True))) for steps in product(*near)]
-    elif len(discrete) <= MOST_PAIRED:
+    elif len(discrete) <= MAX_PAIRED:
         neighbours = {at: variables[at].neighbours(float(base[at])) for at in discrete}
         for first, second in combinations(discrete, 2):
             points += [_with(base, {first: a, second: b}) for a in neighbours[first] for b in neighbours[second]]

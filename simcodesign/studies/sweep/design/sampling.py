@@ -26,7 +26,7 @@ from simcodesign.studies.sweep.design.ranges import MOST_VALUES, wrong
 METHODS = ("sobol", "lhs")
 FORMS = "NAME=LOW:HIGH, NAME=LOW:HIGH:log; or values as in a grid: NAME=A,B,C"
 #: More dimensions than anyone varies, fewer than SciPy's direction numbers hold.
-MOST_AXES = 1000
+MAX_AXES = 1000
 
 
 def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup: Lookup = unknown) -> Design:
@@ -40,8 +40,8 @@ def sampled(over: Sequence[str], count: int, method: str, seed: int = 0, lookup:
         raise InputError("way to sample", Place("--sample"), value=method, allowed=nearest(str(method), METHODS))
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VALUES:
         raise InputError("points of a sample", Place("--sample"), value=count, allowed=f"1 to {MOST_VALUES}")
-    if not 1 <= len(over) <= MOST_AXES:
-        raise InputError("nothing is varied", Place("--vary"), value=len(over), allowed=f"1 to {MOST_AXES} axes")
+    if not 1 <= len(over) <= MAX_AXES:
+        raise InputError("nothing is varied", Place("--vary"), value=len(over), allowed=f"1 to {MAX_AXES} axes")
     shares = _shares(count, len(over), method, seed)
     axes = [_sampled_axis(text, shares[:, at], lookup) for at, text in enumerate(over)]
     distinct = _first_of_equals(axes)
