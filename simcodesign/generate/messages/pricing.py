@@ -68,7 +68,7 @@ class MessagePricing:
     @cached_property
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
-        shared = bool(self._effects & {"links", "interfaces", "node"})
+        shared = self._effects & ({"links", "interfaces"} if self._levels is None else {"links", "interfaces", "node"})
         return RouteTable(self._machine, self.node_of, self._effects, self._choice, self._levels) if shared else None
 
     @property
@@ -99,6 +99,8 @@ class MessagePricing:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
         ways_of = self._ways_alike(columns, machine, is_collective)
+        of_anybody = is_collective and not self._counted
+        by_node = of_anybody and any(column.alike in (WITHIN_NODES, BETWEEN_NODES) for column in columns)
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
@@ -107,13 +109,14 @@ class MessagePricing:
             elif column.kind == SEND:
                 priced.append(self._send(column, machine, ways_of(column)))
             else:
-                priced.append(self._receive(column, machine, is_collective))
+                priced.append(self._receive(column, machine, of_anybody, by_node))
         return priced
 
-    def _receive(self, column: Column, machine: Machine, is_collective: bool) -> Column:
+    def _receive(self, column: Column, machine: Machine, of_anybody: bool, by_node: bool) -> Column:
+        """``of_anybody``: by no rank in particular; ``by_node``: within nodes and between them apart."""
         size = column.size_bytes
         extra: dict[str, Any] = {}
-        ways = self._ways_of_receives(machine, column.who, column.peer, is_collective and not self._counted)
+        ways = self._ways_of_receives(machine, column.who, column.peer, of_anybody, by_node)
         if self.loggops:
             gap = np.where(np.isnan(size), np.nan, longest(ways, lambda network, way: between_s(network, size)))
             extra["gap_s"] = gap
@@ -122,16 +125,24 @@ class MessagePricing:
         return replace(column, duration_s=longest(ways, lambda network, way: receive_s(network, size)), extra=extra)
 
     def _ways_of_receives(
-        self, machine: Machine, who: Int32s | None, peer: Int32s | int, of_anybody: bool
+        self,
+        machine: Machine,
+        who: Int32s | None,
+        peer: Int32s | int,
+        of_anybody: bool = False,
+        by_node: bool = False,
     ) -> Sequence[LevelWay]:
         """The levels of messages that ranks receive; any level for those from anyone."""
         if self._levels is None:
             return [LevelWay(0, machine.network, NO_WAY)]
-        if of_anybody:
+        if of_anybody and not by_node:
             return self._levels.of_anybody(machine, 0.0)
         source, target = self._ends(who, peer)
         known = source >= 0
         level = self._levels.level_of(np.where(known, source, target), target)
+        if by_node:
+            within = self._levels.of_anybody(machine, 0.0, WITHIN_NODES)
+            return [LevelWay(0, machine.network, NO_WAY, level == 0), *(replace(one, here=level > 0) for one in within)]
         every = [
             LevelWay(number, network, NO_WAY, (level == number) | ~known)
             for number, network in enumerate(machine.levels)
@@ -265,7 +276,7 @@ class MessagePricing:
         for number in np.unique(variants):
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
-            ways = self._ways_of_receives(machine, rank[mine], fields["peer"][mine], False)
+            ways = self._ways_of_receives(machine, rank[mine], fields["peer"][mine])
             fields["duration_s"][mine] = longest(ways, functools.partial(_of_size, receive_s, size))
             if self.loggops:
                 fields["gap_s"][mine] = longest(ways, functools.partial(_of_size, between_s, size))

@@ -216,6 +216,8 @@ MACHINES = {
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_forecast_of_a_message_is_the_simulation_without_effects(name: str) -> None:
     machine = sc.Machine.load(MACHINES[name])
+    if name == "held":  # what a receiver is charged is not in the forecast of a lone send
+        machine = machine.with_constants({"node.network.receive_overhead": 0.0})
     for source, target in itertools.product((0, 3, 9), (1, 4, 8, 15)):
         workload = program(*one_send(source, target, 1e5))
         forecast_s = float(sc.forecast(workload, machine, {"P": 16}).makespan_s)
