@@ -97,15 +97,20 @@ def _formula(entry: Entry, known: Collection[str]) -> Expression | None:
 
 
 def constants_from(
-    entry: Entry, part: str, others: tuple[str, ...] = (), bandwidths: Mapping[str, str] = MappingProxyType({})
+    entry: Entry,
+    part: str,
+    others: tuple[str, ...] = (),
+    bandwidths: Mapping[str, str] = MappingProxyType({}),
+    only: Collection[str] | None = None,
 ) -> dict[str, float]:
-    """The constants of the part of a machine at this path, by field name."""
+    """The constants of the part of a machine at this path, by field name; ``only``: the keys that it may have, None:
+    all."""
     known, prefix = CONSTANTS | POWERS, f"{part}."
     keys = {path: path.removeprefix(prefix) for path in known if path.startswith(prefix)}
     paths = {key: path for path, key in keys.items() if "." not in key}  # others are in a mapping of their own
     bandwidths = {**_BANDWIDTHS[part.rpartition(".")[2]], **bandwidths}
     bandwidths = {key: per_byte for key, per_byte in bandwidths.items() if per_byte in paths}
-    items = entry.mapping({*paths, *bandwidths, *others})
+    items = entry.mapping({*paths, *bandwidths, *others} if only is None else only)
     values: dict[str, float] = {}
     for key, item in items.items():
         if key in others:

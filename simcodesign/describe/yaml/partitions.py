@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from simcodesign.core.errors import InputError
+from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
 from simcodesign.describe.machine_parts.accelerator import Accelerator
@@ -39,8 +39,7 @@ def partitions_from(
         own: dict[str, FloatOrArray] = {}
         for part, keys in _KEYS.items():
             if part in given:
-                given[part].mapping(keys)
-                own |= _paths(part, constants_from(given[part], part))
+                own |= _paths(part, constants_from(given[part], part, only=keys))
         if "accelerator" in given:
             stated = accelerator_from(_merged(items.get("accelerator"), given["accelerator"]))
             first = first or stated
@@ -68,7 +67,11 @@ def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node:
     room = {one.name: one.nodes * per_node for one in partitions}
     asked = entry.mapping({"partitions"}, ("partitions",))["partitions"]
     if isinstance(asked.content, dict):
-        counts = {name: item.whole(1, room[name]) for name, item in asked.mapping(room).items()}
+        counts = {}
+        for name, item in asked.mapping().items():
+            if name not in room:
+                raise InputError("no partition of this name", item.place, value=name, allowed=nearest(name, room))
+            counts[name] = item.whole(1, room[name])
     else:
         names = [item.text(room) for item in asked.sequence()]
         if len({*names}) < len(names):

@@ -268,7 +268,7 @@ def test_partitions_that_cannot_be_are_refused(before: str, after: str, value: s
         ("{partitions: [tpu]}", "gpu"),
         ("{partitions: [gpu, gpu]}", "once"),
         ("{partitions: {gpu: 3}}", "1 to 2"),
-        ("{partitions: {tpu: 3}}", "unknown key"),
+        ("{partitions: {tpu: 3}}", "no partition of this name"),
     ],
 )
 def test_mappings_onto_partitions_that_there_are_not_are_refused(mapping: str, message: str) -> None:
