@@ -19,8 +19,8 @@ from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
 from simcodesign.analytic.messages.collective_traffic import Traffic
-from simcodesign.analytic.messages.message_costs import modelled_hops, price
-from simcodesign.analytic.messages.route_links import longest_links, without_links
+from simcodesign.analytic.messages.message_costs import price
+from simcodesign.analytic.messages.route_links import longest_links, modelled_hops, without_links
 from simcodesign.core.forecast_parts import Bounds
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
@@ -30,7 +30,7 @@ from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.interfaces import OwnInterfaces
-from simcodesign.describe.machine_parts.levels import Level, host_of_ranks
+from simcodesign.describe.machine_parts.levels import Level
 from simcodesign.describe.machine_parts.network import NONBLOCKING, Network
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
@@ -265,7 +265,7 @@ class _Loads:
     def _occupy_inside(self, level: Level, network: Network, sent: Traffic, machine: Machine, times: float) -> None:
         """What messages occupy of the networks inside nodes or sockets: the interfaces of their ends, and links."""
         here = machine.level_of(self.ranks, sent.source, sent.target) == level.number
-        hosts = host_of_ranks(machine, level, self.ranks)
+        hosts = machine.hosts_on(level, self.ranks)
         source, target = hosts[sent.source[here]], hosts[sent.target[here]]
         far, load = source != target, sent.load_bytes[here] * times
         interface_s = network.interface_occupancy_s_per_byte / network.interfaces.count

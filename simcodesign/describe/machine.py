@@ -37,7 +37,15 @@ from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
-from simcodesign.describe.machine_parts.levels import PATHS, Level, check_levels, level_of_ends, levels_of
+from simcodesign.describe.machine_parts.levels import (
+    PATHS,
+    Level,
+    Networks,
+    check_levels,
+    host_of_ranks,
+    level_of_ends,
+    levels_of,
+)
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_parts.model_change import model_of_constants, replaces_segments
@@ -135,11 +143,11 @@ class Machine(Variant, ShownInNotebooks):
         check_choices(self.network, self.place)
         for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
-        for path, network in zip(PATHS, (self.network, self.node_network, self.socket_network), strict=True):
+        for path, network in zip(PATHS, self._networks, strict=True):
             if network is not None:
                 check_network(network, self.place, path)
         check_local(self.network, self.processors_per_node, self.place)
-        check_levels(self)
+        check_levels(self._networks, self.processors_per_node, self.place)
         check_nearest_interfaces(self.network, self.sockets_per_node, self.place)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
@@ -204,12 +212,26 @@ class Machine(Variant, ShownInNotebooks):
     @cached_property
     def numbered_levels(self) -> tuple[Level, ...]:
         """The same, with the numbers of their hosts, interfaces and links."""
-        return levels_of(self)
+        return levels_of(self._networks, self.nodes, self.sockets_per_node, self.processors_per_node)
 
     def level_of(self, ranks: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int8]:
         """The place among its ``levels`` of the network that messages between these of so many ranks use: the innermost
         one that has both."""
-        return level_of_ends(self, ranks, source, target)
+        inside: list[NDArray[np.int64]] = []
+        if self.node_network is not None:
+            inside.append(self.node_of(ranks))
+        if self.socket_network is not None:
+            inside.append(self.socket_of(ranks))
+        shape = np.broadcast_shapes(source.shape, target.shape)
+        return level_of_ends(shape, *([one[side] for one in inside] for side in (source, target)))
+
+    def hosts_on(self, level: Level, ranks: int) -> NDArray[np.int64]:
+        """The host of every rank 0..ranks-1 on a level, among all hosts of all levels; shape (ranks,)."""
+        return host_of_ranks(level, self.node_of(ranks), self.place_of(ranks), self.processors_per_node)
+
+    @property
+    def _networks(self) -> Networks:
+        return self.network, self.node_network, self.socket_network
 
     @property
     def has_levels(self) -> bool:

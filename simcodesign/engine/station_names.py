@@ -17,7 +17,7 @@ def station_name(machine: Machine, kind: int, unit: int) -> str:
     if kind in (INTERFACE, LINK):
         levels = machine.numbered_levels
         start = "first_interface" if kind == INTERFACE else "first_link"
-        level = levels[int(level_at(levels, start, np.int64(unit)))]
+        level = levels[int(level_at(levels, start, np.array(unit)))]
         return (level.interface_name if kind == INTERFACE else level.link_name)(unit, machine.sockets_per_node)
     if kind == CONTROLLER and machine.memory is not None:
         return machine.memory.station_name(unit, machine.nodes)

@@ -8,8 +8,8 @@ import numpy as np
 
 from simcodesign.analytic.demands.base import Charge, Draw
 from simcodesign.analytic.group_sizes import GroupSize
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, modelled_hops, price
-from simcodesign.analytic.messages.route_links import worst_links
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.route_links import modelled_hops, worst_links
 from simcodesign.analytic.power import byte_power_w
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.costs_by_size import at_size, local_at_size
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.levels import host_of_ranks
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
 
 Ints = NDArray[np.int64]
@@ -212,7 +211,7 @@ def _levels_of_messages(machine: Machine, ranks: int, source: Ints, target: Ints
         here = of_message == level.number
         if not here.any():
             continue
-        hosts = level.split(host_of_ranks(machine, level, ranks))[1]
+        hosts = level.split(machine.hosts_on(level, ranks))[1]
         ends = (np.where(here, hosts[side], 0) for side in np.broadcast_arrays(source, target))
         hops = modelled_hops(network, level.law_ranks(float(ranks))) if level.number else None
         found.append(LevelLinks(network, _links_of_routes(network, *ends), here, hops))

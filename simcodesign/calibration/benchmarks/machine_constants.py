@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcodesign.analytic.messages.message_costs import modelled_hops
+from simcodesign.analytic.messages.route_links import modelled_hops
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,

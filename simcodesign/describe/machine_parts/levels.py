@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import MINIMAL
 from simcodesign.describe.topology.link_loads import IntArray
 
-if TYPE_CHECKING:
-    from simcodesign.describe.machine import Machine
-
 Ints = NDArray[np.int64]
+#: Those between nodes, inside a node, inside a socket.
+Networks = tuple[Network, Network | None, Network | None]
 #: Where the network of each level stands in a machine file, outermost first.
 PATHS = ("network", "node.network", "socket.network")
 #: What a level has as the network between the nodes has it.
@@ -107,72 +106,60 @@ class Level:
         return f"node {node}, socket {socket}"
 
 
-def levels_of(machine: Machine) -> tuple[Level, ...]:
-    """The levels that a machine has, outermost first."""
-    every = [Level(machine.network, 0, 1, machine.processors)]
-    inner = (
-        (machine.node_network, machine.nodes, machine.processors_per_node),
-        (machine.socket_network, machine.nodes * machine.sockets_per_node, machine.processors_per_socket),
-    )
-    for number, (network, copies, ranks) in enumerate(inner, start=1):
+def levels_of(networks: Networks, nodes: int, sockets: int, processors: int) -> tuple[Level, ...]:
+    """The levels of so many nodes with so many sockets and processors each, outermost first."""
+    copies, ranks = (1, nodes, nodes * sockets), (nodes * processors, processors, processors // sockets)
+    first, found = (0, 0, 0), list[Level]()
+    for number, network in enumerate(networks):
         if network is not None:
-            last = every[-1]
-            starts = (
-                last.first_host + last.hosts,
-                last.first_interface + last.interfaces,
-                last.first_link + last.links,
+            level = Level(network, number, copies[number], ranks[number], *first)
+            found.append(level)
+            first = (
+                level.first_host + level.hosts,
+                level.first_interface + level.interfaces,
+                level.first_link + level.links,
             )
-            every.append(Level(network, number, copies, ranks, *starts))
-    return tuple(every)
+    return tuple(found)
 
 
-def level_of_ends(machine: Machine, ranks: int, source: Ints, target: Ints) -> NDArray[np.int8]:
-    """The place among the levels of the innermost that has both ranks of a message, (n,)."""
-    shape = np.broadcast_shapes(np.shape(source), np.shape(target))
-    level = np.zeros(shape, np.int8)
-    if machine.node_network is None:
-        return level
-    node = machine.node_of(ranks)
-    level += node[source] == node[target]
-    if machine.socket_network is not None:
-        socket = machine.socket_of(ranks)
-        level += level * (socket[source] == socket[target]).astype(np.int8)
+def level_of_ends(shape: tuple[int, ...], source: Sequence[Ints], target: Sequence[Ints]) -> NDArray[np.int8]:
+    """The place among the levels of the innermost that has both ends of messages, of this shape: of both the nodes, and
+    the sockets within them, as far as these have a network inside."""
+    together, level = np.ones(shape, bool), np.zeros(shape, np.int8)
+    for here, there in zip(source, target, strict=True):
+        together = together & (here == there)
+        level += together
     return level
 
 
-def host_of_ranks(machine: Machine, level: Level, ranks: int) -> Ints:
-    """The host of every rank on a level, among all hosts of all levels."""
-    node = machine.node_of(ranks)
+def host_of_ranks(level: Level, node: Ints, place: Ints, processors: int) -> Ints:
+    """The host of every rank on a level, among all hosts of all levels, by its node and its place among the
+    ``processors`` there, which fill socket after socket."""
     if level.number == 0:
         return node
-    place, per_socket = machine.place_of(ranks), machine.processors_per_socket
-    hosts = level.network.topology.node_count
-    if level.number == 1:
-        within = place // per_socket if machine.socket_network is not None else place
-        return level.first_host + node * hosts + within
-    socket, within = np.divmod(place, per_socket)
-    return level.first_host + (node * machine.sockets_per_node + socket) * hosts + within
+    each = level.unit_ranks // level.network.topology.node_count
+    return np.asarray(level.first_host + node * (processors // each) + place // each)
 
 
-def level_at(levels: Sequence[Level], start: str, unit: IntArray) -> NDArray[np.int64]:
+def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArray[np.int64]:
     """Of numbers of hosts, interfaces or links (``start``: ``first_link`` ...), the places of their levels."""
     starts = np.array([getattr(level, start) for level in levels], dtype=np.int64)
     return np.asarray(np.searchsorted(starts, unit, side="right") - 1, dtype=np.int64)
 
 
-def check_levels(machine: Machine) -> None:
+def check_levels(networks: Networks, processors: int, place: Place) -> None:
     """InputError for networks inside nodes that cannot be, or that differ from the outer one where they may not."""
-    node, socket, place = machine.node_network, machine.socket_network, machine.place
+    outer, node, socket = networks
     if node is None and socket is None:
         return
-    both = next((name for name in ("node", "socket") if getattr(machine.network, name) is not None), None)
+    both = next((name for name in ("node", "socket") if getattr(outer, name) is not None), None)
     if both is not None:
         what = f"messages within a node are said twice, by network.{both} and by a network of the node"
         raise InputError(what, place, value=f"network.{both}", allowed="node.network, or network.node")
     if node is None:
         what = "socket.network needs node.network, which joins the sockets of a node"
         raise InputError(what, place, allowed="node.network as well")
-    sockets, processors = node.topology.node_count, machine.processors_per_node
+    sockets = node.topology.node_count
     if socket is not None and processors % sockets:
         what = f"sockets of a node with {processors} processors: hosts of node.network"
         raise InputError(what, place, value=sockets, allowed=f"a divisor of {processors}")
@@ -184,7 +171,7 @@ def check_levels(machine: Machine) -> None:
         raise InputError(what, place, value=socket.topology.node_count, allowed=str(processors // sockets))
     for path, network in zip(PATHS[1:], (node, socket), strict=True):
         if network is not None:
-            check_level(network, machine.network, path, place)
+            check_level(network, outer, path, place)
 
 
 def check_level(network: Network, outer: Network, path: str, place: Place) -> None:

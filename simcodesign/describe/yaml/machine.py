@@ -82,13 +82,15 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         common = constants_of_parts(processor, memory, accelerator)
         check_partitions(partitions, nodes, common, items["partitions"].place)
     network = network_from(items["network"], follows or nodes, folder)
+    inside = networks_inside(items, network, per_node, folder)
     return Machine(
         name=items["name"].name(),
         about=items["about"].text() if "about" in items else "",
         source=items["source"].text() if "source" in items else "",
         processor=processor,
         network=network,
-        **networks_inside(items, network, per_node, folder),
+        node_network=inside.get("node_network"),
+        socket_network=inside.get("socket_network"),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         accelerator=accelerator,
         storage=storage_from(items["storage"]) if "storage" in items else None,

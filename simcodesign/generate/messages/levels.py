@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.levels import host_of_ranks
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES
 from simcodesign.generate.messages.cost_model import modelled_hops
@@ -71,7 +70,7 @@ class LevelWays:
     def __init__(self, machine: Machine, ranks: int, choice: RouteChoice, seed: int) -> None:
         self.machine, self.ranks = machine, ranks
         self.levels = machine.numbered_levels
-        self.hosts = [host_of_ranks(machine, level, ranks) for level in self.levels]
+        self.hosts = [machine.hosts_on(level, ranks) for level in self.levels]
         self.choices = [choice, *(RouteChoice(level.network, seed) for level in self.levels[1:])]
         self._most_on_a_node = int(machine.place_of(ranks).max(initial=0)) + 1
 
@@ -96,8 +95,8 @@ class LevelWays:
             if not here.any():
                 continue
             size = size_bytes if np.ndim(size_bytes) == 0 else np.broadcast_to(size_bytes, here.shape)[here]
-            ends = (level.split(hosts[side[here]])[1] for side in (source, target))
-            way = counted(network, choice, *ends, size)
+            (_, first), (_, last) = level.split(hosts[source[here]]), level.split(hosts[target[here]])
+            way = counted(network, choice, first, last, size)
             if not is_counted:
                 way = by_law(way, self._law(level.number, network))
             found.append(LevelWay(level.number, network, _spread(way, here), here))

@@ -365,10 +365,11 @@ class RouteTable:
             return self._ways_on(self._levels[0], source, target, leaves, comes, through, start)
         way, lengths = np.empty(start[-1], np.int64), np.diff(start)
         for level, here in self._by_level("first_host", source):
-            turns = (np.broadcast_to(turn, here.shape)[here] for turn in (leaves, comes))
             own = np.concatenate([[0], np.cumsum(lengths[here])])
-            ends = source[here], target[here]
-            way[np.repeat(here, lengths)] = self._ways_on(level, *ends, *turns, _some(through, here), own)
+            out, back = (np.broadcast_to(turn, here.shape)[here] for turn in (leaves, comes))
+            way[np.repeat(here, lengths)] = self._ways_on(
+                level, source[here], target[here], out, back, _some(through, here), own
+            )
         return way
 
     def _ways_on(
@@ -385,12 +386,10 @@ class RouteTable:
         network, before = level.network, self._interfaces_of_all
         has_links, has_interfaces = self._shares_links(level.number), self._shares_interfaces(level.number)
         choice, own, other, through = self._on_level(level, source, target, through)
-        first_link = before + level.first_link
+        first_link: Int64s | int = before + level.first_link
         if level.number:
-            first_link = first_link + np.repeat(
-                level.split(source)[0] * network.link_count,
-                np.diff(start) - 2 * has_interfaces,
-            )
+            copy_link = level.split(source)[0] * network.link_count
+            first_link = first_link + np.repeat(copy_link, np.diff(start) - 2 * has_interfaces)
         if not has_interfaces:
             return self._on_rails(network, choice.routes(own, other, through), leaves) + first_link
         interfaces = network.interfaces

@@ -25,6 +25,7 @@ from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_
 from simcodesign.report.results.part_rows import (
     accelerator_rows,
     bytes_text,
+    level_tables,
     mapping_text,
     partition_rows,
     segment_tables,
@@ -50,6 +51,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         section("Topology", _topology_rows(machine)),
         section("Messages", _message_rows(machine)),
         *segment_tables(machine.network),
+        *level_tables(machine),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
         *_stated_parts(machine),

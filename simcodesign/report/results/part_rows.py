@@ -12,6 +12,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
+from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
 from simcodesign.describe.machine_parts.size_segments import KEYS, SizeSegment
 from simcodesign.describe.machine_parts.storage import Storage
@@ -92,6 +93,33 @@ def segment_tables(network: Network) -> Iterator[Table]:
             yield _loggop_table(title, part.segments)
         else:
             yield _hockney_table(title, part.segments, network.receive_overhead_s)
+
+
+def level_tables(machine: Machine) -> Iterator[Table]:
+    """A table of the networks between and inside nodes, outermost first, where there are several."""
+    if not machine.has_levels:
+        return
+    columns = ("network", "joins", "topology", "longest way (hops)", "message of m bytes", "a hop", "link", "interface")
+    table = text_table("Levels", *columns)
+    joined = ["nodes", "processors of a node", "processors of a socket"]
+    joined[1] = "sockets of a node" if machine.socket_network is not None else joined[1]
+    for path, what, network in zip(PATHS, joined, machine.levels, strict=False):
+        table.add_row(
+            path,
+            f"{network.topology.node_count:,} {what}",
+            network.topology.kind,
+            f"{network.topology.diameter:,}",
+            f"{_first_text(network)} + {bytes_text(network)}",
+            amount_text(network.longest_hop_latency_s, "time"),
+            bandwidth_text(network.link_occupancy_s_per_byte),
+            bandwidth_text(network.interface_occupancy_s_per_byte),
+        )
+    yield table
+
+
+def _first_text(network: Network) -> str:
+    """What a message takes before its bytes."""
+    return startup_text(network) if network.model == "hockney" else "2o + L"
 
 
 def _hockney_table(title: str, segments: Sequence[SizeSegment], receive_s: FloatOrArray) -> Table:

@@ -177,6 +177,31 @@ def schedule_rendezvous(folder: Path) -> None:
     assert of_schedule(folder, text, loggops()) == [12, 19, 200, 214]
 
 
+#: Seconds: startup 3 and a byte 1 between nodes, startup 1 and half a second for a byte inside one.
+LEVELS = {
+    "name": "levels",
+    "nodes": 2,
+    "processors_per_node": 3,
+    "processor": {"rate": 1.0},
+    "network": {"topology": {"kind": "crossbar"}, "startup": 3.0, "per_byte": 1.0},
+    "node": {"network": {"topology": {"kind": "crossbar"}, "startup": 1.0, "per_byte": 0.5}},
+}
+
+
+def levels(folder: Path) -> None:
+    """Ranks 0 to 2 are on one node, 3 on another: 10 bytes are there after 1 + 5 s, and after 3 + 10 s."""
+    assert ends(send(10) + receive(), Machine.load(LEVELS)) == [1, 6]
+    assert ends(send(10, 0, 3) + receive(0, 3), Machine.load(LEVELS), 4) == [3, 13]
+
+
+def inside_a_node(folder: Path) -> None:
+    """Two messages that come to rank 2 at once take 5 s each at its interface; that from rank 3 holds none of it."""
+    program = send(10, 0, 2) + send(10, 1, 2) + receive(0, 2) + receive(1, 2)
+    assert ends(program, Machine.load(LEVELS), 3, "node") == [1, 1, 6, 11]
+    outside = send(10, 0, 2) + send(2, 3, 2) + receive(0, 2) + receive(3, 2)
+    assert ends(outside, Machine.load(LEVELS), 4, "all") == [1, 6, 6, 3]
+
+
 ROWS: list[Callable[[Path], None]] = [
     hockney_send,
     hops_do_not_hold,
@@ -193,6 +218,8 @@ ROWS: list[Callable[[Path], None]] = [
     schedule_rendezvous,
     posted_together,
     processor_of_an_access,
+    levels,
+    inside_a_node,
 ]
 
 
