@@ -288,13 +288,13 @@ class Machine(Variant, ShownInNotebooks):
         return any(one.constants or not one.has_accelerator for one in self.partitions)
 
     @property
-    def peak_flop_per_s(self) -> FloatOrArray:
-        """Operations per second of all processors together."""
+    def mean_flop_per_s(self) -> FloatOrArray:
+        """Operations per second of a processor, in the mean over all of them."""
         common = self.processor.rate_flop_per_s
         if not self.partitions:
-            return self.processors * common
-        of_nodes = (one.nodes * one.constants.get("processor.rate", common) for one in self.partitions)
-        return self.processors_per_node * sum(of_nodes)
+            return common
+        total = sum(one.nodes * one.constants.get("processor.rate", common) for one in self.partitions)
+        return total / self.nodes
 
     def lacks_accelerator(self, ranks: int) -> NDArray[np.bool_]:
         """Whether the node of every rank 0..ranks-1 is of a partition without accelerators: shape (ranks,)."""

@@ -61,6 +61,10 @@ def constants_of_parts(
 def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node: int) -> tuple[int, ...]:
     """The node of every rank of ``{partitions: [gpu, cpu]}`` or ``{partitions: {gpu: 128, cpu: 64}}``: the nodes of one
     partition after another are filled, with as many ranks as they have processors, or as stated."""
+    if not partitions:
+        raise entry.error(
+            "a mapping onto partitions, which the machine has not", "partitions: [{name: ..., nodes: ...}]"
+        )
     first: dict[str, int] = {}
     for one in partitions:
         first[one.name] = sum(other.nodes for other in partitions[: len(first)])
@@ -77,6 +81,8 @@ def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node:
         if len({*names}) < len(names):
             raise asked.error("ranks are placed on a partition once", ", ".join(room))
         counts = {name: room[name] for name in names}
+    if not counts:
+        raise asked.error("no rank is placed", ", ".join(room))
     return tuple(first[name] + rank // per_node for name, count in counts.items() for rank in range(count))
 
 

@@ -108,7 +108,7 @@ def _derived(machine: Machine) -> Iterator[tuple[str, Any]]:
     if machine.nodes_by_ranks is not None:
         return
     yield "processors", machine.processors
-    yield "peak_flop_per_s", machine.peak_flop_per_s
+    yield "peak_flop_per_s", machine.processors * machine.mean_flop_per_s
     yield "links", network.link_count
     yield "diameter_hops", network.topology.diameter
     yield "mean_distance_hops", network.mean_hops

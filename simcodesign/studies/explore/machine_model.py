@@ -102,7 +102,7 @@ def capability(machine: Machine, counts: Mapping[str, FloatOrArray]) -> dict[str
     processors = nodes * counts["processors_per_node"]
     metrics: dict[str, FloatOrArray] = {
         "processors": processors,
-        "peak_rate": processors * machine.processor.rate_flop_per_s,
+        "peak_rate": processors * machine.mean_flop_per_s,
     }
     with np.errstate(all="ignore"):
         interfaces = nodes * machine.network.interfaces.count

@@ -232,7 +232,7 @@ def test_a_wavefront_over_nodes_that_differ_is_refused() -> None:
 
 def test_the_peak_rate_is_the_sum_of_all_nodes_and_the_sheet_lists_partitions() -> None:
     on = machine("mapping: {partitions: {gpu: 2, cpu: 3}}\n")
-    assert on.peak_flop_per_s == 4 * 1e9 + 2 * 4e9
+    assert on.processors * on.mean_flop_per_s == 4 * 1e9 + 2 * 4e9
     console = Console(width=200, record=True, file=StringIO())
     console.print(*machine_sheet(on))
     text = " ".join(console.export_text().split())
@@ -274,6 +274,14 @@ def test_partitions_that_cannot_be_are_refused(before: str, after: str, value: s
 def test_mappings_onto_partitions_that_there_are_not_are_refused(mapping: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         machine(f"mapping: {mapping}\n")
+
+
+def test_mappings_onto_partitions_need_some() -> None:
+    for mapping in ("{partitions: []}", "{partitions: {}}"):
+        with pytest.raises(InputError, match=r"mapping\.partitions: no rank is placed"):
+            machine(f"mapping: {mapping}\n")
+    with pytest.raises(InputError, match="which the machine has not"):
+        machine("mapping: {partitions: [gpu]}\n", "")
 
 
 def test_constants_that_the_machine_has_not_are_refused() -> None:
