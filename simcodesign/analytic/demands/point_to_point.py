@@ -62,7 +62,7 @@ class ReceiveForm(ClosedForm[Receive]):
     def charge(self, demand: Receive, step: EvaluatedStep) -> Charge:
         if demand.source is not None:
             _check_peers(step, "from", demand.source)
-        receive_s = prices_at(step).message(received_bytes(demand, step.evaluation)).receive_s
+        receive_s = _receive_prices(demand, step).message(received_bytes(demand, step.evaluation)).receive_s
         cost = Cost(receive_s, 0.0, 0.0)
         return message_charge(step, cost, lambda: step.over_ranks(receive_s * step.present))
 
@@ -80,13 +80,25 @@ def send_prices(demand: Send, step: EvaluatedStep) -> MessageCosts:
     network, ranks = step.machine.network, step.evaluation.ranks
     if not step.machine.paths_differ:
         return prices_at(step)
+    return price(network, ranks, links=links_of_peers(step.machine, _peers_of_all(step, "to", demand.to)))
+
+
+def _receive_prices(demand: Receive, step: EvaluatedStep) -> MessageCosts:
+    """What the receive of every rank costs: by the level of its message where nodes have networks inside."""
+    if demand.source is None or not step.machine.has_levels:
+        return prices_at(step)
+    peers = _peers_of_all(step, "from", demand.source)
+    return price(step.machine.network, step.evaluation.ranks, links=links_of_peers(step.machine, peers))
+
+
+def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
+    """The peer of every rank, itself where it does not do the step."""
     here = np.asarray(step.present) != 0
-    to: FloatOrArray = step.evaluation.value(demand.to, "to")
-    if demand.group is not None:
+    ranks: FloatOrArray = step.evaluation.value(peer, what)
+    if step.demand.communicator is not None:
         groups = step.membership
-        to = groups.rank_of(np.clip(to, 0, groups.group_size - 1).astype(np.int64)).astype(np.float64)
-    peers = np.where(here, to, step.evaluation.names["rank"]).astype(np.int64)
-    return price(network, ranks, links=links_of_peers(step.machine, peers))
+        ranks = groups.rank_of(np.clip(ranks, 0, groups.group_size - 1).astype(np.int64)).astype(np.float64)
+    return np.where(here, ranks, step.evaluation.names["rank"]).astype(np.int64)
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:

@@ -159,9 +159,16 @@ def _longest(
         longest = functools.reduce(np.maximum, values)
         return longest if longest.ndim else float(longest)
 
-    times = ("send_s", "arrival_s", "receive_s", "next_send_s", "next_receive_s")
-    waits = most("waits") > 0
-    return Message(*map(most, times), waits, most("spread_s"), messages[0].in_order)
+    return Message(
+        most("send_s"),
+        most("arrival_s"),
+        most("receive_s"),
+        most("next_send_s"),
+        most("next_receive_s"),
+        most("waits") > 0,
+        most("spread_s"),
+        messages[0].in_order,
+    )
 
 
 def _plain(

@@ -106,9 +106,7 @@ def worst_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
         return replace(far, levels=_levels_of_anybody(machine, ranks))
     if network.node is None:
         return far
-    return _larger(
-        links_within_nodes(machine, network.node, ranks), far, np.asarray(ranks) > machine.placement.ranks_on_first_node
-    )
+    return _larger(links_within_nodes(machine, ranks), far, np.asarray(ranks) > machine.placement.ranks_on_first_node)
 
 
 def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:

