@@ -55,10 +55,18 @@ def machines(draw: st.DrawFn) -> Machine:
         "reduction_per_byte_s": draw(st.sampled_from([None, 3e-10])),
         "rendezvous_above_bytes": draw(st.sampled_from([None, None, 0.0, 2500.0])),
     }
-    if per_node % 2 == 0 and draw(st.booleans()):
+    on_sockets = per_node % 2 == 0 and draw(st.booleans())
+    inner: dict[str, Any] = {}
+    if draw(st.booleans()):  # networks inside nodes in place of constants
+        part = constants.pop("node")
+        alike = {"sends": constants["sends"], "startup_s": part.startup_s, "per_byte_s": part.per_byte_s}
+        node = builders.network(2 if on_sockets else per_node, receive_overhead_s=1e-7, hop_latency_s=2e-7, **alike)
+        socket = builders.network(per_node // 2, **alike | {"startup_s": draw(st.sampled_from([1e-7, 5e-6]))})
+        inner = {"node_network": node} | ({"socket_network": socket} if on_sockets else {})
+    elif on_sockets:
         constants |= {"socket": draw(local), "sockets_per_node": 2}
-    network = builders.network(24, **constants)
-    return builders.machine(network, processors_per_node=per_node, mapping=draw(mappings(per_node)))
+    network, mapping = builders.network(24, **constants), draw(mappings(per_node))
+    return builders.machine(network, processors_per_node=per_node, mapping=mapping, **inner)
 
 
 @st.composite
