@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS, algorithm_form_of
 from simcodesign.analytic.collectives.pipelined_chain import chain_on_levels_s
-from simcodesign.analytic.group_levels import LevelGroups, Pattern
+from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.node_levels import NodeLevels
 from simcodesign.analytic.messages.ordered_steps import Steps
 from simcodesign.analytic.messages.route_links import links_of_levels, modelled_hops
+from simcodesign.analytic.power import all_busy_s
 from simcodesign.analytic.rank_by_rank.alike_ranks import Course, Followed, Prices, course, follow, levels_of
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.machine import Machine
 
@@ -96,6 +98,23 @@ def refined(
     if not shape:
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
     return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, BOUND if is_bound else FOLLOWED)
+
+
+def cost_of_members(
+    demand: Collective, size_bytes: float, machine: Machine, ranks: int, members: Ints, segments: float | None
+) -> Refined:
+    """The cost of one operation of members (n,), from its root on, by an algorithm that does not look at nodes."""
+    ((levels, pattern),) = patterns_of(machine, ranks, members[None, :])
+    on = OnLevels(machine, float(ranks), LevelGroups(float(len(members)), 1.0, levels, (pattern,)))
+    form, prices = algorithm_form_of(demand), on.prices()
+    if segments is None or form.segmented is None:
+        cost = form.cost(size_bytes, prices)
+    else:
+        cost, demand = form.segmented(size_bytes, prices, segments), replace(demand, segment=ONE)
+    busy_s = all_busy_s(cost, prices)
+    if not on.is_mixed(demand):
+        return Refined(cost, busy_s, "")
+    return refined(demand, size_bytes, on, cost, busy_s, 1.0 if segments is None else segments)
 
 
 def _followed(

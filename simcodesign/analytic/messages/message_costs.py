@@ -161,7 +161,9 @@ def _longest(
 
     times = ("send_s", "arrival_s", "receive_s", "next_send_s", "next_receive_s")
     waits = most("waits") > 0
-    return Message(*map(most, times), waits, most("spread_s"), messages[0].in_order)
+    send_s, arrival_s, receive_s, next_send_s, next_receive_s = map(most, times)
+    rest = waits, most("spread_s"), messages[0].in_order
+    return Message(send_s, arrival_s, receive_s, next_send_s, next_receive_s, *rest)
 
 
 def _plain(

@@ -3,6 +3,7 @@ mapping and colouring; where it says that it is an upper bound, it is one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import simcodesign as sc
 from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.group_levels import patterns_of
@@ -194,3 +196,22 @@ def test_groups_that_lie_alike_are_followed_once() -> None:
     assert levels == (0, 1)
     assert pattern.counts.tolist() == [1000]
     assert pattern.node.tolist() == [[0, 0, 0, 0, 4, 4, 4, 4]]
+
+
+@pytest.mark.parametrize("width", [4, 6, 16])
+@pytest.mark.parametrize("name", ["allreduce", "broadcast", "segments", "gather"])
+def test_groups_of_programs_in_python(name: str, width: int) -> None:
+    """In a node of four, in two nodes, and all ranks; a chain in segments, and from a root."""
+
+    def program(rank: int, size: int) -> Iterator[Any]:
+        group = sc.rank.group(rank // width)
+        if name == "segments":
+            yield group.broadcast(1e4, algorithm="chain", segment=300)
+        elif name == "gather":
+            yield group.gather(1000, root=1)
+        else:
+            yield getattr(group, name)(1e4)
+
+    closed = forecast(sc.program(program), machine(4), {"P": 16})
+    simulated = simulate(sc.program(program), machine(4), {"P": 16}, effects="none")
+    assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING)
