@@ -211,6 +211,7 @@ class _Account:
 
     def _book(self, step: EvaluatedStep, charge: Charge) -> None:
         """Add the charge of one demand, as often as it is done."""
+        self.basis += [text for text in charge.basis if text not in self.basis]
         time_s = self._time_s(step, charge)
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))

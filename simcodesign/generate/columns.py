@@ -17,8 +17,6 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
-#: ``Column.alike`` of the messages of collective operations that look at nodes.
-WITHIN_NODES, BETWEEN_NODES = 0, 1
 
 
 def of_ranks(value: FloatOrArray, who: Int32s | None) -> FloatOrArray:
@@ -35,7 +33,7 @@ class Column:
     it; those before that are posted together with it. The end of its step of the program at most. ``extra``: what the
     prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
-    of them; those of a collective operation as the slowest of any ranks, or within nodes or between them.
+    of them.
     """
 
     kind: int

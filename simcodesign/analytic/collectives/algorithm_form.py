@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.node_levels import LevelCosts, NodeLevels
+from simcodesign.analytic.messages.ordered_steps import Steps
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Succession
 from simcodesign.core.errors import InputError
 from simcodesign.core.registry import Registry
@@ -25,11 +26,12 @@ Rows = Iterator[tuple[Ints, Ints, FloatOrArray]]
 
 @dataclass(frozen=True)
 class OnNodes:
-    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and ``traffic(node,
-    size_bytes)`` by the node (P,) of every rank."""
+    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and by the node (P,) of every
+    rank ``traffic(node, size_bytes)`` and its ``steps(node)`` in order."""
 
     cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
     traffic: Callable[[Ints, float], Rows]
+    steps: Callable[[Ints], Steps]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class AlgorithmForm:
     takes (P,).
     ``on_nodes``: the same of an algorithm that looks at nodes; ``cost`` and ``traffic`` are then those of ranks that
     each have a node for themselves.
+    ``steps(ranks)``: its messages in order, for machines on which those within nodes cost less than others; None where
+    all are to be priced as the slowest.
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
@@ -66,6 +70,7 @@ class AlgorithmForm:
     segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
     of_sizes: Callable[[FloatOrArray, MessageCosts], Cost] | None = None
     on_nodes: OnNodes | None = None
+    steps: Callable[[int], Steps] | None = None
 
 
 #: By operation and algorithm.

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.messages.posted_together import posted_together_s
@@ -109,6 +110,7 @@ register_algorithm_form(
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
         of_sizes=pairwise_of_sizes,
+        steps=ordered_steps.pairwise,
     ),
 )
 register_algorithm_form(
@@ -123,6 +125,7 @@ register_algorithm_form(
         "Alltoall_linear",
         succession=SYMMETRIC,
         of_sizes=linear_of_sizes,
+        steps=ordered_steps.burst_to_the_right,
     ),
 )
 register_algorithm_form(
@@ -137,10 +140,18 @@ register_algorithm_form(
         "Alltoall_bruck",
         synchronises=True,
         succession=SYMMETRIC,
+        steps=ordered_steps.bruck_exchange,
     ),
 )
 register_algorithm_form(
     "all_broadcast",
     "linear",
-    AlgorithmForm(all_broadcast_linear, all_pairs, "P - 1", "P - 1", sent_to_each_other),
+    AlgorithmForm(
+        all_broadcast_linear,
+        all_pairs,
+        "P - 1",
+        "P - 1",
+        sent_to_each_other,
+        steps=ordered_steps.burst_by_number,
+    ),
 )

@@ -11,6 +11,7 @@ from simcodesign.analytic.collectives.all_to_all import (
     linear_of_sizes,
     sent_to_each_other,
 )
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, rounds_of
@@ -85,6 +86,7 @@ register_algorithm_form(
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
         of_sizes=ring_of_sizes,
+        steps=ordered_steps.ring,
     ),
 )
 register_algorithm_form(
@@ -98,6 +100,7 @@ register_algorithm_form(
         sent_to_each_other,
         synchronises=True,
         succession=SYMMETRIC,
+        steps=ordered_steps.doubling_gather,
     ),
 )
 register_algorithm_form(
@@ -111,6 +114,7 @@ register_algorithm_form(
         sent_to_each_other,
         synchronises=True,
         succession=SYMMETRIC,
+        steps=ordered_steps.neighbours,
     ),
 )
 register_algorithm_form(
@@ -125,6 +129,7 @@ register_algorithm_form(
         "Allgather_bruck",
         synchronises=True,
         succession=SYMMETRIC,
+        steps=ordered_steps.bruck_gather,
     ),
 )
 register_algorithm_form(
@@ -139,5 +144,6 @@ register_algorithm_form(
         "Allgather_linear",
         succession=SYMMETRIC,
         of_sizes=linear_of_sizes,
+        steps=ordered_steps.burst_to_the_right,
     ),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.messages.patterns import binomial_tree, ring
@@ -161,6 +162,7 @@ register_algorithm_form(
             ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
         ),
         doubling=Doubling.EXCHANGE,
+        steps=ordered_steps.hypercube,
     ),
 )
 register_algorithm_form(
@@ -175,6 +177,7 @@ register_algorithm_form(
         synchronises=True,
         folds=True,
         succession=SYMMETRIC,
+        steps=ordered_steps.halving_and_doubling,
     ),
 )
 register_algorithm_form(
@@ -189,6 +192,7 @@ register_algorithm_form(
         "Allreduce_ring",
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (2 * (ranks - 1), size / ranks)),
+        steps=ordered_steps.ring_twice,
     ),
 )
 register_algorithm_form(
@@ -202,5 +206,6 @@ register_algorithm_form(
         sent_both_ways,
         "Allreduce_reduce_broadcast",
         succession=Succession(whole_time=deepest),
+        steps=ordered_steps.tree_up_and_down,
     ),
 )

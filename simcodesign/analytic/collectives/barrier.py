@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import powers_of_two
 from simcodesign.analytic.messages.rounds import equal_rounds
@@ -39,5 +40,6 @@ register_algorithm_form(
         sent_by_signals,
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (float(ceil_log2(ranks)), size)),
+        steps=ordered_steps.dissemination,
     ),
 )

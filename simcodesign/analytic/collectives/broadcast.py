@@ -9,6 +9,7 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.scatter import scatter_binomial
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import (
@@ -198,6 +199,7 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_binomial, row_with_gaps=broadcasts_binomial_with_gaps),
+        steps=ordered_steps.tree,
     ),
 )
 register_algorithm_form(
@@ -211,6 +213,7 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast",
         doubling=Doubling.TREE,
+        steps=ordered_steps.near_tree,
     ),
 )
 register_algorithm_form(
@@ -223,6 +226,7 @@ register_algorithm_form(
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
+        steps=ordered_steps.binary_tree,
     ),
 )
 register_algorithm_form(
@@ -235,6 +239,7 @@ register_algorithm_form(
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
+        steps=ordered_steps.interleaved_tree,
     ),
 )
 for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
@@ -248,6 +253,7 @@ for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
             f"min(floor((P - 1)/{_chains}) + {_chains - 1}, P - 1)",
             sent_per_byte,
             "Bcast",
+            steps=partial(ordered_steps.chains, several=_chains),
         ),
     )
 register_algorithm_form(
@@ -262,6 +268,7 @@ register_algorithm_form(
         "Bcast",
         succession=Succession(repeated=broadcasts_chain),
         segmented=broadcast_in_segments,
+        steps=ordered_steps.chain,
     ),
 )
 register_algorithm_form(
@@ -273,6 +280,7 @@ register_algorithm_form(
         "log2(P) + P - 1",
         "2*(P - 1)/P",
         sent_in_parts,
+        steps=ordered_steps.scatter_and_ring,
     ),
 )
 register_algorithm_form(
@@ -286,5 +294,6 @@ register_algorithm_form(
         sent_per_byte,
         "Bcast_linear",
         succession=Succession(repeated=broadcasts_linear),
+        steps=ordered_steps.star,
     ),
 )

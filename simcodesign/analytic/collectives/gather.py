@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.scatter import of_others, sent_by_others, sent_through_tree
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star, upwards
 from simcodesign.analytic.messages.rounds import row_s, tree_blocks
@@ -50,12 +53,26 @@ def gather_linear_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 register_algorithm_form(
     "gather",
     "binomial",
-    AlgorithmForm(gather_binomial, upwards(halving_blocks), "log2(P)", "P - 1", sent_through_tree),
+    AlgorithmForm(
+        gather_binomial,
+        upwards(halving_blocks),
+        "log2(P)",
+        "P - 1",
+        sent_through_tree,
+        steps=partial(ordered_steps.tree, up=True, in_blocks=True),
+    ),
 )
 register_algorithm_form(
     "gather",
     "binomial_far",
-    AlgorithmForm(gather_binomial_far, upwards(doubling_blocks), "log2(P)", "P - 1", sent_through_tree),
+    AlgorithmForm(
+        gather_binomial_far,
+        upwards(doubling_blocks),
+        "log2(P)",
+        "P - 1",
+        sent_through_tree,
+        steps=partial(ordered_steps.near_tree, up=True, in_blocks=True),
+    ),
 )
 register_algorithm_form(
     "gather",
@@ -67,5 +84,6 @@ register_algorithm_form(
         "min(P - 1, 1)",
         sent_by_others,
         of_sizes=gather_linear_of_sizes,
+        steps=partial(ordered_steps.star, up=True),
     ),
 )

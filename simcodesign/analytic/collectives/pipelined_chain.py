@@ -16,6 +16,8 @@ Above S, three ranks are an estimate: whose turn it is after a rendezvous is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +54,18 @@ def pipelined_chain_s(ranks: FloatOrArray, segments: FloatOrArray, m: Message) -
     *times, count, pieces = (part[mixed] for part in every)
     time[mixed] = _of_segments(_Times(*times), count, pieces)
     return time
+
+
+def chain_on_levels_s(messages: Sequence[Message], segments: FloatOrArray) -> FloatOrArray:
+    """The same in Hockney's model below S where each message of the chain has its own price: the first segment passes
+    all of them, and each other one follows when the busiest rank has done with the one before."""
+    whole_s: FloatOrArray = 0.0
+    busiest_s: FloatOrArray = np.maximum(messages[0].send_s, messages[-1].receive_s)
+    for m in messages:
+        whole_s = whole_s + m.whole_s
+    for before, after in pairwise(messages):
+        busiest_s = np.maximum(busiest_s, before.receive_s + after.send_s)
+    return whole_s + np.maximum(segments - 1.0, 0.0) * busiest_s
 
 
 def _second_s(m: Message) -> FloatOrArray:

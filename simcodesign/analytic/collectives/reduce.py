@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
 from simcodesign.analytic.messages.rounds import row_s, tree_s
@@ -67,25 +69,61 @@ def _reduction(time_s: FloatOrArray, on_path: FloatOrArray, size: FloatOrArray, 
 register_algorithm_form(
     "reduce",
     "binomial",
-    AlgorithmForm(reduce_binomial, upwards(binomial_tree), "log2(P)", "log2(P)", sent_by_others),
+    AlgorithmForm(
+        reduce_binomial,
+        upwards(binomial_tree),
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+        steps=partial(ordered_steps.tree, up=True, reduced=1.0),
+    ),
 )
 register_algorithm_form(
     "reduce",
     "binomial_far",
-    AlgorithmForm(reduce_binomial_far, upwards(doubling_tree), "log2(P)", "log2(P)", sent_by_others),
+    AlgorithmForm(
+        reduce_binomial_far,
+        upwards(doubling_tree),
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+        steps=partial(ordered_steps.near_tree, up=True, reduced=1.0),
+    ),
 )
 register_algorithm_form(
     "reduce",
     "binary_tree",
-    AlgorithmForm(reduce_binary_tree, upwards(binary_tree), "log2(P)", "log2(P)", sent_by_others),
+    AlgorithmForm(
+        reduce_binary_tree,
+        upwards(binary_tree),
+        "log2(P)",
+        "log2(P)",
+        sent_by_others,
+        steps=partial(ordered_steps.binary_tree, up=True, reduced=1.0),
+    ),
 )
 register_algorithm_form(
     "reduce",
     "chain",
-    AlgorithmForm(reduce_chain, upwards(chain), "P - 1", "P - 1", sent_by_others, segmented=reduce_in_segments),
+    AlgorithmForm(
+        reduce_chain,
+        upwards(chain),
+        "P - 1",
+        "P - 1",
+        sent_by_others,
+        segmented=reduce_in_segments,
+        steps=partial(ordered_steps.chain, back=True, reduced=1.0),
+    ),
 )
 register_algorithm_form(
     "reduce",
     "linear",
-    AlgorithmForm(reduce_linear, upwards(star), "min(P - 1, 1)", "min(P - 1, 1)", sent_by_others),
+    AlgorithmForm(
+        reduce_linear,
+        upwards(star),
+        "min(P - 1, 1)",
+        "min(P - 1, 1)",
+        sent_by_others,
+        steps=partial(ordered_steps.star, up=True, reduced=1.0),
+    ),
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.messages.rounds import reducing_rounds, rounds_of
@@ -44,13 +45,22 @@ def pairs_of_parts(rank: Ints, size: float) -> Rows:
     return all_pairs(rank, size / len(rank))
 
 
-for _algorithm, _cost, _traffic, _messages in (
-    ("recursive_halving", reduce_scatter_recursive_halving, halving, "log2(P)"),
-    ("ring", reduce_scatter_in_steps, ring_of_parts, "P - 1"),
-    ("pairwise", reduce_scatter_in_steps, pairs_of_parts, "P - 1"),
+for _algorithm, _cost, _traffic, _messages, _steps in (
+    ("recursive_halving", reduce_scatter_recursive_halving, halving, "log2(P)", ordered_steps.recursive_halving),
+    ("ring", reduce_scatter_in_steps, ring_of_parts, "P - 1", ordered_steps.parts_around_the_ring),
+    ("pairwise", reduce_scatter_in_steps, pairs_of_parts, "P - 1", ordered_steps.parts_in_pairs),
 ):
     register_algorithm_form(
         "reduce_scatter",
         _algorithm,
-        AlgorithmForm(_cost, _traffic, _messages, "(P - 1)/P", sent_by_others, synchronises=True, succession=SYMMETRIC),
+        AlgorithmForm(
+            _cost,
+            _traffic,
+            _messages,
+            "(P - 1)/P",
+            sent_by_others,
+            synchronises=True,
+            succession=SYMMETRIC,
+            steps=_steps,
+        ),
     )

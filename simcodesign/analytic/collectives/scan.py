@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.collectives.allreduce import sent_by_doubling
 from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import chain, powers_of_two
 from simcodesign.analytic.messages.rounds import most_ones_up_to, numbers_with_digit
@@ -57,6 +60,24 @@ def pairs_at_distances(rank: Ints, size: float) -> Rows:
 register_algorithm_form(
     "scan",
     "recursive_doubling",
-    AlgorithmForm(scan_recursive_doubling, pairs_at_distances, "log2(P)", "log2(P)", sent_by_doubling),
+    AlgorithmForm(
+        scan_recursive_doubling,
+        pairs_at_distances,
+        "log2(P)",
+        "log2(P)",
+        sent_by_doubling,
+        steps=ordered_steps.scan_pairs,
+    ),
 )
-register_algorithm_form("scan", "linear", AlgorithmForm(scan_linear, chain, "P - 1", "P - 1", sent_by_others))
+register_algorithm_form(
+    "scan",
+    "linear",
+    AlgorithmForm(
+        scan_linear,
+        chain,
+        "P - 1",
+        "P - 1",
+        sent_by_others,
+        steps=partial(ordered_steps.chain, reduced=1.0),
+    ),
+)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star
 from simcodesign.analytic.messages.rounds import row_s, tree_blocks
@@ -62,15 +65,39 @@ def sent_by_others(ranks: FloatOrArray) -> FloatOrArray:
 
 
 register_algorithm_form(
-    "scatter", "binomial", AlgorithmForm(scatter_binomial, halving_blocks, "log2(P)", "P - 1", sent_through_tree)
+    "scatter",
+    "binomial",
+    AlgorithmForm(
+        scatter_binomial,
+        halving_blocks,
+        "log2(P)",
+        "P - 1",
+        sent_through_tree,
+        steps=partial(ordered_steps.tree, in_blocks=True),
+    ),
 )
 register_algorithm_form(
     "scatter",
     "binomial_near",
-    AlgorithmForm(scatter_binomial_near, doubling_blocks, "log2(P)", "P - 1", sent_through_tree),
+    AlgorithmForm(
+        scatter_binomial_near,
+        doubling_blocks,
+        "log2(P)",
+        "P - 1",
+        sent_through_tree,
+        steps=partial(ordered_steps.near_tree, in_blocks=True),
+    ),
 )
 register_algorithm_form(
     "scatter",
     "linear",
-    AlgorithmForm(scatter_linear, star, "P - 1", "P - 1", sent_by_others, of_sizes=scatter_linear_of_sizes),
+    AlgorithmForm(
+        scatter_linear,
+        star,
+        "P - 1",
+        "P - 1",
+        sent_by_others,
+        of_sizes=scatter_linear_of_sizes,
+        steps=ordered_steps.star,
+    ),
 )

@@ -8,8 +8,8 @@ LogGOPS, and beyond ``MOST_NODES`` nodes, all nodes are taken to have as many ra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -28,14 +28,18 @@ from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.gather import gather_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
 from simcodesign.analytic.collectives.scatter import sent_by_others
+from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
+from simcodesign.analytic.messages.ordered_steps import NodeMembers, Steps
 from simcodesign.analytic.messages.patterns import binomial_tree, halving_blocks, ring, upwards
 from simcodesign.analytic.messages.rounds import tree_blocks
 from simcodesign.analytic.messages.trees import halving_down_s
 from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
 
+#: Up a binomial tree, each message reduced.
+_REDUCED = partial(ordered_steps.tree, up=True, reduced=1.0)
 #: The time of what the ranks of one node do, by their number.
 NodeTime = Callable[[float], FloatOrArray]
 
@@ -141,62 +145,82 @@ def _by_others(cost: Cost, size: FloatOrArray, levels: NodeLevels, reduces: bool
     return Cost(cost.time_s, levels.others, sent, cost.reduction_s, sent if reduces else 0.0)
 
 
-@dataclass(frozen=True)
-class _Members:
-    """Who sends to whom on two levels. ``nodes``: the ranks of every node, its leader first, in leaders' order."""
+def _within_rows(nodes: NodeMembers, pattern: Callable[[Ints, float], Rows], size: float) -> Rows:
+    """A pattern among the ranks of every node."""
+    for members in nodes.by_size():
+        for source, target, each in pattern(np.arange(members.shape[1]), size):
+            yield members[:, source].ravel(), members[:, target].ravel(), each
 
-    nodes: list[Ints]
 
-    @classmethod
-    def of(cls, node: Ints) -> _Members:
-        """By the node (P,) of every rank."""
-        order = np.argsort(node, kind="stable")
-        nodes = np.split(order, np.flatnonzero(np.diff(node[order])) + 1)
-        return cls(sorted(nodes, key=lambda several: int(several[0])))
-
-    def within(self, pattern: Callable[[Ints, float], Rows], size: float) -> Rows:
-        """A pattern among the ranks of every node."""
-        for ranks in sorted({len(several) for several in self.nodes}):
-            members = np.stack([several for several in self.nodes if len(several) == ranks])
-            for source, target, each in pattern(np.arange(ranks), size):
-                yield members[:, source].ravel(), members[:, target].ravel(), each
-
-    def between(self, pattern: Callable[..., Rows], size: FloatOrArray) -> Rows:
-        """A pattern among the leaders."""
-        leader = np.array([several[0] for several in self.nodes])
-        for source, target, each in pattern(np.arange(len(leader)), size):
-            yield leader[source], leader[target], each
+def _between_rows(nodes: NodeMembers, pattern: Callable[..., Rows], size: FloatOrArray) -> Rows:
+    """A pattern among the leaders."""
+    leader = nodes.leaders
+    for source, target, each in pattern(np.arange(len(leader)), size):
+        yield leader[source], leader[target], each
 
 
 def _broadcast_rows(node: Ints, size: float) -> Rows:
-    members = _Members.of(node)
-    yield from members.between(binomial_tree, size)
-    yield from members.within(binomial_tree, size)
+    members = NodeMembers.of(node)
+    yield from _between_rows(members, binomial_tree, size)
+    yield from _within_rows(members, binomial_tree, size)
 
 
 def _reduce_rows(node: Ints, size: float) -> Rows:
-    members = _Members.of(node)
-    yield from members.within(upwards(binomial_tree), size)
-    yield from members.between(upwards(binomial_tree), size)
+    members = NodeMembers.of(node)
+    yield from _within_rows(members, upwards(binomial_tree), size)
+    yield from _between_rows(members, upwards(binomial_tree), size)
 
 
 def _both_ways(pattern: Callable[..., Rows]) -> Callable[[Ints, float], Rows]:
     """Up within nodes, a pattern between leaders, and down again."""
 
     def rows(node: Ints, size: float) -> Iterator[tuple[Ints, Ints, FloatOrArray]]:
-        members = _Members.of(node)
-        yield from members.within(upwards(binomial_tree), size)
-        yield from members.between(pattern, size)
-        yield from members.within(binomial_tree, size)
+        members = NodeMembers.of(node)
+        yield from _within_rows(members, upwards(binomial_tree), size)
+        yield from _between_rows(members, pattern, size)
+        yield from _within_rows(members, binomial_tree, size)
 
     return rows
 
 
 def _allgather_rows(node: Ints, size: float) -> Rows:
-    members = _Members.of(node)
-    yield from members.within(upwards(halving_blocks), size)
-    yield from members.between(ring, np.array([len(several) for several in members.nodes]) * size)
-    yield from members.within(binomial_tree, len(node) * size)
+    members = NodeMembers.of(node)
+    yield from _within_rows(members, upwards(halving_blocks), size)
+    yield from _between_rows(members, ring, np.array([len(several) for several in members.members]) * size)
+    yield from _within_rows(members, binomial_tree, len(node) * size)
+
+
+def _broadcast_steps(node: Ints) -> Steps:
+    nodes = NodeMembers.of(node)
+    yield from nodes.between(ordered_steps.tree)
+    yield from nodes.within(ordered_steps.tree)
+
+
+def _reduce_steps(node: Ints) -> Steps:
+    nodes = NodeMembers.of(node)
+    yield from nodes.within(_REDUCED)
+    yield from nodes.between(_REDUCED)
+
+
+def _allreduce_steps(node: Ints) -> Steps:
+    nodes = NodeMembers.of(node)
+    yield from nodes.within(_REDUCED)
+    yield from nodes.between(ordered_steps.hypercube)
+    yield from nodes.within(ordered_steps.tree)
+
+
+def _barrier_steps(node: Ints) -> Steps:
+    nodes = NodeMembers.of(node)
+    yield from nodes.within(partial(ordered_steps.tree, up=True))
+    yield from nodes.between(ordered_steps.dissemination)
+    yield from nodes.within(ordered_steps.tree)
+
+
+def _allgather_steps(node: Ints) -> Steps:
+    nodes = NodeMembers.of(node)
+    yield from nodes.within(partial(ordered_steps.tree, up=True, in_blocks=True))
+    yield from nodes.between(nodes.ring_of_nodes)
+    yield from nodes.within(ordered_steps.tree, float(len(node)))
 
 
 # Where every rank has a node for itself, it is the algorithm between leaders.
@@ -209,7 +233,7 @@ register_algorithm_form(
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(broadcast_two_level, _broadcast_rows),
+        on_nodes=OnNodes(broadcast_two_level, _broadcast_rows, _broadcast_steps),
     ),
 )
 register_algorithm_form(
@@ -221,7 +245,7 @@ register_algorithm_form(
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(reduce_two_level, _reduce_rows),
+        on_nodes=OnNodes(reduce_two_level, _reduce_rows, _reduce_steps),
     ),
 )
 register_algorithm_form(
@@ -234,7 +258,7 @@ register_algorithm_form(
         "log2(P)",
         sent_by_doubling,
         folds=True,
-        on_nodes=OnNodes(allreduce_two_level, _both_ways(doubling)),
+        on_nodes=OnNodes(allreduce_two_level, _both_ways(doubling), _allreduce_steps),
     ),
 )
 register_algorithm_form(
@@ -246,7 +270,7 @@ register_algorithm_form(
         "P - 1",
         "P - 1",
         sent_to_each_other,
-        on_nodes=OnNodes(allgather_two_level, _allgather_rows),
+        on_nodes=OnNodes(allgather_two_level, _allgather_rows, _allgather_steps),
     ),
 )
 register_algorithm_form(
@@ -258,6 +282,6 @@ register_algorithm_form(
         "log2(P)",
         "log2(P)",
         sent_by_signals,
-        on_nodes=OnNodes(barrier_two_level, _both_ways(dissemination)),
+        on_nodes=OnNodes(barrier_two_level, _both_ways(dissemination), _barrier_steps),
     ),
 )

@@ -58,7 +58,7 @@ class Charge:
     ``station``: a station that ranks may share and that is busy for ``service_s`` of it, but for the share ``remote``,
     for which the others of its kind in the node are. ``messages`` and
     ``message_bytes`` are those of all ranks together. ``hit_methods``: how the hits of each cache level were computed.
-    ``draws``: only where the machine says what it draws.
+    ``draws``: only where the machine says what it draws. ``basis``: how it was forecast, beyond closed forms.
     """
 
     component: str
@@ -72,6 +72,7 @@ class Charge:
     draws: tuple[Draw, ...] = ()
     computation_s: FloatOrArray = 0.0
     remote: FloatOrArray = 0.0
+    basis: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, refined
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.group_levels import LevelGroups, first_alike, level_groups
 from simcodesign.analytic.group_sizes import (
     GroupSize,
     check_roots,
@@ -43,15 +45,21 @@ class CollectiveForm(ClosedForm[Collective]):
     def charge(self, demand: Collective, step: EvaluatedStep) -> Charge:
         sizes = group_sizes(step)
         check_roots(step, demand.root, sizes)
+        several, basis = _groups_on_levels(demand, step), set[str]()
 
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
+            if isinstance(groups, LevelGroups):
+                found = _cost_on_levels(demand, step, groups)
+                basis.add(found.basis)
+                return found.cost, lambda: found.busy_s
             if demand.looks_at_nodes:
                 return _on_nodes(demand, step)
             prices = prices_at(step, groups.ranks)
             cost = _cost(demand, step, prices, size_names(step, groups))
             return cost, lambda: all_busy_s(cost, prices)
 
-        return group_charge(step, sizes, of_group)
+        charge = group_charge(step, several or sizes, of_group)
+        return replace(charge, basis=tuple(f"{demand.label}: {text}" for text in sorted(basis) if text))
 
     def index_shape(self, demand: Collective, step: EvaluatedStep, loop: IndexedLoop) -> Shape | None:
         """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size; so is
@@ -70,11 +78,15 @@ class CollectiveForm(ClosedForm[Collective]):
         if demand.is_open or (len(groups) > 1 and "group_size" in demand.bytes.names):
             return None
         names, form = {**step.evaluation.names, **size_names(step, groups[0])}, algorithm_form_of(demand)
+        several = _groups_on_levels(demand, step)
 
         def price_s(size: FloatOrArray) -> FloatOrArray:
             most_s: FloatOrArray = 0.0
-            for one in groups:
-                cost = form.cost(size, prices_at(step, one.ranks))
+            for one in several or groups:
+                if isinstance(one, LevelGroups):
+                    cost = _cost_on_levels(demand, step, one, size).cost
+                else:
+                    cost = form.cost(size, prices_at(step, one.ranks))
                 most_s = np.maximum(most_s, cost.time_s * (np.asarray(one.count) > 0))
             return most_s
 
@@ -83,7 +95,11 @@ class CollectiveForm(ClosedForm[Collective]):
     def operation(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> Operation:
         if demand.group is not None or demand.is_sized_by_rank or demand.looks_at_nodes:
             return Operation(step.phase, demand.label, float(charge.time_s))
-        form, prices = algorithm_form_of(demand), prices_at(step)
+        several = _groups_on_levels(demand, step)
+        if several is not None and len(several[0].levels) > 1:
+            return Operation(step.phase, demand.label, float(charge.time_s))
+        form = algorithm_form_of(demand)
+        prices = prices_at(step) if several is None else _on_levels(step, several[0]).prices()
         ranks, size = int(step.evaluation.design_point.ranks), float(step.amount(demand.bytes, "bytes"))
         root = 0 if demand.root is None else int(np.max(step.evaluation.value(demand.root, "root")))
         flies, succession = flies_at(prices, size), form.succession if demand.segment is None else UNKNOWN
@@ -113,10 +129,13 @@ class CollectiveForm(ClosedForm[Collective]):
             form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
             if form.on_nodes is None:
                 one = collective_traffic(form, members.shape[1], size / segments).among(members)
-            else:
-                node = step.machine.node_of(members.shape[1])[members[0]]
-                one = Traffic.of_rows(form.on_nodes.traffic(node, float(size))).among(members)
-            parts.append(replace(one, messages=one.messages * segments))
+                parts.append(replace(one, messages=one.messages * segments))
+                continue
+            node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
+            rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
+            for number, row in enumerate(rows):
+                one = Traffic.of_rows(form.on_nodes.traffic(row, float(size)))
+                parts.append(one.among(members[which.ravel() == number]))
         return Traffic.together(parts)
 
     def evenly_shared_s(self, demand: Collective, step: EvaluatedStep) -> float | None:
@@ -204,10 +223,14 @@ def _from_root(demand: Collective, step: EvaluatedStep, sizes: FloatOrArray) -> 
 
 
 def _cost(
-    demand: Collective, step: EvaluatedStep, prices: MessageCosts, names: Mapping[str, FloatOrArray] | None
+    demand: Collective,
+    step: EvaluatedStep,
+    prices: MessageCosts,
+    names: Mapping[str, FloatOrArray] | None,
+    size_bytes: FloatOrArray | None = None,
 ) -> Cost:
-    """What one such operation costs, by the algorithm that it takes at each point."""
-    size = step.amount(demand.bytes, "bytes", names)
+    """What one such operation costs, by the algorithm that it takes at each point; of other bytes if given."""
+    size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
     parts = [(where, algorithm_form_of(way)) for way, where in demand.choices(prices.ranks, size)]
     if len(parts) > 1:
         return selected([(where, form.cost(size, prices)) for where, form in parts])
@@ -226,6 +249,38 @@ def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[
     levels = levels_at(step, demand.root)
     costs = form.cost(step.amount(demand.bytes, "bytes"), levels)
     return costs.whole, lambda: all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
+
+
+def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
+    """The groups by where they lie; None where that makes no difference, or there are too many ranks to look at."""
+    in_nodes = demand.looks_at_nodes and demand.group is not None
+    if step.machine.network.node is None and not step.machine.has_levels and not in_nodes:
+        return None
+    return level_groups(step, demand.root, demand.looks_at_nodes)
+
+
+def _on_levels(step: EvaluatedStep, groups: LevelGroups) -> OnLevels:
+    return OnLevels(step.machine, step.evaluation.ranks, groups)
+
+
+def _cost_on_levels(
+    demand: Collective, step: EvaluatedStep, groups: LevelGroups, size_bytes: FloatOrArray | None = None
+) -> Refined:
+    """What groups cost where they lie; of other bytes than the demand's if these are given."""
+    on, names = _on_levels(step, groups), size_names(step, groups)
+    size = step.amount(demand.bytes, "bytes", names) if size_bytes is None else size_bytes
+    form = None if demand.is_open else algorithm_form_of(demand)
+    if form is not None and form.on_nodes is not None:
+        levels = on.node_levels()
+        costs = form.on_nodes.cost(size, levels)
+        cost, busy_s = costs.whole, all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
+    else:
+        prices = on.prices()
+        cost = _cost(demand, step, prices, names, size)
+        busy_s = all_busy_s(cost, prices)
+    if not on.is_mixed(demand):
+        return Refined(cost, busy_s, "")
+    return refined(demand, size, on, cost, busy_s, _segments(demand, step, names))
 
 
 def _of_ranks_alone(demand: Collective) -> str:

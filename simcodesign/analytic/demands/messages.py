@@ -53,7 +53,7 @@ def group_charge(
 ) -> Charge:
     """A charge by the costs of a group of each size, and the time for which its ranks are at work on them: the group
     that takes longest counts."""
-    if step.demand.communicator is None:
+    if step.demand.communicator is None and len(sizes) == 1:
         return message_charge(step, *of_group(sizes[0]))
     parts = [(groups, *of_group(groups)) for groups in sizes]
     cost = _of_all_groups([(groups, cost) for groups, cost, _ in parts])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.collectives.on_levels import cost_of_members
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.demands.computation import compute_s
 from simcodesign.analytic.demands.disk_access import access_s
@@ -269,28 +270,54 @@ class _Costs:
         self.time_s[receives] = self.busy_s[receives] = receive_s
 
     def _collectives(self, recording: Recording, machine: Machine) -> None:
-        """The closed form of each algorithm, at the size of the group."""
+        """The closed form of each algorithm, at the size of the group, or where it lies."""
         calls = collective_calls(recording)
         op = recording.op[calls.entry]
         keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
-        found = np.zeros((len(keys), 4))
+        found = np.zeros((len(calls.entry), 4))
+        looks_at_ranks = machine.has_levels or machine.network.node is not None
         known: dict[tuple[Any, ...], tuple[float, ...]] = {}
         for row, (one, ranks) in enumerate(keys.tolist()):
-            _, name, size_bytes, algorithm, _, options, _ = recording.operations[one]
-            key = (name, size_bytes, algorithm, options, ranks)
-            if key not in known:
-                prices = price(machine.network, float(ranks), links=worst_links(machine, recording.ranks))
-                form = algorithm_form_of(as_demand(recording, one, ranks))
-                cost = (
-                    (form.segmented or form.cost)(size_bytes, prices, *options)
-                    if options
-                    else form.cost(size_bytes, prices)
-                )
-                every = (cost.time_s, cost.messages, cost.message_bytes, all_busy_s(cost, prices))
-                known[key] = (float(every[0]), *(float(value) / ranks for value in every[1:]))
-            found[row] = known[key]
+            here = np.flatnonzero(number.ravel() == row)
+            if not looks_at_ranks:
+                found[here] = _cost_alike(recording, one, ranks, machine, known)
+                continue
+            entries = calls.entry_of[calls.begin[here, None] + np.arange(ranks)]
+            distinct, which = np.unique(recording.rank[entries], axis=0, return_inverse=True)
+            found[here] = np.array([_cost_there(recording, one, members, machine) for members in distinct])[
+                which.ravel()
+            ]
         for place, array in enumerate((self.time_s, self.messages, self.sent_bytes, self.busy_s)):
-            array[calls.entry] = found[number.ravel(), place]
+            array[calls.entry] = found[:, place]
+
+
+def _cost_alike(
+    recording: Recording, op: int, ranks: int, machine: Machine, known: dict[tuple[Any, ...], tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Seconds of a collective operation; and messages, bytes and seconds at work of each rank."""
+    _, name, size_bytes, algorithm, _, options, _ = recording.operations[op]
+    key = (name, size_bytes, algorithm, options, ranks)
+    if key not in known:
+        prices = price(machine.network, float(ranks))
+        form = algorithm_form_of(as_demand(recording, op, ranks))
+        cost = (form.segmented or form.cost)(size_bytes, prices, *options) if options else form.cost(size_bytes, prices)
+        known[key] = _of_each(cost, all_busy_s(cost, prices), ranks)
+    return known[key]
+
+
+def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machine: Machine) -> tuple[float, ...]:
+    """The same of these ranks, where messages cost what the level of their pair says."""
+    _, _, size_bytes, _, root, options, _ = recording.operations[op]
+    demand, count = as_demand(recording, op, len(members)), len(members)
+    segments = float(options[0]) if options else None
+    from_root = np.roll(members, -int(root))
+    there = cost_of_members(demand, float(size_bytes), machine, recording.ranks, from_root, segments)
+    return _of_each(there.cost, there.busy_s, count)
+
+
+def _of_each(cost: Cost, busy_s: FloatOrArray, ranks: int) -> tuple[float, ...]:
+    every = (cost.messages, cost.message_bytes, busy_s)
+    return (float(cost.time_s), *(float(value) / ranks for value in every))
 
 
 def _named(recording: Recording, name: str) -> NDArray[np.int64]:

@@ -76,13 +76,15 @@ def _filled(message: Message, values: Callable[[str], Floats]) -> Message:
 @dataclass(frozen=True)
 class NodeLevels:
     """``ranks`` ranks, of which a node has no more than ``within.ranks``, on ``between.ranks`` nodes; prices of
-    messages among those of a node, and among the leaders. ``root``: from which ranks and nodes are counted."""
+    messages among those of a node, and among the leaders. ``root``: from which ranks and nodes are counted. ``nodes``:
+    the ranks of every node in the order of their leaders, in a group; None for all ranks of the machine."""
 
     machine: Machine
     ranks: FloatOrArray
     root: FloatOrArray
     within: MessageCosts
     between: MessageCosts
+    nodes: Ints | None = None
 
     @property
     def others(self) -> FloatOrArray:
@@ -115,6 +117,9 @@ class NodeLevels:
     def _points(self, where: NDArray[np.bool_], shape: tuple[int, ...]) -> Iterator[tuple[Ints, Ints]]:
         """Ranks of every node, and the points at which they are these."""
         points = np.flatnonzero(np.broadcast_to(where, shape))
+        if self.nodes is not None:
+            yield self.nodes, points
+            return
         at = np.unravel_index(points, shape)
         several = np.stack([np.broadcast_to(one, shape)[at] for one in (self.ranks, self.root)], axis=1)
         keys, which = np.unique(several, axis=0, return_inverse=True)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.costs_by_size import at_size, local_at_size
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import Level
 from simcodesign.describe.machine_parts.network import LocalMessages, Network
 
 Ints = NDArray[np.int64]
@@ -126,15 +127,39 @@ def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = Tr
     leaves = np.asarray(ranks) > machine.placement.ranks_on_first_node
     used = [outside & leaves, together > per_socket, np.minimum(together, per_socket) > 1]
     nobody = ~functools.reduce(np.logical_or, used[: len(machine.levels)])
-    every = zip(machine.numbered_levels, machine.levels, used, strict=False)
-    return tuple(
-        LevelLinks(
-            network,
-            slowest_links(network),
-            here if level.number else here | nobody,
-            modelled_hops(network, level.law_ranks(ranks)) if level.number else None,
-        )
-        for level, network, here in every
+    every = zip(machine.numbered_levels, used, strict=False)
+    return tuple(_level_links(machine, level, here if level.number else here | nobody, ranks) for level, here in every)
+
+
+def _level_links(machine: Machine, level: Level, here: NDArray[np.bool_] | bool, ranks: FloatOrArray) -> LevelLinks:
+    """The slowest links of a level."""
+    network = machine.levels[level.number]
+    hops = modelled_hops(network, level.law_ranks(ranks)) if level.number else None
+    return LevelLinks(network, slowest_links(network), here, hops)
+
+
+def shared_parts(machine: Machine, ranks: int) -> Ints:
+    """(D, P) what every rank is in, from nodes inwards, as far as messages in it have a cost of their own: ranks that
+    share the first k of these, and no more, are on level k with each other."""
+    network = machine.network
+    has_sockets = machine.socket_network is not None if machine.has_levels else network.socket is not None
+    if not (machine.has_levels or network.node is not None):
+        return np.zeros((0, ranks), np.int64)
+    node = machine.node_of(ranks)
+    if not has_sockets:
+        return node[None, :]
+    return np.stack([node, node * machine.sockets_per_node + machine.socket_of(ranks)])
+
+
+def links_of_levels(machine: Machine, levels: Sequence[int], ranks: FloatOrArray) -> RouteLinks:
+    """Those that no message between ranks on these levels exceeds, on a machine that runs so many."""
+    network = machine.network
+    if machine.has_levels:
+        every = (machine.numbered_levels[level] for level in levels)
+        return replace(slowest_links(network), levels=tuple(_level_links(machine, one, True, ranks) for one in every))
+    parts = [part for part in (network.socket, network.node) if part is not None]  # of the levels from 1 on
+    return functools.reduce(
+        _larger, (_within(parts[level - 1]) if level else slowest_links(network) for level in sorted(levels))
     )
 
 

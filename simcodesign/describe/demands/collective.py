@@ -149,10 +149,6 @@ class Collective(Demand):
         return self.key in TWO_LEVEL
 
     def __post_init__(self) -> None:
-        if self.looks_at_nodes and self.group is not None:
-            others = ", ".join(name for name in ALGORITHMS[self.name] if (self.name, name) not in TWO_LEVEL)
-            what = f"{self.algorithm} of {self.name} is of all ranks, not of those of a group"
-            raise InputError(what, self.place, value=self.group, allowed=f"in a group: {others}")
         if self.is_sized_by_rank and (self.key not in SIZED_BY_RANK or self.group is not None):
             allowed = "; ".join(sorted(f"{algorithm} of {name}" for name, algorithm in SIZED_BY_RANK))
             what = f"'rank' cannot be used in bytes of {self.label}"

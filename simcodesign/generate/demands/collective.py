@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from simcodesign.describe.demands.collective import SEGMENT_ROUNDING, Collective
 from simcodesign.generate.columns import Int32s
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
-from simcodesign.generate.messages.group_columns import equal_groups
+from simcodesign.generate.messages.group_columns import EqualGroups, equal_groups
 from simcodesign.generate.plan_builder import StepWriter
 
 
@@ -50,9 +51,10 @@ class CollectiveLowering(Lowering[Collective]):
             _note(writer, taking_part, size_bytes)
             size_bytes = np.asarray(size_bytes)[several.members[0]] if demand.is_sized_by_rank else float(size_bytes)
             way = demand.chosen(several.size, size_bytes)
-            options = _options(demand, writer, several.names) | _nodes(way, writer, several.members[0])
-            messages_of(way).write(several.ranks, size_bytes, **options)
-            writer.columns.columns += several.columns(writer.builder.ranks)
+            for alike in _alike_on_nodes(several, writer) if way.looks_at_nodes else (several,):
+                options = _options(demand, writer, several.names) | _nodes(way, writer, alike.members[0])
+                messages_of(way).write(alike.ranks, size_bytes, **options)
+                writer.columns.columns += alike.columns(writer.builder.ranks)
 
 
 def _options(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> dict[str, Any]:
@@ -66,6 +68,18 @@ def _nodes(demand: Collective, writer: StepWriter, members: Int32s | None = None
         return {}
     node = writer.machine.node_of(writer.builder.ranks)
     return {"node": node if members is None else node[members]}
+
+
+def _alike_on_nodes(several: EqualGroups, writer: StepWriter) -> Iterator[EqualGroups]:
+    """The groups in parts: in all groups of a part, the same members share nodes."""
+    node = writer.machine.node_of(writer.builder.ranks)[several.members]
+    first = []  # of every member, the first one on its node
+    for row in node:
+        _, index, inverse = np.unique(row, return_index=True, return_inverse=True)
+        first.append(index[inverse.ravel()])
+    patterns, which = np.unique(first, axis=0, return_inverse=True)
+    for number in range(len(patterns)):
+        yield replace(several, members=several.members[which.ravel() == number])
 
 
 def _segments(demand: Collective, writer: StepWriter, names: Mapping[str, FloatOrArray] | None = None) -> int:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.network import Network
-from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES
 from simcodesign.generate.messages.cost_model import modelled_hops
 from simcodesign.generate.messages.route_choice import RouteChoice
 from simcodesign.generate.messages.way import Way, by_law, counted, slowest_of_messages
@@ -72,7 +71,6 @@ class LevelWays:
         self.levels = machine.numbered_levels
         self.hosts = [machine.hosts_on(level, ranks) for level in self.levels]
         self.choices = [choice, *(RouteChoice(level.network, seed) for level in self.levels[1:])]
-        self._most_on_a_node = int(machine.place_of(ranks).max(initial=0)) + 1
 
     def level_of(self, source: Int64s, target: Int64s) -> NDArray[np.int8]:
         """The level of messages between ranks, (n,)."""
@@ -102,28 +100,19 @@ class LevelWays:
             found.append(LevelWay(level.number, network, _spread(way, here), here))
         return found
 
-    def of_anybody(self, machine: Machine, size_bytes: FloatOrArray, kind: int | None = None) -> list[LevelWay]:
-        """Of messages that nobody looks at, on every level that any ranks use; ``kind``: within nodes or between
-        them."""
+    def of_pairs(self, machine: Machine, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> list[LevelWay]:
+        """Of messages from ranks to ranks (n,), each over as many hops of its level as the law says, and its slowest
+        links."""
+        of_message = self.level_of(source, target)
+        every = ((number, network, of_message == number) for number, network in enumerate(machine.levels))
         return [
-            LevelWay(number, network, Way.of_hops(network, self._law(number, network), size_bytes))
-            for number, network in enumerate(machine.levels)
-            if number in self._used(kind)
+            LevelWay(number, network, Way.of_hops(network, self._law(number, network), size_bytes), here)
+            for number, network, here in every
+            if here.any() or (not of_message.size and number == 0)
         ]
 
     def _law(self, number: int, network: Network) -> float:
         return modelled_hops(network, int(self.levels[number].law_ranks(self.ranks)))
-
-    def _used(self, kind: int | None) -> list[int]:
-        """The levels that messages among the ranks use."""
-        if kind == BETWEEN_NODES:
-            return [0]
-        together, last = self._most_on_a_node, len(self.levels) - 1
-        per_socket = self.machine.processors_per_socket if last == 2 else 1
-        used = [] if kind == WITHIN_NODES or len(np.unique(self.hosts[0])) == 1 else [0]
-        used += [1] if together > per_socket else []
-        used += [2] if last == 2 and min(together, per_socket) > 1 else []
-        return used or [0]
 
 
 def _spread(way: Way, here: NDArray[np.bool_]) -> Way:

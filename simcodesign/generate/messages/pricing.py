@@ -21,7 +21,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.programs.program import placed_demands, with_phase
-from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES, Column
+from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.cost_model import (
     arrival_s,
@@ -99,8 +99,6 @@ class MessagePricing:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
         ways_of = self._ways_alike(columns, machine, is_collective)
-        of_anybody = is_collective and not self._counted
-        by_node = of_anybody and any(column.alike in (WITHIN_NODES, BETWEEN_NODES) for column in columns)
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
@@ -109,14 +107,13 @@ class MessagePricing:
             elif column.kind == SEND:
                 priced.append(self._send(column, machine, ways_of(column)))
             else:
-                priced.append(self._receive(column, machine, of_anybody, by_node))
+                priced.append(self._receive(column, machine))
         return priced
 
-    def _receive(self, column: Column, machine: Machine, of_anybody: bool, by_node: bool) -> Column:
-        """``of_anybody``: by no rank in particular; ``by_node``: within nodes and between them apart."""
+    def _receive(self, column: Column, machine: Machine) -> Column:
         size = column.size_bytes
         extra: dict[str, Any] = {}
-        ways = self._ways_of_receives(machine, column.who, column.peer, of_anybody, by_node)
+        ways = self._ways_of_receives(machine, column.who, column.peer)
         if self.loggops:
             gap = np.where(np.isnan(size), np.nan, longest(ways, lambda network, way: between_s(network, size)))
             extra["gap_s"] = gap
@@ -124,25 +121,13 @@ class MessagePricing:
             extra["variant"] = self._variant(machine)
         return replace(column, duration_s=longest(ways, lambda network, way: receive_s(network, size)), extra=extra)
 
-    def _ways_of_receives(
-        self,
-        machine: Machine,
-        who: Int32s | None,
-        peer: Int32s | int,
-        of_anybody: bool = False,
-        by_node: bool = False,
-    ) -> Sequence[LevelWay]:
+    def _ways_of_receives(self, machine: Machine, who: Int32s | None, peer: Int32s | int) -> Sequence[LevelWay]:
         """The levels of messages that ranks receive; any level for those from anyone."""
         if self._levels is None:
             return [LevelWay(0, machine.network, NO_WAY)]
-        if of_anybody and not by_node:
-            return self._levels.of_anybody(machine, 0.0)
         source, target = self._ends(who, peer)
         known = source >= 0
         level = self._levels.level_of(np.where(known, source, target), target)
-        if by_node:
-            within = self._levels.of_anybody(machine, 0.0, WITHIN_NODES)
-            return [LevelWay(0, machine.network, NO_WAY, level == 0), *(replace(one, here=level > 0) for one in within)]
         every = [
             LevelWay(number, network, NO_WAY, (level == number) | ~known)
             for number, network in enumerate(machine.levels)
@@ -205,8 +190,10 @@ class MessagePricing:
         own."""
         if self._counted:
             return lambda column: None
+        if is_collective and (self._levels is not None or machine.network.node is not None):
+            return lambda column: self._by_level(column, machine)
         if is_collective or not machine.paths_differ:
-            return self._ways_by_size(machine, is_collective)
+            return self._ways_by_size(machine.network)
         ways: dict[int | None, list[Sequence[LevelWay]]] = {}
         for column in columns:
             if column.alike is not None and column.kind == SEND:
@@ -214,36 +201,28 @@ class MessagePricing:
         slowest = {alike: slowest_of_levels(several) for alike, several in ways.items()}
         return lambda column: slowest.get(column.alike)
 
-    def _ways_by_size(self, machine: Machine, is_collective: bool) -> Callable[[Column], Sequence[LevelWay]]:
-        """The ways of messages whose ranks are not looked at: of anybody's, or those within nodes and between them."""
-        known = dict[Any, Sequence[LevelWay]]()
-        looks_at_nodes = is_collective and (machine.has_levels or machine.network.node is not None)
-        has_segments = any(network.has_segments for network in machine.levels)
+    def _ways_by_size(self, network: Network) -> Callable[[Column], Sequence[LevelWay]]:
+        """The ways of messages whose ranks are not looked at: those that no message of this size exceeds."""
+        known = dict[FloatOrArray, Sequence[LevelWay]]()
 
         def ways_of(column: Column) -> Sequence[LevelWay]:
-            kind = column.alike if looks_at_nodes and column.alike in (WITHIN_NODES, BETWEEN_NODES) else None
-            size = _each_bytes(column) if has_segments else 0.0
+            size = _each_bytes(column) if network.has_segments else 0.0
             if np.ndim(size):
-                return self._of_anybody(machine, kind, size)
-            if (kind, size) not in known:
-                known[kind, size] = self._of_anybody(machine, kind, size)
-            return known[kind, size]
+                return [LevelWay(0, network, Way.of_hops(network, self._law, size))]
+            if size not in known:
+                known[size] = [LevelWay(0, network, Way.of_hops(network, self._law, size))]
+            return known[size]
 
         return ways_of
 
-    def _of_anybody(self, machine: Machine, kind: int | None, size_bytes: FloatOrArray) -> Sequence[LevelWay]:
-        """The ways that no message of this size exceeds: within nodes, between them, or of anybody. Ranks are not
-        looked at where messages within nodes cost what others do."""
+    def _by_level(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
+        """The way of every message that none between ranks on its level exceeds."""
+        target, source = self._ends(column.who, column.peer)
+        size = _each_bytes(column)
         if self._levels is not None:
-            return self._levels.of_anybody(machine, size_bytes, kind)
+            return self._levels.of_pairs(machine, source, target, size)
         network = machine.network
-        if network.node is None or kind == BETWEEN_NODES:
-            way = Way.of_hops(network, self._law, size_bytes)
-        elif kind == WITHIN_NODES:
-            way = self._ways.within_nodes(network.node, network.socket, size_bytes)
-        else:
-            way = self._ways.of_anybody(machine, self._law, size_bytes)
-        return [LevelWay(0, network, way)]
+        return [LevelWay(0, network, self._ways.of_levels(network, self._law, source, target, size))]
 
     def _ways_of(self, column: Column, machine: Machine) -> Sequence[LevelWay]:
         """The way of every message: counted on its route, without hops on the same node; or by the law over it."""

@@ -6,12 +6,11 @@ route, and its bytes pass as fast as the slowest link lets them. Without the eff
 A single message then takes for each of them the mean latency of its route; messages of an operation that are priced
 alike take the largest of that over their pairs (those along one dimension of a halo exchange), or the longest latency
 and the slowest link of all (collectives). Messages within a node or a socket are one more way where they have a startup
-and a bandwidth of their own.
+and a bandwidth of their own: each message takes the way of its own pair, also in a collective.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -86,21 +85,9 @@ class Ways:
         is_local = self.node[source] == self.node[target] if network.node is not None else np.zeros(len(source), bool)
         return replace(way, hops=np.where(is_local, 0.0, hops))
 
-    def of_anybody(self, machine: Machine, hops: float, size_bytes: FloatOrArray) -> Way:
-        """Over so many of the slowest links; with messages within nodes of another cost, the slowest of all."""
-        network = machine.network
-        if network.node is None:
-            return Way.of_hops(network, hops, size_bytes)
-        ways = [self.within_nodes(network.node, network.socket, size_bytes)]
-        if (self.node != self.node[0]).any():
-            ways.append(Way.of_hops(network, hops, size_bytes))
-        return slowest(ways)
-
-    def within_nodes(self, node: LocalMessages, socket: LocalMessages | None, size_bytes: FloatOrArray) -> Way:
-        """The slowest within any node, between its sockets if there are ranks on several."""
-        several = socket is not None and self._socket.any()
-        parts = [node, socket] if several and socket is not None else [node]
-        return slowest([Way.without_links(part, size_bytes) for part in parts])
+    def of_levels(self, network: Network, hops: float, source: Int64s, target: Int64s, size_bytes: FloatOrArray) -> Way:
+        """Over so many of the slowest links between nodes; within a node as messages of this pair cost there."""
+        return self._within_nodes(network, Way.of_hops(network, hops, size_bytes), source, target, size_bytes)
 
     def _within_nodes(
         self, network: Network, way: Way, source: Int64s, target: Int64s, size_bytes: FloatOrArray
@@ -121,12 +108,6 @@ def by_law(way: Way, hops: float) -> Way:
     some = np.asarray(way.hops) > 0
     latency_s = np.where(some, hops * (way.latency_s / np.where(some, way.hops, 1.0)), 0.0)
     return replace(way, hops=hops, latency_s=latency_s)
-
-
-def slowest(ways: Sequence[Way]) -> Way:
-    """Of several ways of each message: the longest times of any."""
-    values = zip(*(way.fields for way in ways), strict=True)
-    return Way(*(functools.reduce(np.maximum, several) for several in values))
 
 
 def slowest_of_messages(ways: Sequence[Way]) -> Way:

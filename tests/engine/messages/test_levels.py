@@ -235,7 +235,7 @@ def test_the_forecast_of_a_message_is_the_simulation_without_effects(name: str) 
         {"broadcast": {"bytes": 1e5, "algorithm": "binomial"}},
     ],
 )
-def test_a_collective_is_as_slow_as_its_slowest_level(name: str, step: dict[str, Any]) -> None:
+def test_a_collective_takes_what_the_levels_of_its_pairs_say(name: str, step: dict[str, Any]) -> None:
     """Of 8 ranks of a node and of 16 on two nodes."""
     machine, workload = sc.Machine.load(MACHINES[name]), program(step)
     for ranks in (1, 4, 8, 16):

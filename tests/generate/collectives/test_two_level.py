@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.columns import BETWEEN_NODES, Ranks
+from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from tests import THOROUGH, builders, numbers_of_ranks
 from tests.oracles.messages.collective_replay import Columns, Replay, paired
@@ -29,7 +29,6 @@ def written(operation: str, node: np.ndarray) -> Columns:
     leaders = np.sort(np.unique(node, return_index=True)[1])
     for message in paired(columns):
         is_far = node[message.source] != node[message.target]
-        assert (writer.columns[message.sent_in].alike == BETWEEN_NODES) == is_far
         assert not is_far or {message.source, message.target} <= set(leaders.tolist())
     return columns
 
@@ -103,4 +102,3 @@ def test_where_every_rank_has_a_node_for_itself_leaders_are_all(operation: str) 
     MESSAGES[operation, "two_level"].write(alone, SIZE)
     MESSAGES[operation, "two_level"].write(stated, SIZE, node=np.arange(7))
     assert len(alone.columns) == len(stated.columns) > 0
-    assert all(column.alike == BETWEEN_NODES for column in alone.columns)

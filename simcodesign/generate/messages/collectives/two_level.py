@@ -9,13 +9,13 @@ communication framework", IEEE Cluster 2020.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.generate.columns import BETWEEN_NODES, WITHIN_NODES, Ranks
+from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import register_messages
 from simcodesign.generate.messages.collectives.allgather import allgather_ring
 from simcodesign.generate.messages.collectives.allreduce import allreduce_recursive_doubling
@@ -53,16 +53,16 @@ class Levels:
     def within(self, write: Callable[[Ranks], None]) -> None:
         """What the ranks of every node do, from its leader on."""
         for size in np.unique(self.sizes[self.sizes > 1]):
-            self._write(np.stack([several for several in self.members if len(several) == size]), write, WITHIN_NODES)
+            self._write(np.stack([several for several in self.members if len(several) == size]), write)
 
     def between(self, write: Callable[[Ranks], None]) -> None:
         """What the leaders do."""
-        self._write(np.array([[several[0] for several in self.members]]), write, BETWEEN_NODES)
+        self._write(np.array([[several[0] for several in self.members]]), write)
 
-    def _write(self, members: Int64s, write: Callable[[Ranks], None], level: int) -> None:
+    def _write(self, members: Int64s, write: Callable[[Ranks], None]) -> None:
         groups = EqualGroups(members.astype(np.int32), {}, self.ranks.reduction_s_per_byte)
         write(groups.ranks)
-        self.ranks.columns += (replace(column, alike=level) for column in groups.columns(self.ranks.count))
+        self.ranks.columns += groups.columns(self.ranks.count)
 
 
 @register_messages("broadcast", "two_level", lambda p: p - 1)

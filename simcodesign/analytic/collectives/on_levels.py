@@ -1,0 +1,198 @@
+"""The cost of a collective in groups whose messages are on several levels of the machine.
+
+Where all pairs of a group are on one level, it is the closed form with that level's prices. Where they are on several,
+ranks are followed through the algorithm in Hockney's model (``rank_by_rank.alike_ranks``), which is exact. In LogGOPS,
+for algorithms of which no order of messages is stated, and beyond ``MOST_MESSAGES`` messages of groups that differ, it
+is the closed form with the slowest prices of any pair of the group: an upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS, algorithm_form_of
+from simcodesign.analytic.collectives.pipelined_chain import chain_on_levels_s
+from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.node_levels import NodeLevels
+from simcodesign.analytic.messages.ordered_steps import Steps
+from simcodesign.analytic.messages.route_links import links_of_levels, modelled_hops
+from simcodesign.analytic.power import all_busy_s
+from simcodesign.analytic.rank_by_rank.alike_ranks import Course, Followed, Prices, course, follow, levels_of
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.collective import Collective
+from simcodesign.describe.machine import Machine
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FOLLOWED = "each message at the price of the level that its pair of ranks is on, rank by rank"
+BOUND = "an upper bound: every message at the price of the slowest level of its group"
+
+
+@dataclass(frozen=True)
+class OnLevels:
+    """The prices of messages in groups on a machine, among ``ranks`` ranks in all."""
+
+    machine: Machine
+    ranks: FloatOrArray
+    groups: LevelGroups
+
+    def is_mixed(self, way: Collective) -> bool:
+        """Whether messages of one round may be on several levels: those of a group, or within nodes where the algorithm
+        looks at these."""
+        return len([level for level in self.groups.levels if level or not way.looks_at_nodes]) > 1
+
+    def prices(self, levels: tuple[int, ...] | None = None, ranks: FloatOrArray | None = None) -> MessageCosts:
+        """Those that no message on these levels exceeds, of all levels of the groups if None; among as many ranks."""
+        links = links_of_levels(self.machine, self.groups.levels if levels is None else levels, self.ranks)
+        hops = modelled_hops(self.machine.network, self.ranks)
+        return price(self.machine.network, self.groups.ranks if ranks is None else ranks, hops, links)
+
+    def node_levels(self) -> NodeLevels:
+        """The two levels of groups that all share nodes in the same way."""
+        _, nodes = np.unique(self.groups.patterns[0].node[0], return_counts=True)  # in the order of their leaders
+        inner = tuple(level for level in self.groups.levels if level) or (0,)
+        within, between = self.prices(inner, float(nodes.max())), self.prices((0,), float(len(nodes)))
+        return NodeLevels(self.machine, self.groups.ranks, 0.0, within, between, nodes)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A cost, for how long the ranks of a group are at work on its messages, and what its time is, if that is not the
+    closed form alone."""
+
+    cost: Cost
+    busy_s: FloatOrArray
+    basis: str
+
+
+def refined(
+    demand: Collective, size_bytes: FloatOrArray, on: OnLevels, bound: Cost, busy_s: FloatOrArray, parts: FloatOrArray
+) -> Refined:
+    """The cost of groups whose messages are on several levels, by its ``bound`` at the slowest prices; ``parts``: in
+    how many segments the bytes are passed on."""
+    shape = np.broadcast_shapes(np.shape(bound.time_s), *(one.shape for one in on.groups.patterns))
+    time_s, reduction_s, busy = (
+        np.array(np.broadcast_to(value, shape or (1,)), dtype=np.float64)
+        for value in (bound.time_s, bound.reduction_s, busy_s)
+    )
+    is_bound = False
+    for way, chosen in demand.choices(on.groups.ranks, size_bytes):
+        for pattern in on.groups.patterns:
+            here = chosen if pattern.where is None else chosen & pattern.where
+            where = np.broadcast_to(here, shape or (1,))
+            if not where.any():
+                continue
+            followed = _followed(way, size_bytes, on, pattern, where, parts)
+            if followed is None:
+                is_bound = True
+                continue
+            time_s[where], busy[where] = followed.time_s, followed.busy_s / pattern.counts.sum()
+            if followed.reduction_s is not None:
+                reduction_s[where] = followed.reduction_s
+    if not shape:
+        time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
+    return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, BOUND if is_bound else FOLLOWED)
+
+
+def cost_of_members(
+    demand: Collective, size_bytes: float, machine: Machine, ranks: int, members: Ints, segments: float | None
+) -> Refined:
+    """The cost of one operation of members (n,), from its root on, by an algorithm that does not look at nodes."""
+    ((levels, pattern),) = patterns_of(machine, ranks, members[None, :])
+    on = OnLevels(machine, float(ranks), LevelGroups(float(len(members)), 1.0, levels, (pattern,)))
+    form, prices = algorithm_form_of(demand), on.prices()
+    if segments is None or form.segmented is None:
+        cost = form.cost(size_bytes, prices)
+    else:
+        cost, demand = form.segmented(size_bytes, prices, segments), replace(demand, segment=ONE)
+    busy_s = all_busy_s(cost, prices)
+    if not on.is_mixed(demand):
+        return Refined(cost, busy_s, "")
+    return refined(demand, size_bytes, on, cost, busy_s, 1.0 if segments is None else segments)
+
+
+def _followed(
+    way: Collective,
+    size_bytes: FloatOrArray,
+    on: OnLevels,
+    pattern: Pattern,
+    where: NDArray[np.bool_],
+    parts: FloatOrArray,
+) -> Followed | None:
+    """The groups of a pattern at some design points; None where they cannot be followed."""
+    network = on.machine.network
+    if network.model != "hockney":
+        return None
+    whole = bool(where.all())
+
+    def pick(values: FloatOrArray) -> Floats:
+        every = np.broadcast_to(np.asarray(values, dtype=np.float64), where.shape)
+        return every.reshape(-1) if whole else every[where]
+
+    waits = any(
+        one.rendezvous_above_bytes is not None or any(part.rendezvous for part in one.segments)
+        for one in on.machine.levels
+    )
+    if way.segment is not None:
+        if waits:
+            return None
+        time_s, busy_s = _in_segments(way, size_bytes, on, pattern, parts)
+        return Followed(pick(time_s), None, pick(busy_s))
+    one = _course(way, pattern, waits)
+    if one is None:
+        return None
+    prices = Prices(one, lambda level: on.prices((level,)), size_bytes, way.is_sized_by_rank, pick)
+    return follow(one, prices, network.reduction_s_per_byte)
+
+
+def _course(way: Collective, pattern: Pattern, waits: bool) -> Course | None:
+    """The course of the groups; None where there is no order of messages, or there are too many."""
+    form = algorithm_form_of(way)
+    if (form.steps if form.on_nodes is None else form.on_nodes.steps) is None:
+        return None
+    arrays = (pattern.node, pattern.parts, pattern.counts)
+    return _known_course(way.key, waits, way.is_sized_by_rank, *((one.tobytes(), one.shape) for one in arrays))
+
+
+@lru_cache(maxsize=32)
+def _known_course(
+    key: tuple[str, str], waits: bool, by_rank: bool, *arrays: tuple[bytes, tuple[int, ...]]
+) -> Course | None:
+    node, parts, counts = (np.frombuffer(data, np.int64).reshape(shape) for data, shape in arrays)
+    return course(_steps(key, node), parts, counts, waits, by_rank)
+
+
+def _steps(key: tuple[str, str], node: Ints) -> Steps:
+    """The messages of groups (G, n); all share nodes in the same way if that matters (``level_groups``)."""
+    form = ALGORITHM_FORMS[key]
+    if form.on_nodes is not None:
+        return form.on_nodes.steps(node[0])
+    assert form.steps is not None
+    return form.steps(node.shape[1])
+
+
+def _in_segments(
+    way: Collective, size_bytes: FloatOrArray, on: OnLevels, pattern: Pattern, parts: FloatOrArray
+) -> tuple[FloatOrArray, FloatOrArray]:
+    """Seconds of segments down a chain of ranks, or up, of the slowest group; and those for which ranks are at work on
+    their messages in all groups."""
+    reduces = way.name == "reduce"
+    order = np.arange(pattern.node.shape[1])[:: -1 if reduces else 1]
+    levels = levels_of(pattern.parts, order[:-1], order[1:])
+    prices = {level: on.prices((level,)) for level in np.unique(levels).tolist()}
+    each = size_bytes / parts
+    messages = {level: (p.reduced(each) if reduces else p.message(each)) for level, p in prices.items()}
+    time_s: FloatOrArray = 0.0
+    busy_s: FloatOrArray = 0.0
+    for row in np.unique(levels, axis=0).tolist():
+        time_s = np.maximum(time_s, chain_on_levels_s([messages[level] for level in row], parts))
+    for level in prices:
+        plain, count = prices[level].message(each), float(((levels == level).sum(axis=1) * pattern.counts).sum())
+        busy_s = busy_s + count * parts * (plain.send_s + plain.receive_s)
+    return time_s, busy_s

@@ -1,0 +1,305 @@
+"""The messages of collective algorithms in the order in which every rank sends and receives them, step by step.
+
+Closed forms need no order where all messages of a round cost the same. Where some ranks share a node and others do not,
+ranks come to a round at different times, and are followed through these steps (``rank_by_rank.alike_ranks``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.units import FloatOrArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A message from each source to its target. No rank sends or receives two of them; a rank that does both sends
+    first. ``blocks``: of the bytes of the operation, divided by ``parts``, in a message; ``reduced``: of these blocks,
+    how many its receiver combines with its own; ``owner``: whose bytes these are, where bytes differ by rank, of the
+    source if None."""
+
+    source: Ints
+    target: Ints
+    blocks: FloatOrArray = 1.0
+    reduced: FloatOrArray = 0.0
+    parts: int = 1
+    owner: Ints | None = None
+
+    def among(self, members: Ints) -> Step:
+        """The same in several groups, ``members`` (groups, n)."""
+
+        def each(values: FloatOrArray) -> FloatOrArray:
+            return np.tile(values, len(members)) if np.ndim(values) else values
+
+        source, target = (members[:, side].ravel() for side in (self.source, self.target))
+        return replace(self, source=source, target=target, blocks=each(self.blocks), reduced=each(self.reduced))
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Each of n ranks sends n - 1 messages, in this order (n - 1, n), and then receives as many, in the order of their
+    sources (n - 1, n). Nothing follows it."""
+
+    target: Ints
+    source: Ints
+
+
+Steps = Iterator[Step | Burst]
+
+
+def bits(count: int) -> list[int]:
+    """1, 2, 4, ... below ``count``."""
+    return [2**place for place in range(32) if 2**place < count]
+
+
+def tree(count: int, up: bool = False, in_blocks: bool = False, reduced: float = 0.0, parts: int = 1) -> Steps:
+    """A binomial tree in which a child has its parent's number and one more of the lowest bits: down, the farthest
+    child first; up, the nearest one. ``in_blocks``: a message has the blocks of a subtree."""
+    for bit in bits(count) if up else reversed(bits(count)):
+        parent = np.arange(0, count - bit, 2 * bit)
+        blocks = np.minimum(bit, count - parent - bit).astype(np.float64) if in_blocks else 1.0
+        yield _edges(parent, parent + bit, up, blocks, reduced, parts)
+
+
+def near_tree(count: int, up: bool = False, in_blocks: bool = False, reduced: float = 0.0) -> Steps:
+    """The binomial tree in which a child has one more of the highest bits: down, the nearest child first; up, the
+    farthest one."""
+    for bit in reversed(bits(count)) if up else bits(count):
+        child = np.arange(bit, min(2 * bit, count))
+        blocks = ((count - 1 - child) // (2 * bit) + 1).astype(np.float64) if in_blocks else 1.0
+        yield _edges(child - bit, child, up, blocks, reduced)
+
+
+def binary_tree(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
+    """Rank r has the children 2 r + 1 and 2 r + 2: down, the left one first; up, the right one."""
+    several = []
+    for bit in [1, *(2 * each for each in bits(count))]:
+        parent = np.arange(bit - 1, min(2 * bit - 1, count))
+        several += [(parent, 2 * parent + 1), (parent, 2 * parent + 2)]
+    for parent, child in reversed(several) if up else several:
+        there = child < count
+        yield _edges(parent[there], child[there], up, 1.0, reduced)
+
+
+def interleaved_tree(count: int) -> Steps:
+    """Rank r, one of the 2^l ranks from 2^l - 1 on, sends to ranks r + 2^l and r + 2^(l + 1)."""
+    for bit in [1, *(2 * each for each in bits(count))]:
+        parent = np.arange(bit - 1, min(2 * bit - 1, count))
+        for child in (parent + bit, parent + 2 * bit):
+            there = child < count
+            yield Step(parent[there], child[there])
+
+
+def _edges(parent: Ints, child: Ints, up: bool, blocks: FloatOrArray, reduced: FloatOrArray, parts: int = 1) -> Step:
+    source, target = (child, parent) if up else (parent, child)
+    return Step(source, target, blocks, reduced, parts)
+
+
+def chain(count: int, back: bool = False, reduced: float = 0.0) -> Steps:
+    """From each rank to the next; or ``back``, from the last rank on to the one before."""
+    for place in range(count - 1):
+        source, target = (count - 1 - place, count - 2 - place) if back else (place, place + 1)
+        yield Step(np.array([source]), np.array([target]), 1.0, reduced)
+
+
+def chains(count: int, several: int) -> Steps:
+    """From rank 0 to the heads of chains, as even as can be, and down each."""
+    lengths = (count - 1 + np.arange(several - 1, -1, -1)) // several
+    head, length = 1 + np.cumsum(lengths) - lengths, lengths
+    for one in head[length > 0]:
+        yield Step(np.array([0]), np.array([one]))
+    for place in range(int(lengths.max()) - 1):
+        source = head[length > place + 1] + place
+        yield Step(source, source + 1)
+
+
+def star(count: int, up: bool = False, reduced: float = 0.0) -> Steps:
+    """From rank 0 to ranks 1, 2, 3, ..., or back; where bytes differ by rank, those of the other rank."""
+    for rank in range(1, count):
+        root, other = np.array([0]), np.array([rank])
+        yield replace(_edges(root, other, up, 1.0, reduced), owner=other)
+
+
+def shift(count: int, distance: int, blocks: float = 1.0, reduced: float = 0.0, parts: int = 1) -> Step:
+    """Every rank sends to the one so far to its right."""
+    rank = np.arange(count)
+    return Step(rank, (rank + distance) % count, blocks, reduced, parts)
+
+
+def ring(count: int, reduced: float = 0.0, parts: int = 1) -> Steps:
+    """P - 1 times: every rank passes on to the right what came last."""
+    for place in range(count - 1):
+        owner = (np.arange(count) - place) % count
+        yield replace(shift(count, 1, 1.0, reduced, parts), owner=owner)
+
+
+def pairwise(count: int, reduced: float = 0.0, parts: int = 1) -> Steps:
+    """To the first, second, ... on the right."""
+    for distance in range(1, count):
+        yield shift(count, distance, 1.0, reduced, parts)
+
+
+def dissemination(count: int) -> Steps:
+    """To the right at distance 1, 2, 4, ..."""
+    for bit in bits(count):
+        yield shift(count, bit)
+
+
+def bruck_exchange(count: int) -> Steps:
+    """To the right at distance 1, 2, 4, ...: every block whose remaining distance has that bit."""
+    for bit in bits(count):
+        yield shift(count, bit, float(np.count_nonzero(np.arange(count) & bit)))
+
+
+def bruck_gather(count: int) -> Steps:
+    """To the left at distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round those missing."""
+    for bit in bits(count):
+        yield shift(count, -bit, float(min(bit, count - bit)))
+
+
+def doubling_gather(count: int) -> Steps:
+    """Between pairs at distance 1, 2, 4, ..., all that they have; by Bruck's algorithm if P is no power of two."""
+    if count & (count - 1):
+        yield from bruck_gather(count)
+        return
+    for bit in bits(count):
+        yield Step(np.arange(count), np.arange(count) ^ bit, float(bit))
+
+
+def neighbours(count: int) -> Steps:
+    """One block to a neighbour, then two to the other one and to this one alternately; a ring if P is odd."""
+    if count % 2:
+        yield from ring(count)
+        return
+    rank = np.arange(count)
+    for place in range(count // 2):
+        yield Step(rank, (rank + np.where((rank + place) % 2, -1, 1)) % count, 1.0 if place == 0 else 2.0)
+
+
+def recursive_halving(count: int) -> Steps:
+    """At distance ..., 4, 2, 1, as many parts, or all that are left: between pairs if P is a power of two, otherwise to
+    the right."""
+    rank = np.arange(count)
+    for bit in reversed(bits(count)):
+        target = (rank + bit) % count if count & (count - 1) else rank ^ bit
+        blocks = float(min(bit, count - bit))
+        yield Step(rank, target, blocks, blocks, count)
+
+
+def hypercube(count: int, blocks: Callable[[int], float] = lambda _: 1.0, gathers: bool = False) -> Steps:
+    """Between pairs at distance 1, 2, 4, ..., which reduce ``blocks(distance)``; then, if it ``gathers``, the same way
+    back. Where P is no power of two the first ranks fold in, two by two, before and out after."""
+    power = 1 << (count.bit_length() - 1)
+    even, corner = np.arange(0, 2 * (count - power), 2), np.arange(power)
+    corner = np.concatenate([even + 1, np.arange(2 * (count - power), count)])
+    yield Step(even, even + 1, 1.0, 1.0)
+    for bit in bits(power):
+        yield Step(corner, corner[np.arange(power) ^ bit], blocks(bit), blocks(bit))
+    for bit in reversed(bits(power)) if gathers else ():
+        yield Step(corner, corner[np.arange(power) ^ bit], blocks(bit))
+    yield Step(even + 1, even)
+
+
+def scan_pairs(count: int) -> Steps:
+    """Between pairs at distance 1, 2, 4, ..., if both are there; the upper one reduces what comes twice."""
+    rank = np.arange(count)
+    for bit in bits(count):
+        source = rank[(rank ^ bit) < count]
+        target = source ^ bit
+        yield Step(source, target, 1.0, np.where(target & bit, 2.0, 1.0))
+
+
+def burst_to_the_right(count: int) -> Steps:
+    """Every rank sends to the first, second, ... on its right, then receives from those on its left."""
+    rank, distance = np.arange(count), np.arange(1, count)[:, None]
+    yield Burst((rank + distance) % count, (rank - distance) % count)
+
+
+def burst_by_number(count: int) -> Steps:
+    """Every rank sends to ranks 0, 1, 2, ..., then receives from these."""
+    rank, place = np.arange(count), np.arange(count - 1)[:, None]
+    others = place + (place >= rank)
+    yield Burst(others, others)
+
+
+def halving_and_doubling(count: int) -> Steps:
+    """Pairs exchange a half, a quarter, ... of the bytes, which they reduce, and the same parts back."""
+    return hypercube(count, lambda distance: 0.5 / distance, gathers=True)
+
+
+def ring_twice(count: int) -> Steps:
+    """A P-th of the bytes at a time, which is reduced, then gathered."""
+    yield from ring(count, 1.0, count)
+    yield from ring(count, 0.0, count)
+
+
+def tree_up_and_down(count: int) -> Steps:
+    """A reduction up the binomial tree, and a broadcast down."""
+    yield from tree(count, up=True, reduced=1.0)
+    yield from tree(count)
+
+
+def scatter_and_ring(count: int) -> Steps:
+    """P parts down the binomial tree, then around the ring."""
+    yield from tree(count, in_blocks=True, parts=count)
+    yield from ring(count, 0.0, count)
+
+
+def parts_around_the_ring(count: int) -> Steps:
+    """A P-th of the bytes at a time, which is reduced."""
+    return ring(count, 1.0, count)
+
+
+def parts_in_pairs(count: int) -> Steps:
+    """A P-th of the bytes for every other rank, which reduces it."""
+    return pairwise(count, 1.0, count)
+
+
+@dataclass(frozen=True)
+class NodeMembers:
+    """Members 0 to n - 1 of a group on their nodes: ``members`` of every node, in the order of the first of each, which
+    is its leader."""
+
+    members: list[Ints]
+
+    @classmethod
+    def of(cls, node: Ints) -> NodeMembers:
+        """By the node (n,) of every member."""
+        order = np.argsort(node, kind="stable")
+        several = np.split(order, np.flatnonzero(np.diff(node[order])) + 1)
+        return cls(sorted(several, key=lambda members: int(members[0])))
+
+    @property
+    def leaders(self) -> Ints:
+        """(N,) the first member of every node."""
+        return np.array([several[0] for several in self.members])
+
+    def by_size(self) -> Iterator[Ints]:
+        """(nodes, members) the members of the nodes that have as many, from the fewest on."""
+        for count in sorted({len(several) for several in self.members}):
+            yield np.stack([several for several in self.members if len(several) == count])
+
+    def within(self, steps: Callable[[int], Steps], blocks: float = 1.0) -> Steps:
+        """Steps among the members of every node, of so many times the blocks."""
+        for members in self.by_size():
+            for step in steps(members.shape[1]):
+                assert isinstance(step, Step)
+                yield replace(step.among(members), blocks=step.among(members).blocks * blocks)
+
+    def between(self, steps: Callable[[int], Steps]) -> Steps:
+        """Steps among the leaders."""
+        for step in steps(len(self.members)):
+            assert isinstance(step, Step)
+            yield step.among(self.leaders[None, :])
+
+    def ring_of_nodes(self, count: int) -> Steps:
+        """P - 1 times: every leader passes on the blocks of a whole node, those that came last."""
+        sizes = np.array([len(several) for several in self.members], dtype=np.float64)
+        for place in range(count - 1):
+            yield replace(shift(count, 1), blocks=np.roll(sizes, place))

@@ -1,0 +1,395 @@
+"""Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
+
+A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
+s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
+the receiver is free. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
+moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
+(of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
+and evaluated at all design points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.analytic.messages.message_costs import Message, MessageCosts
+from simcodesign.analytic.messages.ordered_steps import Burst, Step
+from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
+from simcodesign.core.units import FloatOrArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: Messages that are looked at one by one, of all groups that differ; and moments that differ.
+MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**16
+#: Moments at all design points that are held at once.
+MOST_TIMES = 2**18
+#: Design points from which on paths are counted.
+MANY_POINTS = 1024
+#: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity.
+NOTHING, SEND, ARRIVAL, RECEIVE, HELD = range(5)
+_SIZES = 2**24
+NONE: Ints = np.zeros(0, np.int64)
+_LEVELS = 2**4
+
+
+class Expressions(NamedTuple):
+    """Moments max(m[own] + x[term], m[other] + x[other_term]) + x[last] + the reduction of ``reduced`` bytes."""
+
+    own: Ints
+    term: Ints
+    other: Ints
+    other_term: Ints
+    last: Ints
+    reduced: Ints
+
+
+@dataclass(frozen=True)
+class Course:
+    """``rows``: of the moments, in order; the first moment of all is 0. ``ends``: the moments at which ranks are done.
+    ``sizes``: parts and blocks of a size by its number. ``messages``: their codes (level and size), ``counts``: how
+    many there are of each in all groups."""
+
+    rows: Sequence[Expressions]
+    ends: Ints
+    sizes: Sequence[tuple[int, float]]
+    messages: Ints
+    counts: Floats
+
+
+class TooManyError(Exception):
+    """More messages or moments than are followed."""
+
+
+def course(
+    steps: Iterable[Step | Burst], labels: Ints, counts: Ints, waits: bool, by_rank: bool = False
+) -> Course | None:
+    """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
+    group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
+    receivers; ``by_rank``: the size of a message is that of its owner. None where there would be too many."""
+    maker = _Maker(labels, counts, waits, by_rank)
+    try:
+        for step in steps:
+            maker.burst(step) if isinstance(step, Burst) else maker.step(step)
+    except TooManyError:
+        return None
+    codes, weights = np.concatenate([NONE, *maker.codes]), np.concatenate([NONE, *maker.weights])
+    messages, where = np.unique(codes, return_inverse=True)
+    counts_of = np.bincount(where.ravel(), weights, len(messages)).astype(np.float64)
+    return Course(maker.rows, np.unique(maker.now), list(maker.sizes), messages, counts_of)
+
+
+def levels_of(labels: Ints, source: Ints, target: Ints) -> Ints:
+    """(G, m) levels of messages between members of groups, by their ``labels`` (D, G, n)."""
+    alike = labels[:, :, source] == labels[:, :, target]
+    levels: Ints = np.logical_and.accumulate(alike, axis=0).sum(axis=0)
+    return levels
+
+
+@dataclass
+class _Maker:
+    labels: Ints
+    counts: Ints
+    waits: bool
+    by_rank: bool
+    rows: list[Expressions] = field(default_factory=list)
+    sizes: dict[tuple[int, float], int] = field(default_factory=dict)
+    codes: list[Ints] = field(default_factory=list)
+    weights: list[Floats] = field(default_factory=list)
+    seen: int = 0
+    moments: int = 1
+
+    def __post_init__(self) -> None:
+        self.now: Ints = np.zeros(self.labels.shape[1:], np.int64)
+
+    def step(self, step: Step) -> None:
+        """A rank that sends goes on; a rank that receives takes up the message after that."""
+        source, target, now = step.source, step.target, self.now
+        if not len(source):
+            return
+        code = self._code(source, target, self._size(step))
+        before, after = now[:, source], now.copy()
+        goes_on = np.ones(len(source), bool) if self.waits else ~np.isin(source, target)
+        after[:, source[goes_on]] = self._moment(before[:, goes_on], _term(SEND, code[:, goes_on]))
+        receives = np.isin(target, source)
+        own, own_term = now[:, target], np.zeros_like(code)
+        if receives.any():  # in one expression with the send of the receiver
+            sends = np.full(now.shape[1], -1)
+            sends[source] = np.arange(len(source))
+            own_term[:, receives] = _term(SEND, code[:, sends[target[receives]]])
+        reduced = self._reduced(step, code)
+        if not self.waits:
+            after[:, target] = self._moment(own, own_term, before, _term(ARRIVAL, code), _term(RECEIVE, code), reduced)
+            self.now = after
+            return
+        taken = self._moment(own, own_term, before, _term(ARRIVAL, code))
+        after[:, target] = self._moment(taken, _term(RECEIVE, code))
+        after[:, source] = self._moment(after[:, source], np.zeros_like(code), taken, _term(HELD, code))
+        if reduced is not None:
+            done = after[:, target]
+            after[:, target] = self._moment(done, np.zeros_like(code), reduced=reduced)
+        self.now = after
+
+    def burst(self, burst: Burst) -> None:
+        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held."""
+        rank, now, begun = np.arange(self.now.shape[1]), self.now, []
+        number = np.zeros((len(rank), len(rank)), np.int64)  # of the message of a source to a target, by both
+        size = np.array([self._number(1, 1.0, each) for each in (rank if self.by_rank else rank[:1])])
+        size = np.broadcast_to(size, rank.shape)
+        for place, target in enumerate(burst.target):
+            begun.append(now)
+            number[rank, target] = place
+            now = self._moment(now, _term(SEND, self._code(rank, target, size)))
+        before = np.array(begun)
+        for source in burst.source:
+            code = self._code(source, rank, size[source], counted=False)
+            sent = before[number[source, rank], :, source].T
+            now = self._moment(now, np.zeros_like(code), sent, _term(ARRIVAL, code), _term(RECEIVE, code))
+        self.now = now
+
+    def _code(self, source: Ints, target: Ints, size: Ints, counted: bool = True) -> Ints:
+        """(G, m) level and size of messages."""
+        self.seen += len(self.counts) * len(source)
+        if self.seen > MOST_MESSAGES:
+            raise TooManyError
+        code = levels_of(self.labels, source, target) * _SIZES + size
+        if counted:
+            self.codes.append(code.ravel())
+            self.weights.append(np.repeat(self.counts, len(source)).astype(np.float64))
+        return code
+
+    def _number(self, parts: int, blocks: float, owner: int) -> int:
+        key = (1, float(owner)) if self.by_rank else (parts, blocks)
+        return self.sizes.setdefault(key, len(self.sizes))
+
+    def _size(self, step: Step) -> Ints:
+        """(m,) numbers of the sizes of messages."""
+        owner = step.source if step.owner is None else step.owner
+        return self._numbers(step.parts, owner if self.by_rank else np.asarray(step.blocks), len(step.source))
+
+    def _numbers(self, parts: int, values: NDArray[np.float64] | Ints, count: int) -> Ints:
+        distinct, which = np.unique(values, return_inverse=True)
+        number = np.array([self._number(parts, float(one), int(one)) for one in distinct])
+        return np.broadcast_to(number[which.ravel()], count)
+
+    def _reduced(self, step: Step, code: Ints) -> Ints | None:
+        """(G, m) numbers of the sizes that are reduced, from 1 on; 0 for nothing."""
+        if not np.any(step.reduced):
+            return None
+        number = self._numbers(step.parts, np.asarray(step.reduced, dtype=np.float64), len(step.source)) + 1
+        return np.broadcast_to(number, code.shape)
+
+    def _moment(
+        self,
+        own: Ints,
+        term: Ints,
+        other: Ints | None = None,
+        other_term: Ints | None = None,
+        last: Ints | None = None,
+        reduced: Ints | None = None,
+    ) -> Ints:
+        """Numbers of the moments, of which equal ones are there once."""
+        if other is None or other_term is None:
+            other, other_term = own, term
+        nothing = np.zeros(1, np.int64)
+        every = (
+            own,
+            term,
+            other,
+            other_term,
+            nothing if last is None else last,
+            nothing if reduced is None else reduced,
+        )
+        if not own.size:
+            return own
+        columns = [np.broadcast_to(column, own.shape).ravel() for column in every]
+        first, which = _distinct(columns)
+        self.rows.append(Expressions(*(column[first] for column in columns)))
+        begin, self.moments = self.moments, self.moments + len(first)
+        if self.moments > MOST_MOMENTS:
+            raise TooManyError
+        return (begin + which).reshape(own.shape)
+
+
+def _term(kind: int, code: Ints) -> Ints:
+    return kind * _SIZES * _LEVELS + code
+
+
+def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """The first place of every distinct row, and which of these each row is."""
+    code, distinct = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        if column[0] == column[-1] and (column == column[0]).all():
+            continue
+        values, which = np.unique(column, return_inverse=True)
+        code = code * len(values) + which.ravel()
+        distinct *= len(values)
+        if distinct > 2**31:
+            values, code = np.unique(code, return_inverse=True)
+            distinct = len(values)
+    _, first, which = np.unique(code, return_index=True, return_inverse=True)
+    return first, which.ravel()
+
+
+@dataclass(frozen=True)
+class Followed:
+    """When the last rank of all groups is done, for how long operators are at work on the longest path to it (None
+    where that is not followed), and for how long all ranks of all groups are at work on messages; at some design points
+    (n,)."""
+
+    time_s: Floats
+    reduction_s: Floats | None
+    busy_s: Floats
+
+
+class Prices:
+    """The times of a course at some design points, as ``where`` picks them from arrays that are broadcast to a shape:
+    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``."""
+
+    def __init__(
+        self,
+        one: Course,
+        prices: Callable[[int], MessageCosts],
+        size_bytes: FloatOrArray,
+        by_rank: bool,
+        pick: Callable[[FloatOrArray], Floats],
+    ) -> None:
+        self._course, self._prices, self._pick = one, prices, pick
+        self._size_bytes, self._by_rank = size_bytes, by_rank
+        self._messages: dict[int, Message] = {}
+        self._levels: dict[int, MessageCosts] = {}
+
+    def _bytes(self, number: int) -> FloatOrArray:
+        parts, blocks = self._course.sizes[number]
+        if self._by_rank:
+            rank = int(blocks)
+            return np.asarray(self._size_bytes)[..., rank : rank + 1]
+        return self._size_bytes / parts * blocks
+
+    def _message(self, code: int) -> Message:
+        level = code // _SIZES
+        if level not in self._levels:
+            self._levels[level] = self._prices(level)
+        if code not in self._messages:
+            self._messages[code] = self._levels[level].message(self._bytes(code % _SIZES))
+        return self._messages[code]
+
+    def of_term(self, term: int) -> Floats:
+        """(n,) seconds of a term."""
+        kind, code = divmod(term, _SIZES * _LEVELS)
+        if kind == NOTHING:
+            return self._pick(0.0)
+        message = self._message(code)
+        if kind == HELD:
+            return self._pick(np.where(message.waits, 0.0, -np.inf))
+        return self._pick((message.send_s, message.arrival_s, message.receive_s)[kind - SEND])
+
+    def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
+        """(n,) seconds of the operator on a size, from 1 on; 0 of nothing."""
+        return self._pick(self._bytes(number - 1) * rate if number else 0.0)
+
+    def busy_s(self) -> Floats:
+        """(n,) seconds for which senders and receivers are at work, waiting apart."""
+        total = self._pick(0.0)
+        for code, count in zip(self._course.messages.tolist(), self._course.counts.tolist(), strict=True):
+            message = self._message(code)
+            total = total + count * self._pick(message.send_s + message.receive_s)
+        return total
+
+
+def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> Followed:
+    """A course at all design points that ``prices`` picks."""
+    terms = np.unique(np.concatenate([np.concatenate([row.term, row.other_term, row.last]) for row in one.rows]))
+    reduced = np.unique(np.concatenate([row.reduced for row in one.rows]))
+    numbered = [
+        row._replace(
+            term=np.searchsorted(terms, row.term),
+            other_term=np.searchsorted(terms, row.other_term),
+            last=np.searchsorted(terms, row.last),
+            reduced=np.searchsorted(reduced, row.reduced),
+        )
+        for row in one.rows
+    ]
+    seconds = [prices.of_term(term) for term in terms.tolist()]
+    operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
+    by_paths = None if len(seconds[0]) < MANY_POINTS else _by_paths(numbered, one.ends, seconds, operators)
+    time_s, reduction_s = by_paths or _by_moments(numbered, one.ends, seconds, operators)
+    return Followed(time_s, reduction_s, prices.busy_s())
+
+
+def _by_paths(
+    rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
+) -> tuple[Floats, Floats] | None:
+    """Seconds of the whole, and of its operators, (n,), as the longest of few paths; None if there are many."""
+    term_of, kept = distinct_terms(seconds)
+    operator_of, worked = distinct_terms(operators)
+    operator_of = np.where(operator_of > 0, operator_of + len(kept) - 1, 0)
+    columns = [
+        (row.own, term_of[row.term], row.other, term_of[row.other_term], term_of[row.last], operator_of[row.reduced])
+        for row in rows
+    ]
+    counts = (
+        None
+        if any(np.isinf(term).any() for term in kept)
+        else counts_of_paths(columns, ends, len(kept) + len(worked) - 1)
+    )
+    if counts is None:
+        return None
+    time_s, reduction_s = np.full(len(kept[0]), -np.inf), np.zeros(len(kept[0]))
+    for path in counts:
+        operated = _sum(path[len(kept) :], worked[1:])
+        length = _sum(path[1 : len(kept)], kept[1:]) + operated
+        reduction_s = np.where(length > time_s, operated, reduction_s)
+        time_s = np.maximum(time_s, length)
+    return time_s, reduction_s
+
+
+def _sum(counts: Ints, terms: Sequence[Floats]) -> FloatOrArray:
+    return sum((float(count) * term for count, term in zip(counts.tolist(), terms, strict=True) if count), start=0.0)
+
+
+def _by_moments(
+    rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """The same, moment by moment."""
+    reduces = any(np.any(operator) for operator in operators)
+    at_once = max(1, MOST_TIMES // (1 + sum(len(row.own) for row in rows)))
+    times, reductions = [], []
+    for low in range(0, len(seconds[0]), at_once):
+        some = slice(low, low + at_once)
+        table, operator = (np.array([each[some] for each in several]) for several in (seconds, operators))
+        time_s, reduction_s = _evaluated(rows, ends, table, operator, reduces)
+        times.append(time_s)
+        reductions.append(reduction_s)
+    return np.concatenate(times), np.concatenate(reductions)
+
+
+def _evaluated(
+    rows: Sequence[Expressions], ends: Ints, table: Floats, operator: Floats, reduces: bool
+) -> tuple[Floats, Floats]:
+    """Seconds of the whole, and of its operators, (n,)."""
+    moments = 1 + sum(len(row.own) for row in rows)
+    at = np.zeros((moments, table.shape[1]))
+    operated = np.zeros_like(at) if reduces else at[:0]
+    begin = 1
+    for row in rows:
+        here = slice(begin, begin + len(row.own))
+        begin += len(row.own)
+        own = at[row.own] + table[row.term]
+        other = at[row.other] + table[row.other_term]
+        at[here] = np.maximum(own, other)
+        at[here] += table[row.last]
+        if reduces:
+            at[here] += operator[row.reduced]
+            on_path = np.where(other > own, operated[row.other], operated[row.own])
+            operated[here] = on_path + operator[row.reduced]
+    done = at[ends]
+    time_s: Floats = done.max(axis=0)
+    if not reduces:
+        return time_s, np.zeros_like(time_s)
+    last = done.argmax(axis=0)
+    return time_s, operated[ends][last, np.arange(len(last))]
