@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -11,10 +12,15 @@ from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import BLOCKING, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
+from simcodesign.describe.network.message_models.hockney import BLOCKING, Hockney
+from simcodesign.describe.network.network import Network
+from simcodesign.describe.network.routing import ROUTINGS, Minimal
+from simcodesign.describe.network.sharing import SHARINGS, Fcfs
 from simcodesign.describe.placement import MAPPINGS, RANKS, RandomMapping
 from simcodesign.describe.programs.program import Step
+from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import machine_from
@@ -61,10 +67,55 @@ def algorithm_entry(operation: str, algorithm: str) -> str:
     return f"algorithm: {name}, order: {order}"
 
 
+#: What tests say of a network in one list of keywords -> the part that it is a field of.
+_SHARING_FIELDS = {"shares", "packet_bytes"}
+
+
+def _model(name: str) -> type[MessageModel]:
+    return MESSAGE_MODELS[name]
+
+
+def network_of(topology: Topology, *positional: Any, **flat: Any) -> Network:
+    """A network of keywords in one list, as a machine file has them: those of its model of messages (``startup_s``,
+    ``sends``, ``model="loggop"``), of its sharing rule (``sharing="fair", shares="by_latency"``) and its own."""
+    before = flat.pop("message_model", None)
+    model = type(before) if before is not None else _model(flat.pop("model", Hockney.name))
+    own = {name: flat.pop(name) for name in [*flat] if name in {field.name for field in fields(model)}}
+    for others in MESSAGE_MODELS.values():  # which the model has not, at what they are where it does not matter
+        for field in fields(others):
+            if field.name in flat and field.name not in own:
+                assert flat.pop(field.name) == field.default, field.name
+    messages = model(*positional, **own) if before is None else replace(before, **own)
+    rule = flat.pop("sharing", Fcfs.name)
+    of_rule = {name: flat.pop(name) for name in [*flat] if name in _SHARING_FIELDS}
+    sharing = SHARINGS[rule](**of_rule) if isinstance(rule, str) else rule
+    routing = flat.pop("routing", Minimal())
+    routing = flat.pop("ugal", None) or (ROUTINGS[routing]() if isinstance(routing, str) else routing)
+    return Network(topology, messages, sharing, routing, **flat)
+
+
+def network_with(network: Network, **flat: Any) -> Network:
+    """The network with other values of some of these keywords."""
+    names = {field.name for field in fields(network.message_model)}
+    of_model = {name: flat.pop(name) for name in [*flat] if name in names}
+    if "model" in flat:
+        network = replace(network, message_model=_model(flat.pop("model"))())
+    if "sharing" in flat:
+        network = replace(network, sharing=SHARINGS[flat.pop("sharing")]())
+    of_rule = {name: flat.pop(name) for name in [*flat] if name in _SHARING_FIELDS}
+    if of_rule:
+        network = replace(network, sharing=replace(network.sharing, **of_rule))
+    if isinstance(flat.get("routing"), str):
+        flat["routing"] = ROUTINGS[flat["routing"]]()
+    if of_model:
+        network = replace(network, message_model=replace(network.message_model, **of_model))
+    return replace(network, **flat)
+
+
 def network(nodes: int, topology: str = "crossbar", **constants: Any) -> Network:
     """A network of ``nodes`` nodes, whose messages take no time but for the constants given, and hold their senders."""
     own = {} if constants.get("model") == "loggop" else {"sends": BLOCKING}
-    return Network(build_topology(topology, nodes), **{**own, **constants})
+    return network_of(build_topology(topology, nodes), **{**own, **constants})
 
 
 def machine(network: Network, rate: float = 1.0, disk: Disk | None = None, **more: Any) -> Machine:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from tests.builders import machine, workload
+from tests.builders import machine, network_of, workload
 
 TOPOLOGIES = ("bus", "mesh", "torus", "tree", "crossbar")
 EFFECTS = (
@@ -113,7 +112,7 @@ class RandomLoops:
             own = {"model": "loggop", "latency_s": self.time_s(2**-6, 2, 20), "overhead_s": self.time_s(0, 2**-7)}
             own |= {"gap_s": self.time_s(0, 2**-5, 0.75), "rendezvous_above_bytes": chance.choice((None, 0.0, 100.0))}
         disk = Disk(2**-4, self.time_s(2**-3), 2**-10, shared_by=chance.randint(1, 3), spindles=chance.randint(1, 2))
-        return machine(Network(topology, **common, **own), 8.0, disk, processors_per_node=chance.randint(1, 2))
+        return machine(network_of(topology, **common, **own), 8.0, disk, processors_per_node=chance.randint(1, 2))
 
 
 def random_loops(seed: int, exact: bool) -> tuple[Workload, Machine, tuple[str, ...]]:

@@ -257,7 +257,7 @@ class Maker:
 
 def limit_of(where: Machine) -> float | None:
     """Above so many bytes senders wait for their receivers."""
-    limit = where.network.rendezvous_above_bytes
+    limit = where.network.message_model.rendezvous_above_bytes
     return None if limit is None else float(limit)
 
 

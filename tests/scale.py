@@ -19,7 +19,6 @@ import numpy as np
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -29,6 +28,7 @@ from simcodesign.engine.selection import ENGINES
 from simcodesign.engine.simulate import simulate
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.lower import make_plan
+from tests.builders import network_of
 
 BURST = "- all_to_all: {bytes: 4096, algorithm: linear}"
 HALO = """
@@ -69,7 +69,7 @@ def described(name: str) -> tuple[Workload, Machine]:
     """The workload and the machine of a case."""
     program, shape = CASES[name]
     text = "simcodesign: 1\nname: scale\nprogram:\n" + "\n".join(f"  {line}" for line in program.strip().split("\n"))
-    network = Network(
+    network = network_of(
         build_topology("torus", int(np.prod(shape)), shape),
         startup_s=1.5e-6,
         per_byte_s=0.5e-9,

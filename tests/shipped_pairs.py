@@ -69,7 +69,7 @@ def needs_clock(workload: str) -> bool:
 
 def is_loggops(machine: str) -> bool:
     """Whether the messages of a shipped machine are of LogGOPS, in which forecasts of programs are estimates."""
-    return load_machine(machine).network.model == "loggop"
+    return load_machine(machine).network.message_model.name == "loggop"
 
 
 def fits(workload: str, machine: str) -> bool:
@@ -207,8 +207,15 @@ def kind_of_machine(name: str) -> tuple[object, ...]:
     """Return what decides which rules the messages of a machine follow."""
     machine = load_machine(name)
     network = machine.network
-    rules = (network.model, network.sends, network.switching, network.sharing, network.startup_per, network.distance)
-    return *rules, network.hops_hold_sender, network.node is not None, machine.processors_per_node > 1
+    rules = (
+        network.message_model.name,
+        network.message_model.sends,
+        network.switching,
+        network.sharing,
+        network.message_model.startup_per,
+        network.distance,
+    )
+    return *rules, network.message_model.hops_hold_sender, network.node is not None, machine.processors_per_node > 1
 
 
 @cache

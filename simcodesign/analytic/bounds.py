@@ -29,11 +29,10 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import OwnInterfaces
 from simcodesign.describe.machine_parts.levels import Level
-from simcodesign.describe.machine_parts.network import NONBLOCKING, Network
+from simcodesign.describe.network.interfaces import OwnInterfaces
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import placed_demands
-from simcodesign.describe.topology.base import MINIMAL, UGAL, VALIANT
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +81,7 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
     busiest interface, or at the busiest part of a node: in closed forms all flow at full speed, however many a rank
     sends or receives at once."""
     network = design_point.machine.network
-    if network.sends != NONBLOCKING or network.model != "hockney":
+    if not network.message_model.bytes_flow_together:
         return ()
     overlapped = design_point.workload.has_overlap  # with other work, which is then in the time as well
     spent_s = float(forecast.makespan_s if overlapped else forecast.components["communication"])
@@ -255,7 +254,7 @@ class _Loads:
         for level in machine.numbered_levels[1:]:
             self._occupy_inside(level, machine.levels[level.number], sent, machine, times)
         network = machine.network
-        if network.routing != MINIMAL:
+        if not network.routing.has_fixed_links:
             return  # no link is known to carry any of them
         links, size = network.topology.link_loads(source[far], target[far], load)
         per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
@@ -288,7 +287,7 @@ class _Loads:
     def _in_turn(self, sent: Traffic, machine: Machine, times: float) -> None:
         """Every message alone: its sender, every station of the longest way, and its flight."""
         network = machine.network
-        longest = network.topology.diameter * (2 if network.routing in (VALIANT, UGAL) else 1)
+        longest = network.topology.diameter * network.routing.longest
         hops = max(float(longest), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops, longest_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())

@@ -168,7 +168,7 @@ class _Account:
     @property
     def has_gaps(self) -> bool:
         """Whether messages have gaps."""
-        return self.evaluation.machine.network.model == "loggop"
+        return self.evaluation.machine.network.message_model.has_gaps
 
     def _block(self, block: EvaluatedBlock) -> Chain:
         """What is in a block; the waits of the outermost one that is repeated, when it has been read."""
@@ -241,7 +241,12 @@ class _Account:
 
     def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
         """Note a demand whose messages share links evenly, where links are shared fairly."""
-        if step.machine.network.sharing != "max_min" or self.evaluation.by_rank or self.has_overlap or self.has_index:
+        if (
+            not step.machine.network.sharing.has_equal_shares
+            or self.evaluation.by_rank
+            or self.has_overlap
+            or self.has_index
+        ):
             return
         shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
         if shared_s is not None:
@@ -342,8 +347,8 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
     if evaluation.design_point.workload.has_index:
         return "iterations that differ"
     network = evaluation.machine.network
-    if network.model != "hockney" and evaluation.machine.paths_differ:
-        return "LogGOPS where links differ, so that ranks do not go on at the same time"
+    if not network.message_model.ranks_work_in_order and evaluation.machine.paths_differ:
+        return f"{network.message_model.title} where links differ, so that ranks do not go on at the same time"
     if evaluation.design_point.ranks > MOST_PIPELINED_RANKS:
         return f"more than {MOST_PIPELINED_RANKS:g} ranks"
     return "ranks that differ" if evaluation.by_rank else ""

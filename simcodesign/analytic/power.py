@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcodesign.analytic.messages.message_costs import Cost, Message, MessageCosts
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.resources import highest_power
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.resources import Custom
 
 

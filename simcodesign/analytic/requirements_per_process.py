@@ -23,8 +23,8 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint, bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.scenario import WorkloadSource, workload_of
 from simcodesign.describe.topology.build import build_topology
 

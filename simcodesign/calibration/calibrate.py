@@ -22,7 +22,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
-from simcodesign.describe.constants import REQUIRED_CONSTANTS, cache_of
+from simcodesign.describe.constants import cache_of, required_paths
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.measured.rows import TOTAL
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
@@ -146,7 +146,7 @@ def _paths(options: CalibrationOptions, machine: Machine) -> tuple[str, ...]:
     """The constants that are varied: unknown, fixed, or in a ratio."""
     own = machine.constants()
     possible = [path for path in own if path in POSSIBLE or cache_of(path)]
-    network = [f"network.{key}" for key in REQUIRED_CONSTANTS[machine.network.model]]
+    network = required_paths(machine.network.message_model)
     # Latency and bandwidth of memory are left out: of the two, forecasts take what is slower.
     usual = [path for path in possible if path in network or path.startswith("disk.")]
     chosen = usual if options.unknown is None else list(options.unknown)

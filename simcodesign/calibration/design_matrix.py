@@ -16,9 +16,9 @@ from simcodesign.calibration.timings import Timing
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import CONSTANTS, MODELS_OF
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import BLOCKING, NONBLOCKING
+from simcodesign.describe.network.message_models.hockney import BLOCKING
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray
@@ -127,7 +127,7 @@ class LinearTimes:
         causes = "rates, largest of two, or another rank becomes the slowest"
         allowed = "unknowns without these, which then keep the values of machine and workload"
         network = self.machine.network
-        if network.model == "hockney" and network.sends == NONBLOCKING and any(path in MODEL_OF for path in guilty):
+        if network.message_model.bytes_flow_together and any(path in MODELS_OF for path in guilty):
             causes += "; or messages of a rank that leave side by side, network.sends: nonblocking"
             allowed += f"; or network.sends: {BLOCKING}, where that is how the machine sends"
         what = f"the forecast of {self.workload.name} is not linear in {' and '.join(guilty)} ({causes})"

@@ -13,11 +13,9 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
-from simcodesign.describe.machine_parts.network import BY_LATENCY, Network
+from simcodesign.describe.network.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
+from simcodesign.describe.network.network import Network
 
-#: How links and interfaces are shared, by ``Network.sharing``.
-SHARING_WORDS = {"fcfs": "messages in turn", "max_min": "fair shares", "round_robin": "packets of {packet} in turn"}
 #: Which of several interfaces a message takes, by ``Machine.interface_assignment``.
 ASSIGNMENT_WORDS = {
     RANK: "each rank its own",
@@ -65,27 +63,27 @@ def _of_network(machine: Machine, effects: Collection[str]) -> dict[str, str]:
         "protocol": _protocol(network),
         "sender": sender,
         "receiver": receiver,
-        "links": _shared(network) if "links" in effects else NOT_SHARED,
+        "links": network.sharing.words if "links" in effects else NOT_SHARED,
         "interfaces": _interfaces(machine) if "interfaces" in effects else NOT_SHARED,
-        **({"node": _shared(network) if "node" in effects else NOT_SHARED} if machine.has_levels else {}),
+        **({"node": network.sharing.words if "node" in effects else NOT_SHARED} if machine.has_levels else {}),
     }
 
 
 def _protocol(network: Network) -> str:
     """Whether a sender goes on before its message is received."""
-    above_bytes = network.rendezvous_above_bytes
-    if any(segment.rendezvous for segment in network.segments):
+    above_bytes = network.message_model.rendezvous_above_bytes
+    if any(segment.rendezvous for segment in network.message_model.segments):
         return f"rendezvous of {_rendezvous_sizes(network)}"
     return "eager" if above_bytes is None else f"rendezvous above {format_quantity(float(above_bytes), 'size')}"
 
 
 def _rendezvous_sizes(network: Network) -> str:
     """The sizes of messages whose segments say that they wait."""
-    ends = [float(np.max(segment.up_to_bytes)) for segment in network.segments]
+    ends = [float(np.max(segment.up_to_bytes)) for segment in network.message_model.segments]
     texts = ["0 B", *(format_quantity(end, "size") for end in ends[:-1])]
     sizes = [
         f"messages above {low}" + ("" if np.isinf(end) else f" up to {format_quantity(end, 'size')}")
-        for low, end, segment in zip(texts, ends, network.segments, strict=True)
+        for low, end, segment in zip(texts, ends, network.message_model.segments, strict=True)
         if segment.rendezvous
     ]
     return ", ".join(sizes)
@@ -93,20 +91,8 @@ def _rendezvous_sizes(network: Network) -> str:
 
 def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
     """For what a message holds its sender and its receiver."""
-    if network.model == "loggop":
-        return "held for o + xO, sends g + xG apart", "held for o + x max(O, G), messages g + xG apart"
-    receiver = "held for receive_overhead" if network.has_receive_overhead else "not held"
-    if not network.bytes_hold_sender:
-        return "held for startup, bytes flow together", receiver
-    if network.sharing != "fcfs" and {"links", "interfaces", "node"} & {*effects}:
-        return f"held until the last {'byte' if network.sharing == 'max_min' else 'packet'} has passed", receiver
-    hops = ", hops" if network.hops_hold_sender else ""
-    return f"held for startup{hops} and bytes, as if alone", receiver
-
-
-def _shared(network: Network) -> str:
-    by_latency = " by latency" if network.sharing == "max_min" and network.shares == BY_LATENCY else ""
-    return SHARING_WORDS[network.sharing].format(packet=format_quantity(network.packet_bytes, "size")) + by_latency
+    last = network.sharing.last if {"links", "interfaces", "node"} & {*effects} else None
+    return network.message_model.sender_words(last), network.message_model.receiver_words()
 
 
 def _interfaces(machine: Machine) -> str:
@@ -117,4 +103,4 @@ def _interfaces(machine: Machine) -> str:
     count = "one per node" if interfaces.count == 1 else several
     rails = "" if network.rails > 1 or interfaces.count == 1 else ", all on the one link of the node (rails: 1)"
     rails = "" if assignment == DIRECTION else rails
-    return f"{count}{rails}, {interfaces.duplex} duplex, {_shared(network)}"
+    return f"{count}{rails}, {interfaces.duplex} duplex, {network.sharing.words}"

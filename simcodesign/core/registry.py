@@ -13,13 +13,13 @@ the module that registers it::
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, ItemsView, Iterator, Mapping
 from functools import cache
 from glob import escape, iglob
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
 
@@ -37,11 +37,13 @@ class Registry(Mapping[Key, Value]):
     def __init__(self, what: str, module: str, group: str) -> None:
         self.what, self.package, self.group = what, module.rpartition(".")[0], group
         self._registered: dict[Key, Value] = {}
+        self.changes = 0
 
     def add(self, key: Key, value: Value) -> None:
         """Register. Raises InputError if something else stands under the key."""
         if self._registered.setdefault(key, value) is not value:
             raise InputError(f"this {self.what} is registered already", value=key, allowed="a name of its own")
+        self.changes += 1
 
     def register(self, key: Key) -> Callable[[Value], Value]:
         """A decorator that registers what it decorates."""
@@ -55,6 +57,7 @@ class Registry(Mapping[Key, Value]):
     def remove(self, key: Key) -> None:
         """Take back what was registered, as a test does. Raises KeyError if nothing was."""
         del self._registered[key]
+        self.changes += 1
 
     def __getitem__(self, key: Key) -> Value:
         return self._all()[key]
@@ -69,6 +72,43 @@ class Registry(Mapping[Key, Value]):
         import_modules_of(self.package)
         load_entry_points(self.group)
         return self._registered
+
+
+Made = TypeVar("Made")
+
+
+class MadeOfRegistry(Mapping[str, Made]):
+    """What ``make`` makes of all that a registry has, made again when something is registered or taken back."""
+
+    def __init__(self, registry: Registry[Key, Value], make: Callable[[list[Value]], dict[str, Made]]) -> None:
+        self._registry, self._make, self._changes = registry, make, -1
+        self._made: dict[str, Made] = {}
+
+    def __getitem__(self, key: str) -> Made:
+        return self._now()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __or__(self, other: Mapping[str, Made]) -> dict[str, Made]:
+        return {**self._now(), **other}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a dict, and as quick."""
+        return self._now().get(key, default)
+
+    def items(self) -> ItemsView[str, Made]:
+        """As of a dict, and as quick."""
+        return self._now().items()
+
+    def _now(self) -> dict[str, Made]:
+        if self._changes != self._registry.changes:
+            self._made = self._make([*self._registry.values()])
+            self._changes = self._registry.changes
+        return self._made
 
 
 #: Packages whose modules, and groups whose entry points, are loaded or being loaded.

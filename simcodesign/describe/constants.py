@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
+from simcodesign.core.registry import MadeOfRegistry
 from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray
 from simcodesign.describe.machine_parts.memory import Memory
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.machine_parts.size_segments import SEGMENT_PATHS, segment_at, segment_dimension
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
+from simcodesign.describe.network.size_segments import SEGMENT_PATHS, segment_at, segment_dimension
 
-#: Path in a file -> (part of the machine, field or field of a field, dimension of the unit table).
-CONSTANTS: dict[str, tuple[str, str, str]] = {
+#: The constants that do not depend on the model of messages, as in ``CONSTANTS``.
+_OF_PARTS: dict[str, tuple[str, str, str]] = {
     "processor.rate": ("processor", "rate_flop_per_s", "rate"),
     "processor.clock": ("processor", "clock_hz", "frequency"),
     "processor.cpi": ("processor", "cycles_per_instruction", "count"),
-    "network.startup": ("network", "startup_s", "time"),
-    "network.per_byte": ("network", "per_byte_s", "per_byte"),
-    "network.receive_overhead": ("network", "receive_overhead_s", "time"),
     "network.hop_latency": ("network", "hop_latency_s", "time"),
-    "network.L": ("network", "latency_s", "time"),
-    "network.o": ("network", "overhead_s", "time"),
-    "network.g": ("network", "gap_s", "time"),
-    "network.G": ("network", "per_byte_s", "per_byte"),
-    "network.O": ("network", "overhead_per_byte_s", "per_byte"),
-    "network.S": ("network", "rendezvous_above_bytes", "size"),
+    "network.S": ("network", "message_model.rendezvous_above_bytes", "size"),
     "network.reduction_per_byte": ("network", "reduction_per_byte_s", "per_byte"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
@@ -58,18 +51,10 @@ CONSTANTS: dict[str, tuple[str, str, str]] = {
     "storage.metadata_latency": ("storage", "metadata_latency_s", "time"),
     "failures.mtbf": ("failures", "mtbf_s", "time"),
 }
-#: Constants of a network that those inside nodes and sockets have too.
-_OF_EVERY_LEVEL = (
-    *("startup", "per_byte", "receive_overhead", "hop_latency", "L", "o", "g", "G", "O", "S"),
-    *("link_per_byte", "interfaces.per_byte"),
-)
+#: Constants of a network, besides those of messages, that the networks inside nodes and sockets have too.
+_OF_EVERY_LEVEL = ("hop_latency", "S", "link_per_byte", "interfaces.per_byte")
 #: Parts of a machine with a network of their own, and their field of the machine.
 _INNER = {"node": "node_network", "socket": "socket_network"}
-CONSTANTS |= {
-    f"{level}.network.{key}": (part, *CONSTANTS[f"network.{key}"][1:])
-    for level, part in _INNER.items()
-    for key in _OF_EVERY_LEVEL
-}
 #: Constants of the machine as a whole, which no phase replaces.
 OF_THE_WHOLE = ("failures.mtbf", "accelerator.memory.capacity")
 #: The same of powers, which no time depends on.
@@ -80,17 +65,45 @@ POWERS: dict[str, tuple[str, str, str]] = {
     },
     "network.energy_per_byte": ("network", "energy_per_byte_j", "energy_per_byte"),
 }
-#: Network model -> the constants that it must be given, the time per byte last, and those that it may be given too.
-REQUIRED_CONSTANTS = {"hockney": ("startup", "per_byte"), "loggop": ("L", "o", "g", "G")}
-OPTIONAL_CONSTANTS = {"hockney": ("receive_overhead",), "loggop": ("O",)}
-#: Path of a constant -> the only network model that has it.
-MODEL_OF = {
-    f"network.{key}": model
-    for model, required in REQUIRED_CONSTANTS.items()
-    for key in (*required, *OPTIONAL_CONSTANTS[model])
-}
-#: What else only Hockney's model knows.
-HOCKNEY_KEYS = ("startup_per", "hops_hold_sender", "sends")
+
+
+def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, str, str]]:
+    """Those of models of messages stand where readers expect them: of the first one before the latency of hops."""
+    of_models = [
+        {
+            f"network.{key}": ("network", f"message_model.{name}", dimension)
+            for key, (name, dimension) in model.constants().items()
+        }
+        for model in models
+    ]
+    every: dict[str, tuple[str, str, str]] = {}
+    for path, constant in _OF_PARTS.items():
+        if path == "network.hop_latency":
+            every |= of_models[0]
+        every[path] = constant
+        if path == "network.hop_latency":
+            every |= {other: one for several in of_models[1:] for other, one in several.items()}
+    levels = {f"network.{key}" for key in _OF_EVERY_LEVEL}.union(*of_models)
+    of_all = {path.removeprefix("network."): one for path, one in every.items() if path in levels}
+    for level, part in _INNER.items():
+        every |= {f"{level}.network.{key}": (part, *one[1:]) for key, one in of_all.items()}
+    return every
+
+
+#: Path in a file -> part of the machine, field or field of a field, dimension of the unit table.
+CONSTANTS: MadeOfRegistry[tuple[str, str, str]] = MadeOfRegistry(MESSAGE_MODELS, _every_constant)
+
+
+def _models_of(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, ...]]:
+    every: dict[str, tuple[str, ...]] = {}
+    for model in models:
+        for key in model.constants():
+            every[f"network.{key}"] = (*every.get(f"network.{key}", ()), model.name)
+    return every
+
+
+#: Path of a constant that only some models of messages have -> their names.
+MODELS_OF: MadeOfRegistry[tuple[str, ...]] = MadeOfRegistry(MESSAGE_MODELS, _models_of)
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
 POSITIVE |= {"accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
@@ -109,12 +122,6 @@ _OF_PARTITION = re.compile(r"partitions\.[^.]+\.(.+)")
 CACHE_PATHS = "caches.NAME.per_byte"
 #: Path of the memory of a node. It is no constant of a cost model: no time depends on it, and no phase replaces it.
 CAPACITY = "memory.capacity"
-
-
-def model_at(path: str) -> str | None:
-    """The only network model that has a constant, whatever its level; None where both have it."""
-    level, _, rest = path.partition(".")
-    return MODEL_OF.get(rest if level in _INNER else path)
 
 
 def cache_of(path: str) -> str | None:
@@ -138,7 +145,7 @@ def dimension_at(path: str) -> str | None:
     segment = segment_at(path)
     if segment is not None:
         return segment_dimension(segment[1])
-    every = CONSTANTS | POWERS
+    every = {**CONSTANTS, **POWERS}
     return every[path][2] if path in every else None
 
 
@@ -149,7 +156,7 @@ def cache_constants(memory: Memory | None) -> dict[str, FloatOrArray]:
 
 
 def part_and_field(path: str, place: Place) -> tuple[str, str]:
-    every = CONSTANTS | POWERS
+    every = {**CONSTANTS, **POWERS}
     check_not_former(path, place)
     if path not in every:
         allowed = nearest(path, [*every, CACHE_PATHS, SEGMENT_PATHS])
@@ -180,17 +187,20 @@ def with_values(part: Any, changes: Mapping[str, Any]) -> Any:
     return replace(part, **own)
 
 
-def paths_of(model: str) -> list[str]:
-    """The network constants of a model alone."""
-    return [path for path, other in MODEL_OF.items() if other == model]
+def is_of(path: str, model: MessageModel | type[MessageModel]) -> bool:
+    """Whether a machine with this model of messages may have the constant, whatever its level."""
+    level, _, rest = path.partition(".")
+    return model.name in MODELS_OF.get(rest if level in _INNER else path, (model.name,))
 
 
-def only_of(model: str) -> dict[str, Any]:
-    """Fields of a network of this model without any constant of the others, and without S, which is stated anew."""
-    others = [CONSTANTS[path][1] for path, other in MODEL_OF.items() if other != model]
-    kept = (*HOCKNEY_KEYS, *others, "rendezvous_above_bytes", "segments")
-    defaults = {name: getattr(Network, name) for name in kept}
-    return {"model": model} | defaults
+def paths_of(model: MessageModel | type[MessageModel]) -> list[str]:
+    """The network constants of a model of messages alone."""
+    return [f"network.{key}" for key in model.constants()]
+
+
+def required_paths(model: MessageModel | type[MessageModel]) -> list[str]:
+    """Those that it must be given, the time per byte last."""
+    return [f"network.{key}" for key in model.required]
 
 
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:

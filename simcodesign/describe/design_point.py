@@ -17,15 +17,17 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import (
     CAPACITY,
     CONSTANTS,
-    MODEL_OF,
+    MODELS_OF,
     POWERS,
     cache_constants,
     check_not_former,
     dimension_at,
+    is_of,
 )
 from simcodesign.describe.demands.point_to_point import Send
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_use import machine_use
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import GridMapping
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
@@ -139,10 +141,13 @@ class DesignPoint:
 
     @cached_property
     def has_loggops(self) -> bool:
-        """Whether messages cost what LogGOPS says, on the machine or in a phase that replaces its constants."""
+        """Whether messages have the processor as they come, as in LogGOPS, on the machine or in a phase that replaces
+        its constants."""
         blocks = (step for _, step in with_phase(self.workload.program) if isinstance(step, Block))
-        models = {MODEL_OF.get(path) for block in blocks for path, _ in block.constants}
-        return "loggop" in models | {self.machine.network.model}
+        own = self.machine.network.message_model
+        others = {MODELS_OF[path][0] for block in blocks for path, _ in block.constants if not is_of(path, own)}
+        in_order = (MESSAGE_MODELS[name].ranks_work_in_order for name in others)
+        return not (own.ranks_work_in_order and all(in_order))
 
     def _whole(self, name: str, expression: Expression | None, positive: bool) -> FloatOrArray | None:
         """What the workload says of itself as a whole: above 0, or 0 and above."""

@@ -26,8 +26,7 @@ from simcodesign.describe.constants import (
     cache_of,
     check_constant,
     in_partition,
-    model_at,
-    only_of,
+    is_of,
     part_and_field,
     value_of,
     with_values,
@@ -36,7 +35,6 @@ from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.machine_parts.levels import (
     PATHS,
     Level,
@@ -48,23 +46,14 @@ from simcodesign.describe.machine_parts.levels import (
 )
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
-from simcodesign.describe.machine_parts.model_change import model_of_constants, replaces_segments
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.machine_parts.network_checks import (
-    check_choices,
-    check_local,
-    check_nearest_interfaces,
-    check_network,
-)
-from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
-from simcodesign.describe.machine_parts.size_segments import (
-    IN_SEGMENTS,
-    segment_at,
-    segment_constants,
-    with_segment_constants,
-)
 from simcodesign.describe.machine_parts.storage import Storage
+from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
+from simcodesign.describe.network.model_change import model_of_constants, replaces_segments
+from simcodesign.describe.network.network import Network
+from simcodesign.describe.network.network_checks import check_local, check_nearest_interfaces, check_network
+from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
+from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.partitions import (
     Partition,
@@ -140,7 +129,6 @@ class Machine(Variant, ShownInNotebooks):
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_choices(self.network, self.place)
         for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
         for path, network in zip(PATHS, self._networks, strict=True):
@@ -305,18 +293,18 @@ class Machine(Variant, ShownInNotebooks):
 
     def _common_constants(self) -> dict[str, FloatOrArray]:
         """The constants of all nodes for which partitions state no others."""
+        model = self.network.message_model
         constants = {
             path: value_of(getattr(self, part), name)
             for path, (part, name, _) in CONSTANTS.items()
-            if (model_at(path) or self.network.model) == self.network.model
+            if is_of(path, model)
         }
-        network, in_segments = self.network, [f"network.{key}" for key in IN_SEGMENTS[self.network.model]]
-        left_out = in_segments if network.segments else []
+        left_out = [f"network.{key}" for key in model.in_segments()] if model.segments else []
         for path, inner in zip(PATHS[1:], (self.node_network, self.socket_network), strict=True):
-            if inner is not None and inner.segments:
-                left_out += [f"{path}.{key}" for key in IN_SEGMENTS[network.model]]
+            if inner is not None and inner.message_model.segments:
+                left_out += [f"{path}.{key}" for key in model.in_segments()]
         stated = {path: value for path, value in constants.items() if value is not None and path not in left_out}
-        return stated | segment_constants(network.segments, network.model) | cache_constants(self.memory)
+        return stated | segment_constants(model) | cache_constants(self.memory)
 
     def powers(self) -> dict[str, FloatOrArray]:
         """The powers that the built-in parts state, by their paths in a machine file, in SI units."""
@@ -394,19 +382,20 @@ class Machine(Variant, ShownInNotebooks):
             return replace(self, partitions=partitions, place=here).with_constants(others, here)
         of_segments = {path: value for path, value in values.items() if segment_at(path) is not None}
         values = {path: value for path, value in values.items() if path not in of_segments}
-        model = model_of_constants(self.network, values, self.name, here)
-        changed: dict[str, dict[str, Any]] = {} if model is None else {"network": only_of(model)}
-        if model is None and replaces_segments(self.network, values, self.name, here):
-            changed["network"] = {"segments": ()}
+        before = self.network.message_model
+        model = model_of_constants(before, values, self.name, here) or before
+        if model is before and replaces_segments(before, values, self.name, here):
+            model = replace(before, segments=())
         if of_segments:
-            kept = changed.setdefault("network", {}).get("segments", self.network.segments)
-            own_model = model or self.network.model
-            changed["network"]["segments"] = with_segment_constants(kept, own_model, of_segments, here)
+            model = replace(model, segments=with_segment_constants(model, of_segments, here))
+        changed: dict[str, dict[str, Any]] = {} if model is before else {"network": {"message_model": model}}
         for path, value in values.items():
             part, name = part_and_field(path, here)
             inner = name.rpartition(".")[0]
             if getattr(self, part) is None or (inner and value_of(getattr(self, part), inner) is None):
                 raise InputError(f"{self.name} has no {path.rpartition('.')[0]}, so {path} cannot be set", here)
+            if not is_of(path, model):
+                raise InputError(f"{path} is no constant of the network model {model.name}", here, value=value)
             check_constant(path, value, here)
             changed.setdefault(part, {})[name] = value
         parts = {part: with_values(getattr(self, part), change) for part, change in changed.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,13 +15,12 @@ from simcodesign.describe.programs.program import walk
 from simcodesign.generate.background import BackgroundRoutes, background_routes
 from simcodesign.generate.dependencies import Dependencies, edges_of
 from simcodesign.generate.loggopsim import program_in_loggopsim
-from simcodesign.generate.messages.fair_sharing import with_fair_sharing
 from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.matching import matches
-from simcodesign.generate.messages.packets import with_packets
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.messages.rendezvous import with_rendezvous
 from simcodesign.generate.messages.routes_and_stations import stations_of
+from simcodesign.generate.messages.sharing.base import shared
 from simcodesign.generate.plan import MOST_OPERATIONS, NONE, UNLIMITED, Edges, Plan, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.programs.segment import Segment
@@ -31,12 +29,6 @@ from simcodesign.generate.randomness.noise import Messages, apply_randomness
 from simcodesign.generate.served_operations import served_at
 
 Int32s = NDArray[np.int32]
-#: ``network.sharing``: the Plan whose messages share the stations of their routes so.
-SHARED_BY: dict[str, Callable[[Plan, Machine], Plan]] = {
-    "fcfs": lambda plan, machine: plan,
-    "max_min": with_fair_sharing,
-    "round_robin": with_packets,
-}
 
 
 def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
@@ -181,4 +173,4 @@ def _with_stations(
     if mailbox is not None:
         mailbox = np.where(mailbox == NONE, NONE, mailbox + np.int32(len(stations) - boxes)).astype(np.int32)
     plan = replace(plan, stations=stations, station=station, routes=routes, mailbox=mailbox, loggops=rules)
-    return SHARED_BY[machine.network.sharing](plan, machine)
+    return shared(plan, machine)

@@ -112,7 +112,7 @@ def _jobs(background: Background, nodes: Int64s, seed: int) -> tuple[Int64s, _Jo
 
 def _times(machine: Machine, background: Background, senders: int, count: int, seed: int) -> NDArray[np.float64]:
     """(B,) seconds: all senders together are one Poisson process."""
-    per_byte_s = float(constant(machine.network, "per_byte_s", background.size_bytes))
+    per_byte_s = float(constant(machine.network.message_model, "per_byte_s", background.size_bytes))
     if not per_byte_s:
         what = "the load of a background is a share of the bandwidth of messages, which is infinite here"
         raise InputError(what, background.place, value=background.load, allowed="a network.bandwidth, or no background")

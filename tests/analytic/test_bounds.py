@@ -27,15 +27,17 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SHARINGS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING, SENDS
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS
+from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
-from tests.builders import ANYWHERE, network, workload_of_steps
+from tests.builders import ANYWHERE, network, network_of, network_with, workload_of_steps
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 SHARING = {"links": "most loaded link", "interfaces": "most loaded interface", "disks": "most loaded disk"}
@@ -81,7 +83,7 @@ def machines(kinds: tuple[str, ...] = ("bus", "crossbar", "fat_tree", "mesh", "t
                     "startup_per": st.sampled_from(["message", "hop"]),
                     "hops_hold_sender": st.booleans(),
                     "sends": st.sampled_from(SENDS),
-                    "sharing": st.sampled_from(SHARINGS),
+                    "sharing": st.sampled_from([*SHARINGS]),
                     "packet_bytes": st.sampled_from([1.0, 3.0, 50.0]),
                 }
             ),
@@ -123,7 +125,7 @@ def _machine(
         constants.get("sharing", ""), False
     ):
         constants |= {"sharing": "fcfs"}
-    return Machine("test machine", Processor(2.0), Network(topology, **constants), disk, per_node, mapping)
+    return Machine("test machine", Processor(2.0), network_of(topology, **constants), disk, per_node, mapping)
 
 
 @st.composite
@@ -219,10 +221,10 @@ DEMANDS: dict[str, st.SearchStrategy[Step]] = {
 def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     machine = draw(machines())
     ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
-    workload = workload_of_steps(*draw(bodies(ranks, machine.network.model)))
-    free = not any(map(costs_a_receive, (machine.network.receive_overhead_s, workload)))
-    free &= machine.network.sharing != "round_robin" or machine.network.switching != "store_and_forward"
-    if free and machine.network.model == "hockney":
+    workload = workload_of_steps(*draw(bodies(ranks, machine.network.message_model.name)))
+    free = not any(map(costs_a_receive, (machine.network.message_model.receive_overhead_s, workload)))
+    free &= machine.network.sharing.name != "round_robin" or not machine.network.is_stored
+    if free and machine.network.message_model.name == "hockney":
         workload = with_trains(workload, draw(st.integers(1, 4)))
     return workload, machine, ranks
 
@@ -309,7 +311,7 @@ def test_an_interface_is_as_busy_as_what_comes_and_goes(
 ) -> None:
     """Three messages of 10 s each come to node 0, one after another at one interface, then one of 10 s goes."""
     machine = plain("crossbar", 4)
-    machine = replace(machine, network=replace(machine.network, interfaces=interfaces))
+    machine = replace(machine, network=network_with(machine.network, interfaces=interfaces))
     gather = Send(parse("rank > 0"), Place(), parse(0), parse(10))
     receives = [Receive(parse("rank == 0"), Place(), parse(source), None) for source in (1, 2, 3)]
     answer = (

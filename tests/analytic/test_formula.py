@@ -20,14 +20,13 @@ from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.describe.demands.collective import TWO_LEVEL, every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.report.results.workload_sheet import latex
 from tests import examples
-from tests.builders import algorithm_entry, workload
+from tests.builders import algorithm_entry, network_of, workload
 from tests.shipped_pairs import needs_memory, plain_workloads
 
 sympy = pytest.importorskip("sympy")
@@ -42,7 +41,7 @@ def machine(seed: int = 0) -> Machine:
     return Machine(
         "m",
         Processor(draw.uniform(1e6, 1e9), draw.uniform(1e6, 1e9), draw.uniform(0.5, 3)),
-        Network(
+        network_of(
             build_topology("crossbar", 64),
             startup_s=draw.uniform(1e-6, 1e-3),
             per_byte_s=draw.uniform(1e-9, 1e-6),
@@ -60,9 +59,9 @@ def constants(of: Machine, value_bytes: float) -> dict[str, float]:
         "t_c": 1 / of.processor.rate_flop_per_s,
         "CPI": of.processor.cycles_per_instruction,
         "t_clk": 1 / of.processor.clock_hz,
-        "t_s": network.startup_s,
-        "t_w": value_bytes * network.per_byte_s,
-        "t_B": network.per_byte_s,
+        "t_s": network.message_model.startup_s,
+        "t_w": value_bytes * network.message_model.per_byte_s,
+        "t_B": network.message_model.per_byte_s,
         "t_r": of.disk.read_startup_s,
         "t_x": of.disk.write_startup_s,
         "t_d": of.disk.per_byte_s,

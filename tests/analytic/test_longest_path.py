@@ -19,7 +19,7 @@ from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from tests import examples
-from tests.builders import machine, network, workload
+from tests.builders import machine, network, network_with, workload
 from tests.random_programs import operations, random_machine
 
 RANKS = (1, 2, 3, 4, 5, 7, 8, 12, 13)
@@ -112,7 +112,7 @@ def test_hockney_equals_simulation(seed: int) -> None:
 def test_hockney_with_rendezvous(seed: int, limit_bytes: float) -> None:
     """Equal, and no path where the ranks wait for each other."""
     load, on, ranks = case(seed, "hockney")
-    on = replace(on, network=replace(on.network, rendezvous_above_bytes=limit_bytes))
+    on = replace(on, network=network_with(on.network, rendezvous_above_bytes=limit_bytes))
     path = path_of(load, on, ranks)
     if path.time_s is None:
         with pytest.raises(DeadlockError):

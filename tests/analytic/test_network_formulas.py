@@ -22,8 +22,9 @@ from simcodesign.core.result import Result
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.machine_parts.interfaces import Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
+from simcodesign.describe.network.interfaces import Interfaces
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING, SENDS
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS, Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
@@ -31,7 +32,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.reference.engine import run as engine
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples, numbers_of_ranks
-from tests.builders import machine, plan_of, workload_of_steps
+from tests.builders import machine, network_of, plan_of, workload_of_steps
 
 #: Tolerance: at most some 80 sums follow one another, each rounded to 1.1e-16.
 RELATIVE = 1e-12
@@ -161,12 +162,12 @@ def halos(draw: st.DrawFn) -> Exchange:
 @given(halos(), networks(), st.integers(1, 5))
 def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
     """The closed form knows nothing of trains, and so it is what the simulation with trains takes too."""
-    is_stored_in_packets = network.sharing == "round_robin" and network.switching == "store_and_forward"
-    if not network.receive_overhead_s and not is_stored_in_packets:
+    is_stored_in_packets = network.sharing.name == "round_robin" and network.is_stored
+    if not network.message_model.receive_overhead_s and not is_stored_in_packets:
         step = replace(step, train=parse(train))
     grid = [float(extent.text) for extent in step.grid or ()]
     ranks = int(np.prod(grid))
-    network = Network(**{**vars(network), "topology": build_topology("crossbar", ranks)})
+    network = network_of(**{**vars(network), "topology": build_topology("crossbar", ranks)})
     cost = halo(
         [float(size.text) for size in step.bytes],
         grid,
@@ -239,10 +240,10 @@ def alone(network: Network, source: int, target: int, size: float, effects: tupl
 
 def textbook(network: Network, hops: float, size: float) -> float:
     """Startup, latency of the hops, bytes; a store-and-forward network repeats the bytes on every further link."""
-    startups = hops if network.startup_per == "hop" else 1
-    again = max(hops - 1, 0) * size * network.link_per_byte_s if network.switching == "store_and_forward" else 0.0
-    latency = startups * network.startup_s + hops * network.hop_latency_s
-    return latency + again + size * network.per_byte_s + network.receive_overhead_s
+    startups = hops if network.message_model.starts_at_every_hop else 1
+    again = max(hops - 1, 0) * size * network.link_per_byte_s if network.is_stored else 0.0
+    latency = startups * network.message_model.startup_s + hops * network.hop_latency_s
+    return latency + again + size * network.message_model.per_byte_s + network.message_model.receive_overhead_s
 
 
 def in_a_row(network: Network, effects: tuple[str, ...], train: int = 1) -> tuple[list[float], list[float]]:
@@ -265,7 +266,7 @@ RING = {"startup_s": 5e-6, "per_byte_s": 3e-9, "hop_latency_s": 2e-7, "interface
 @pytest.mark.parametrize("holds", [True, False])
 def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[str, ...]) -> None:
     """Four hops on a ring of nine: they delay each arrival, but the next send only if they hold the sender."""
-    network = Network(
+    network = network_of(
         build_topology("torus", 9, (9,)), hops_hold_sender=holds, distance=distance, **RING, sends="blocking"
     )
     own, way = 5e-6 + 1000 * 3e-9, 4 * 2e-7
@@ -283,7 +284,7 @@ def test_hops_hold_the_sender_or_not(holds: bool, distance: str, effects: tuple[
 def test_no_hops_by_law() -> None:
     """Nothing is charged for hops, and a message starts once, stored or not."""
     for holds, switching, per in itertools.product((True, False), SWITCHINGS, ("message", "hop")):
-        network = Network(
+        network = network_of(
             build_topology("torus", 9, (9,)),
             distance="none",
             switching=switching,
@@ -300,7 +301,7 @@ def test_no_hops_by_law() -> None:
 
 def test_a_stored_train_alone_on_the_network() -> None:
     """Where hops hold the sender, the last byte arrives when the sender is done, as with single messages."""
-    network = Network(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING, sends="blocking")
+    network = network_of(build_topology("torus", 9, (9,)), switching="store_and_forward", **RING, sends="blocking")
     each = 5e-6 + 4 * 2e-7 + (1 + 3) * 1000 * 3e-9
     for effects in (("hops",), ("links",), ("hops", "interfaces")):
         assert in_a_row(network, effects, train=3) == ([close(3 * each)], [close(3 * each)])
@@ -326,7 +327,7 @@ def test_every_kind_of_topology_is_tried() -> None:
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 @pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
 def test_one_message_on_its_route(topology: Topology, startup_per: str, switching: str) -> None:
-    network = Network(topology, startup_per=startup_per, switching=switching, **PRICES, sends="blocking")
+    network = network_of(topology, startup_per=startup_per, switching=switching, **PRICES, sends="blocking")
     graph = topology.to_networkx()
     for source, target in PAIRS:
         hops = nx.shortest_path_length(graph, source, target)
@@ -342,7 +343,7 @@ def test_one_message_on_its_route(topology: Topology, startup_per: str, switchin
 @pytest.mark.parametrize("switching", SWITCHINGS)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, switching: str) -> None:
-    network = Network(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES, sends="blocking")
+    network = network_of(TOPOLOGIES["torus"], distance=distance, switching=switching, **PRICES, sends="blocking")
     mean = nx.average_shortest_path_length(TOPOLOGIES["torus"].to_networkx())
     hops = {"none": 0.0, "one": 1.0, "log2": np.log2(15), "sqrt": np.sqrt(15), "mean": mean}[distance]
     for effects in ((), ("interfaces",)):
@@ -351,14 +352,18 @@ def test_one_message_through_interfaces_takes_the_lawful_hops(distance: str, swi
 
 @pytest.mark.parametrize("startup_per", ["message", "hop"])
 def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
-    network = Network(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES, sends="blocking")
+    network = network_of(TOPOLOGIES["tree"], startup_per=startup_per, **PRICES, sends="blocking")
     whole = machine(network, processors_per_node=2)
     send = Send(parse("rank == 2"), Place(), parse(3), parse(100))
     receive = Receive(parse("rank == 3"), Place(), parse(2), None)
     workload = workload_of_steps(send, receive)
     for effects in (("hops",), ("links", "interfaces")):
         result = simulate(workload, whole, effects=effects)
-        expected = network.startup_s + 100 * network.per_byte_s + network.receive_overhead_s
+        expected = (
+            network.message_model.startup_s
+            + 100 * network.message_model.per_byte_s
+            + network.message_model.receive_overhead_s
+        )
         assert result.makespan_s == close(expected)
         assert not result.stations
 

@@ -18,11 +18,10 @@ from simcodesign.core.forecast_parts import Pipelined
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import simulate
 from tests import examples
-from tests.builders import machine, network, workload
+from tests.builders import machine, network, network_of, workload
 from tests.random_programs import operations, readings
 
 #: Some thousand additions.
@@ -224,7 +223,7 @@ def test_where_none_is_given(program: str, where: Machine, parameters: dict[str,
 def test_none_in_loggops_where_links_differ() -> None:
     """Ranks whose messages pass slower links are later than others."""
     topology = build_topology("fat_tree", 8, arity=2, taper=(1, 4, 2))
-    where = machine(Network(topology, model="loggop", per_byte_s=1e-9))
+    where = machine(network_of(topology, model="loggop", per_byte_s=1e-9))
     assert "links differ" in pipelined_of("- repeat: 2\n  do: [barrier: {}]", where, 8).reason
 
 

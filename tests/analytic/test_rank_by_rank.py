@@ -18,7 +18,7 @@ from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends
 from simcodesign.describe.machine import Machine
 from simcodesign.engine.simulate import simulate
 from tests import examples
-from tests.builders import machine, network, workload
+from tests.builders import machine, network, network_with, workload
 from tests.oracles.messages.loggopsim import as_std_sort
 
 pytestmark = pytest.mark.usefixtures("quick_engine")
@@ -128,7 +128,7 @@ def exchanges(draw: st.DrawFn) -> tuple[str, int]:
 @given(where=MACHINES, one=exchanges(), stored=st.booleans())
 def test_halo_exchange(where: Machine, one: tuple[str, int], stored: bool) -> None:
     switching = "store_and_forward" if stored else "cut_through"
-    assert_exact(one[0], replace(where, network=replace(where.network, switching=switching)), one[1])
+    assert_exact(one[0], replace(where, network=network_with(where.network, switching=switching)), one[1])
 
 
 @pytest.mark.thorough

@@ -7,8 +7,8 @@ import pytest
 from simcodesign.comparison.assumptions import ASSIGNMENT_WORDS, NOT_SHARED, SHARING_WORDS, message_assumptions
 from simcodesign.comparison.compare import compare
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, Interfaces
-from simcodesign.describe.machine_parts.network import SHARINGS
+from simcodesign.describe.network.interfaces import ASSIGNMENTS, Interfaces
+from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.studies.replication.comparison import replicate_comparison
 from tests.builders import machine, network, workload
 

@@ -97,7 +97,7 @@ def test_files_of_the_other_kind_are_named(base: Path, monkeypatch: pytest.Monke
 def test_extending_changes_only_what_is_said(base: Path) -> None:
     path = beside(base, "other", "extends: base\nname: other\nnetwork:\n  startup: 5 us\n")
     first, second = load_machine(base), load_machine(path)
-    assert (second.name, second.network.startup_s) == ("other", 5e-6)
+    assert (second.name, second.network.message_model.startup_s) == ("other", 5e-6)
     assert second.constants() == first.constants() | {"network.startup": 5e-6}
     assert second.network.topology.kind == "mesh"
 
@@ -109,7 +109,7 @@ def test_extending_with_another_topology_or_another_name_of_a_constant(base: Pat
         "extends: base.yaml\nnetwork:\n  topology: {kind: bus}\n  per_byte: 1 us/B\ndisk: {bandwidth: 1}\n",
     )
     other = load_machine(path)
-    assert (other.network.topology.kind, other.network.per_byte_s) == ("bus", 1e-6)
+    assert (other.network.topology.kind, other.network.message_model.per_byte_s) == ("bus", 1e-6)
     assert other.disk is not None
     assert other.disk.per_byte_s == 1
     both = beside(base, "both", "extends: base\nnetwork: {per_byte: 1 us/B, bandwidth: 1}\n")
@@ -120,7 +120,11 @@ def test_a_chain(base: Path) -> None:
     beside(base, "b", "extends: base\nname: b\nnetwork: {startup: 1 us, hop_latency: 1 us}\n")
     path = beside(base, "c", "extends: b\nname: c\nnetwork: {startup: 2 us}\n")
     network = load_machine(path).network
-    assert (network.startup_s, network.hop_latency_s, network.per_byte_s) == (2e-6, 1e-6, 1e-8)
+    assert (network.message_model.startup_s, network.hop_latency_s, network.message_model.per_byte_s) == (
+        2e-6,
+        1e-6,
+        1e-8,
+    )
 
 
 def test_a_shipped_base_and_one_beside_it(base: Path) -> None:
@@ -200,7 +204,7 @@ def test_changes(base: Path) -> None:
         base,
         {"nodes": 6, "network.topology.shape": [3, 2], "network.startup": "20 us", "disk.spindles": "3", "noise": 0.5},
     )
-    assert (changed.nodes, changed.network.startup_s, changed.noise) == (6, 20e-6, 0.5)
+    assert (changed.nodes, changed.network.message_model.startup_s, changed.noise) == (6, 20e-6, 0.5)
     assert changed.disk is not None
     assert changed.disk.spindles == 3
     assert load_machine(base, {}) == load_machine(base, None)
@@ -210,7 +214,7 @@ def test_changes_of_structure(base: Path) -> None:
     assert load_machine(base, {"network.topology.kind": "bus"}).network.topology.kind == "bus"
     assert load_machine(base, {"network.topology": "{kind: torus, dims: 1}"}).network.topology.kind == "torus"
     assert load_machine(base, {"mapping": [3, 2, 1, 0]}).mapping == (3, 2, 1, 0)
-    assert load_machine(base, {"network.per_byte": "1 us/B"}).network.per_byte_s == 1e-6
+    assert load_machine(base, {"network.per_byte": "1 us/B"}).network.message_model.per_byte_s == 1e-6
     assert load_machine(base, {"network.link_bandwidth": "1 GB/s"}).network.link_per_byte_s == 1e-9
 
 

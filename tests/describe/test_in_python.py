@@ -61,7 +61,7 @@ def test_shipped_workloads_can_be_built_in_python(name: str) -> None:
 def test_arrays_and_dotted_paths() -> None:
     machine = sc.Machine.load({"extends": "mesh-256", "nodes": np.int64(6), "network.topology.shape": np.array([2, 3])})
     assert machine.nodes == 6
-    assert machine.network.per_byte_s == sc.Machine.load("mesh-256").network.per_byte_s
+    assert machine.network.message_model.per_byte_s == sc.Machine.load("mesh-256").network.message_model.per_byte_s
 
 
 def test_changes_of_a_dictionary() -> None:
@@ -69,7 +69,7 @@ def test_changes_of_a_dictionary() -> None:
     small = {"extends": "mesh-256", "nodes": 6, "network": {"topology": {"kind": "mesh", "shape": [2, 3]}}}
     changes = {"nodes": 4, "network.topology.shape": [2, 2], "network.startup": "3 us"}
     machine = sc.Machine.load(small, changes)
-    assert (machine.nodes, machine.network.startup_s) == (4, 3e-6)
+    assert (machine.nodes, machine.network.message_model.startup_s) == (4, 3e-6)
     assert machine.changes == sc.Machine.load("mesh-256", changes).changes
 
 

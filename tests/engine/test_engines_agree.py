@@ -20,9 +20,10 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING, SENDS
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -32,6 +33,7 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import LINK, Plan
 from tests import THOROUGH, examples
+from tests.builders import network_of
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
@@ -360,7 +362,7 @@ def exchanges_on_machines(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     switching = draw(st.sampled_from(SWITCHINGS))
     sends = draw(st.sampled_from(SENDS))
     rails = draw(st.integers(1, 2))
-    network = Network(
+    network = network_of(
         draw(st.sampled_from(NINE)),
         startup_s=draw(times),
         per_byte_s=draw(times),

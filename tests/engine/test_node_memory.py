@@ -294,7 +294,7 @@ def test_bounds_know_the_controllers() -> None:
 
 
 def test_sockets_of_messages_and_of_memory_are_the_same() -> None:
-    from simcodesign.describe.machine_parts.network import LocalMessages
+    from simcodesign.describe.network.network import LocalMessages
 
     local = {"node": LocalMessages(1e-6, 1e-9), "socket": LocalMessages(2e-6, 1e-9)}
     assert sockets(2, net={**local, "sockets_per_node": 2}).socket_of(4).tolist() == [0, 0, 1, 1]

@@ -20,7 +20,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import SENDS
+from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.selection import run

@@ -14,12 +14,11 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.core.result import Result
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import examples
-from tests.builders import machine, network, workload
+from tests.builders import machine, network, network_of, workload
 from tests.random_loops import random_loops
 
 
@@ -204,7 +203,7 @@ TIES = {
 @pytest.mark.parametrize("name", TIES)
 def test_ties_that_rounding_breaks(name: str) -> None:
     program, nodes, link = TIES[name]
-    bus = Network(
+    bus = network_of(
         build_topology("bus", nodes),
         startup_s=0.0137,
         per_byte_s=2**-10,

@@ -13,13 +13,13 @@ from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.core.result import Result
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples
+from tests.builders import network_of
 
 QUIET = ("hops", "links", "interfaces", "disks", "imbalance")
 SETS = ("none", "links", "imbalance", QUIET)
@@ -164,7 +164,7 @@ def test_what_is_said_about_a_loop() -> None:
 def test_a_billion_iterations() -> None:
     program = "  - compute: {seconds: 5}\n  - repeat: 1e9\n    do: [{compute: {seconds: 1}}, {write: {bytes: 10}}]\n"
     disk = Disk(0.0, 0.25, 0.0)
-    machine = Machine("one", Processor(1.0), Network(build_topology("bus", 1), 1.0, 1.0, sends="blocking"), disk)
+    machine = Machine("one", Processor(1.0), network_of(build_topology("bus", 1), 1.0, 1.0, sends="blocking"), disk)
     result = simulate(workload(program), machine, effects="disks", iterations="steady")
     assert result.makespan_s == 5 + 1.25e9
     assert result.components == {"computation": 5 + 1e9, "communication": 0, "disk": 0.25e9, "memory": 0}
@@ -300,7 +300,7 @@ def written(parts: list[object], indent: str = "  ") -> str:
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
     """Whose times are sums of powers of two."""
-    network = Network(
+    network = network_of(
         build_topology(draw(st.sampled_from(["bus", "mesh", "torus", "tree"])), draw(st.integers(2, 4))),
         startup_s=2**-6,
         per_byte_s=2**-10,

@@ -83,7 +83,12 @@ def test_both_readings_agree(tmp_path: Path, ranks: int, changes: dict[str, floa
 def test_the_time_is_that_of_whole_messages_in_a_row(tmp_path: Path) -> None:
     machine = Machine.load("crossbar-16")
     network, ranks = machine.network, np.arange(1.0, 16.0)
-    message_s = network.startup_s + network.hop_latency_s + network.receive_overhead_s + 8000 * network.per_byte_s
+    message_s = (
+        network.message_model.startup_s
+        + network.hop_latency_s
+        + network.message_model.receive_overhead_s
+        + 8000 * network.message_model.per_byte_s
+    )
     times = forecast(Workload.load(file(tmp_path)), machine, {"P": ranks}).makespan_s
     assert times == pytest.approx((ranks - 1) * message_s, rel=1e-12)
 

@@ -20,7 +20,6 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Block
 from simcodesign.describe.topology.build import build_topology
@@ -35,6 +34,7 @@ from simcodesign.fitting.fit import Fit, Fits, fit
 from simcodesign.fitting.measurements import Measurements
 from simcodesign.fitting.normal_form import Factor, Model, Term
 from tests import examples
+from tests.builders import network_of
 
 ROUNDING = 1e-12
 GRID = np.array([(p, n) for p in (2.0, 4.0, 8.0, 16.0, 32.0) for n in (64.0, 128.0, 256.0, 512.0, 1024.0)])
@@ -47,7 +47,7 @@ def machine(nodes: int = 64) -> Machine:
     return Machine(
         "test",
         Processor(RATE, clock_hz=2e9, cycles_per_instruction=1.5),
-        Network(build_topology("crossbar", nodes), STARTUP_S, BYTE_S, distance="none", sends="blocking"),
+        network_of(build_topology("crossbar", nodes), STARTUP_S, BYTE_S, distance="none", sends="blocking"),
         disk=Disk(DISK_S, DISK_S, DISK_BYTE_S),
         memory=Memory(MEMORY_S, 0.0, (CacheLevel("L1", 8192, CACHE_S),), line_bytes=8),
         capacity_bytes=1e9,

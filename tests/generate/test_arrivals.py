@@ -16,7 +16,6 @@ from simcodesign.describe.demands.arrivals import BETWEEN, REQUESTS
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Bursts, Noise
@@ -24,7 +23,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
 from tests import builders, examples
-from tests.builders import arrivals, network, workload
+from tests.builders import arrivals, network, network_of, workload
 from tests.oracles.laws import check_laws
 
 SERVICE_S = 0.01
@@ -94,7 +93,7 @@ def test_a_burst_of_three_finds_two_places() -> None:
 
 def test_a_place_is_free_in_the_instant_in_which_a_service_ends() -> None:
     """Times that are exact in binary: the next one comes when the one before is done."""
-    on = Machine("exact", Processor(1e9), Network(build_topology("bus", 1)), Disk(0.25, 0.25, 0.0))
+    on = Machine("exact", Processor(1e9), network_of(build_topology("bus", 1)), Disk(0.25, 0.25, 0.0))
     assert run(f"{REGULAR}, rate: 4, requests: 9, capacity: 1", on).blocked == 0
     assert run(f"{REGULAR}, rate: 8, requests: 8, capacity: 1", on).blocked == 0.5
 
@@ -321,14 +320,14 @@ def test_what_an_open_stream_has_not(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="GOAL"):
         schedule_of(one, machine(), {"P": 1})
     with pytest.raises(InputError, match="disk"):
-        simulate(one, Machine("none", Processor(1e9), Network(build_topology("bus", 2))), {"P": 1})
+        simulate(one, Machine("none", Processor(1e9), network_of(build_topology("bus", 2))), {"P": 1})
     with pytest.raises(InputError, match="together"):
         simulate(one, machine(), {"P": 1}, phases=[REQUESTS])
     assert simulate(one, machine(), {"P": 1}, phases=[BETWEEN, REQUESTS]).events
 
 
 def test_logs_of_messages_need_hockneys_model() -> None:
-    network = Network(build_topology("bus", 2), model="loggop", latency_s=1e-6, overhead_s=1e-6)
+    network = network_of(build_topology("bus", 2), model="loggop", latency_s=1e-6, overhead_s=1e-6)
     with pytest.raises(InputError, match="hockney"):
         simulate(
             arrivals("to: network, rate: 1, requests: 1, bytes: 0"), Machine("l", Processor(1e9), network), {"P": 2}

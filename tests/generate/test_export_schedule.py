@@ -22,7 +22,6 @@ from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import ANY, NONE, Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.topology.build import build_topology
@@ -35,6 +34,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.plan import DISK, MAILBOX, PROCESSOR, Plan
 from tests import examples
+from tests.builders import network_of
 from tests.oracles.event_contract import TIED, Op, crowded_plans, message, plan_of, posted
 from tests.shipped_pairs import needs_memory, plain_workloads, ranks_of
 
@@ -47,7 +47,7 @@ FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def loggop(S: float | None = None, nodes: int = 16, **letters: float) -> Machine:
     values = {"L": 20e-6, "o": 10e-6, "g": 8e-6, "G": 8e-9, "O": 9e-9} | letters
     names = {"L": "latency_s", "o": "overhead_s", "g": "gap_s", "G": "per_byte_s", "O": "overhead_per_byte_s"}
-    network = Network(
+    network = network_of(
         build_topology("crossbar", nodes),
         model="loggop",
         rendezvous_above_bytes=S,
@@ -57,7 +57,7 @@ def loggop(S: float | None = None, nodes: int = 16, **letters: float) -> Machine
 
 
 def hockney(startup: float = 5e-6, per_byte: float = 1e-9, overhead: float = 1e-6) -> Machine:
-    network = Network(
+    network = network_of(
         build_topology("crossbar", 16),
         startup_s=startup,
         per_byte_s=per_byte,
@@ -117,7 +117,9 @@ def test_shipped_workloads(tmp_path: Path, name: str, on: str) -> None:
     """To the last bit before rounding. Then, along no path are there more operations than in the Plan, each of which is
     rounded by half a nanosecond, or by the time of half a byte for each end and flight of a message."""
     machine = WRITTEN_FOR[on]
-    most = 0.5 * NS + 2 * (2 * machine.network.per_byte_s + 2 * machine.network.overhead_per_byte_s)
+    most = 0.5 * NS + 2 * (
+        2 * machine.network.message_model.per_byte_s + 2 * machine.network.message_model.overhead_per_byte_s
+    )
     for ranks in ranks_of(name, (1, 2, 3, 4, 5, 8)):
         plan = planned(load_workload(name), machine, ranks)
         schedule = schedule_of(plan, name)
@@ -223,7 +225,7 @@ def test_a_schedule_comes_back_as_it_was(tmp_path: Path, machine: Machine) -> No
     assert rows(back) == rows(there)
     for name in ("first", "kind", "peer", "size_bytes", "calc_s"):
         assert np.array_equal(getattr(back, name), getattr(there, name))
-    numbered = [0, 0, 1, 2, 0, 1, 2, 0, 0] if machine.network.model == "hockney" else [0] * 9
+    numbered = [0, 0, 1, 2, 0, 1, 2, 0, 0] if machine.network.message_model.name == "hockney" else [0] * 9
     assert back.tag.tolist() == numbered
     assert back.cpu.tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 1]
     assert back.name == "back"

@@ -19,9 +19,10 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import DISTANCES, NONBLOCKING, SENDS, SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING, SENDS
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS, Network
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -31,7 +32,7 @@ from simcodesign.generate.messages import routes_and_stations
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 from tests import examples
-from tests.builders import plan_of
+from tests.builders import network_of, plan_of
 
 HERE = Place()
 EFFECTS = [
@@ -65,57 +66,70 @@ class Message:
     @property
     def over_hops(self) -> float:
         """Flight of the head over the hops, with the message stored before each but the first."""
-        stored = max(self.hops - 1, 0.0) if self.network.switching == "store_and_forward" else 0.0
-        link = self.network.per_byte_s if self.network.link_per_byte_s is None else self.network.link_per_byte_s
+        stored = max(self.hops - 1, 0.0) if self.network.is_stored else 0.0
+        link = (
+            self.network.message_model.per_byte_s
+            if self.network.link_per_byte_s is None
+            else self.network.link_per_byte_s
+        )
         return self.hops * self.network.hop_latency_s + stored * self.size * link
 
     @property
     def overhead(self) -> float:
-        return self.network.overhead_s + self.beyond_first * self.network.overhead_per_byte_s
+        return (
+            self.network.message_model.overhead_s + self.beyond_first * self.network.message_model.overhead_per_byte_s
+        )
 
     @property
     def inject(self) -> float:
-        if self.network.model == "loggop":
-            return self.network.overhead_s + self.network.latency_s - self.first_byte
-        return self.network.startup_s * (max(self.hops, 1.0) if self.network.startup_per == "hop" else 1.0)
+        if self.network.message_model.name == "loggop":
+            return self.network.message_model.overhead_s + self.network.message_model.latency_s - self.first_byte
+        return self.network.message_model.startup_s * (
+            max(self.hops, 1.0) if self.network.message_model.starts_at_every_hop else 1.0
+        )
 
     @property
     def first_byte(self) -> float:
         """A link is busy for all bytes of a message, the first one included, which LogGOPS counts to o + L."""
-        return min(min(self.size, 1.0) * self.network.per_byte_s, self.network.overhead_s + self.network.latency_s)
+        return min(
+            min(self.size, 1.0) * self.network.message_model.per_byte_s,
+            self.network.message_model.overhead_s + self.network.message_model.latency_s,
+        )
 
     @property
     def tail(self) -> float:
-        if self.network.model == "loggop":
-            return self.beyond_first * self.network.per_byte_s + self.first_byte
-        return self.size * self.network.per_byte_s
+        if self.network.message_model.name == "loggop":
+            return self.beyond_first * self.network.message_model.per_byte_s + self.first_byte
+        return self.size * self.network.message_model.per_byte_s
 
     @property
     def arrival(self) -> float:
         """Of the last byte; in LogGOPS of the first."""
-        if self.network.model == "loggop":
-            return self.network.overhead_s + self.network.latency_s + self.over_hops
+        if self.network.message_model.name == "loggop":
+            return self.network.message_model.overhead_s + self.network.message_model.latency_s + self.over_hops
         return self.inject + self.over_hops + self.tail
 
     @property
     def sender(self) -> float:
-        if self.network.model == "hockney" and self.network.sends == NONBLOCKING:
-            return self.network.startup_s
-        if self.network.model == "hockney" and not self.network.hops_hold_sender:
-            return self.network.startup_s + self.tail
-        return self.overhead if self.network.model == "loggop" else self.arrival
+        if self.network.message_model.name == "hockney" and self.network.message_model.sends == NONBLOCKING:
+            return self.network.message_model.startup_s
+        if self.network.message_model.name == "hockney" and not self.network.message_model.hops_hold_sender:
+            return self.network.message_model.startup_s + self.tail
+        return self.overhead if self.network.message_model.name == "loggop" else self.arrival
 
     @property
     def receiver(self) -> float:
-        if self.network.model == "hockney":
-            return self.network.receive_overhead_s
-        each = max(self.network.overhead_per_byte_s, self.network.per_byte_s)
-        return self.network.overhead_s + self.beyond_first * each
+        if self.network.message_model.name == "hockney":
+            return self.network.message_model.receive_overhead_s
+        each = max(self.network.message_model.overhead_per_byte_s, self.network.message_model.per_byte_s)
+        return self.network.message_model.overhead_s + self.beyond_first * each
 
     @property
     def gap(self) -> float:
         return (
-            self.network.gap_s + self.beyond_first * self.network.per_byte_s if self.network.model == "loggop" else 0.0
+            self.network.message_model.gap_s + self.beyond_first * self.network.message_model.per_byte_s
+            if self.network.message_model.name == "loggop"
+            else 0.0
         )
 
 
@@ -162,7 +176,7 @@ def networks(draw: st.DrawFn, topology: object, model: str) -> Network:
             "sends": draw(st.sampled_from(SENDS)),
         }
         own["hops_hold_sender"] = own["sends"] == NONBLOCKING or draw(st.booleans())
-    return Network(
+    return network_of(
         topology,
         per_byte_s=per_byte,
         hop_latency_s=draw(TIMES),
@@ -307,7 +321,7 @@ def test_every_message_has_its_price_and_its_route(
 @pytest.mark.parametrize("effects", [("links",), ("interfaces",)])
 def test_columns_of_some_ranks_are_not_taken_for_columns_of_all(effects: tuple[str, ...]) -> None:
     """Two ranks that send to 1 and 0, rank 0 that sends to 1, and rank 1 that sends to 0."""
-    machine = Machine("test machine", Processor(1.0), Network(build_topology("mesh", 2), sends="blocking"))
+    machine = Machine("test machine", Processor(1.0), network_of(build_topology("mesh", 2), sends="blocking"))
     swap = Collective(None, HERE, "all_to_all", "pairwise", parse(8))
     back = (
         Send(parse("rank == 1"), HERE, parse(0), parse(8), 1),
@@ -364,7 +378,7 @@ def test_a_receive_that_states_no_size_costs_as_much(model: str) -> None:
     machine = Machine(
         "test machine",
         Processor(1.0),
-        Network(build_topology("crossbar", 2), model=model, per_byte_s=0.25, **constants),
+        network_of(build_topology("crossbar", 2), model=model, per_byte_s=0.25, **constants),
     )
     send, receive = pair(0, "1", "5")
     silent = Receive(receive.when, HERE, receive.source, None, 0)
@@ -375,7 +389,9 @@ def test_a_receive_that_states_no_size_costs_as_much(model: str) -> None:
 
 
 def test_a_receive_from_anyone_needs_a_size_where_that_is_not_clear() -> None:
-    network = Network(build_topology("crossbar", 3), model="loggop", overhead_s=1.0, overhead_per_byte_s=0.5, gap_s=2.0)
+    network = network_of(
+        build_topology("crossbar", 3), model="loggop", overhead_s=1.0, overhead_per_byte_s=0.5, gap_s=2.0
+    )
     machine = Machine("test machine", Processor(1.0), network)
     silent, stated = (Receive(parse("rank == 0"), HERE, None, size, 0) for size in (None, parse(9)))
 
@@ -394,7 +410,7 @@ def test_a_receive_from_anyone_needs_a_size_where_that_is_not_clear() -> None:
 
 def by_hand(program: tuple[Step, ...], ranks: int, effects: tuple[str, ...] = ()) -> list[list[float]]:
     """When every rank is done with each of its operations."""
-    network = Network(
+    network = network_of(
         build_topology("crossbar", ranks),
         model="loggop",
         latency_s=8.0,
@@ -433,7 +449,7 @@ def test_columns_in_a_row_are_priced_as_each_of_them_alone(model: str) -> None:
         if model == "hockney"
         else {"latency_s": 1e-6, "overhead_s": 1e-6, "gap_s": 2e-6, "rendezvous_above_bytes": 64.0}
     )
-    network = Network(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
+    network = network_of(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
     workload = Workload("w", {}, {}, (Collective(None, Place(), "barrier", "dissemination", parse(0)),))
     machine = Machine("m", Processor(1e9), network)
     prices = MessagePricing(bind(workload, machine, {"P": 8}), frozenset({"hops", "links", "interfaces"}), seed=0)

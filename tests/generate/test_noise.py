@@ -22,7 +22,6 @@ from simcodesign.describe.effects import effect_named, effect_names, random_effe
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Bursts, Imbalance, Noise, SlowNodes
@@ -35,7 +34,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import NONE, Plan
 from simcodesign.generate.randomness.noise import running_sums
 from tests import examples
-from tests.builders import workload
+from tests.builders import network_of, workload
 
 EXPONENTIAL = Distribution("exponential")
 UNEVEN = Distribution("lognormal", {"variation": 0.3})
@@ -54,7 +53,7 @@ def machine(
     }
     if model == "loggop":
         times = {"latency_s": 1e-3, "overhead_s": 1e-4, "gap_s": 3e-4, "per_byte_s": 1e-6, "model": "loggop"}
-    network = Network(build_topology("torus", nodes), **times)
+    network = network_of(build_topology("torus", nodes), **times)
     processor = Processor(changes.get("rate", 1.0), 1.0)
     return Machine(
         "machine", processor, network, Disk(0.01, 0.02, 1e-6), per_node, noise=noise, memory=Memory(1e-7, 1e-9)
@@ -63,7 +62,7 @@ def machine(
 
 def free(nodes: int, noise: float | Noise = 0.0) -> Machine:
     """Whose messages take no time, so that a barrier is the latest of all."""
-    return Machine("free", Processor(1.0), Network(build_topology("crossbar", nodes), sends="blocking"), noise=noise)
+    return Machine("free", Processor(1.0), network_of(build_topology("crossbar", nodes), sends="blocking"), noise=noise)
 
 
 def planned(

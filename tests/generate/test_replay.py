@@ -23,7 +23,6 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.goal.schedule import ANY, ANY_TAG, NONE, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
@@ -31,6 +30,7 @@ from simcodesign.engine.selection import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
 from tests import examples
+from tests.builders import network_of
 
 ENGINES = ["simpy", "compiled"]
 #: Times are multiples of this, so that all sums of them are exact.
@@ -56,11 +56,11 @@ class Model:
         if self.startup is not None:
             constants = {"startup_s": self.startup, "receive_overhead_s": self.overhead, "per_byte_s": self.G}
             times = {name: value * tick for name, value in constants.items()}
-            network = Network(topology, sends="blocking", rendezvous_above_bytes=limit, **times)
+            network = network_of(topology, sends="blocking", rendezvous_above_bytes=limit, **times)
         else:
             letters = {"latency_s": self.L, "overhead_s": self.o, "gap_s": self.g, "per_byte_s": self.G}
             letters["overhead_per_byte_s"] = self.O
-            network = Network(
+            network = network_of(
                 topology,
                 model="loggop",
                 rendezvous_above_bytes=limit,
@@ -92,8 +92,8 @@ def replay(schedule: Schedule, machine: Machine, engine: str) -> tuple[list[floa
     posted = np.zeros(len(schedule), bool)
     posted[started[schedule.kind[started] == RECEIVE]] = True
     network, waits = machine.network, np.zeros(len(schedule), bool)
-    if network.model == "hockney" and network.rendezvous_above_bytes is not None:
-        waits = (schedule.kind == SEND) & (schedule.size_bytes > network.rendezvous_above_bytes)
+    if network.message_model.name == "hockney" and network.message_model.rendezvous_above_bytes is not None:
+        waits = (schedule.kind == SEND) & (schedule.size_bytes > network.message_model.rendezvous_above_bytes)
     rows = np.arange(len(schedule)) + np.cumsum(posted) + np.cumsum(waits) - waits
     number = np.full(len(plan), NONE)
     number[rows] = np.arange(len(schedule))

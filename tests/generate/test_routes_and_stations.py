@@ -27,9 +27,9 @@ from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.network import SWITCHINGS, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.network.network import SWITCHINGS
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape
@@ -39,7 +39,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.routes_and_stations import BYTES_PER_COST
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
-from tests.builders import ANYWHERE, plan_of, workload
+from tests.builders import ANYWHERE, network_of, plan_of, workload
 
 KEYS = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 #: Powers of two, so that bytes times seconds per byte is exact.
@@ -62,7 +62,7 @@ def machine(
         "dragonfly_plus": {"terminals": 2, "leaves": 1, "spines": 2, "global_links": 4},
         "hyperx": {"shape": (2,), "cables": (2,)},
     }.get(kind, {})
-    network = Network(
+    network = network_of(
         build_topology(kind, nodes, **options),
         sends="blocking",
         startup_s=2.0**-6,
@@ -193,7 +193,7 @@ def test_with_an_interface_for_each_direction_messages_take_that_of_their_links(
     """Both ends of a cable have one interface each for it, whatever the message."""
     nodes, count = math.prod(shape), 2 * len(shape)
     grid = build_topology(kind, nodes, shape=shape)
-    network = Network(grid, per_byte_s=1.0, interfaces=Interfaces(count), sends="blocking")
+    network = network_of(grid, per_byte_s=1.0, interfaces=Interfaces(count), sends="blocking")
     step = Collective(None, Place(), "all_to_all", "linear", parse(SIZE))
     on = Machine("grid", Processor(1.0), network)
     ports: dict[tuple[int, int], set[int]] = defaultdict(set)  # by node and neighbour
@@ -233,7 +233,7 @@ def test_the_interfaces_of_a_schedule_are_those_that_it_names(tmp_path: Path) ->
     receives = "".join(f"l{number}: recv 8b from 0\n" for number in range(3))
     (tmp_path / "nics.goal").write_text(f"num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
     workload = workload_of(read_goal(tmp_path / "nics.goal"))
-    crossbar = Network(build_topology("crossbar", 2), model="loggop", per_byte_s=1.0, interfaces=Interfaces(2))
+    crossbar = network_of(build_topology("crossbar", 2), model="loggop", per_byte_s=1.0, interfaces=Interfaces(2))
     plan = make_plan(bind(workload, Machine("two", Processor(1.0), crossbar)), ("interfaces",))
     assert [(way[0][1], way[-1][1]) for _, _, way in ways(plan)] == [(1, 7), (0, 6), (1, 7)]
 
@@ -351,7 +351,7 @@ def test_a_table_of_costs_that_memory_cannot_hold_is_refused(monkeypatch: pytest
     where = Machine(
         "path",
         Processor(1.0),
-        Network(build_topology("graph", nodes, graph=graph), per_byte_s=1e-9, sends="blocking"),
+        network_of(build_topology("graph", nodes, graph=graph), per_byte_s=1e-9, sends="blocking"),
     )
     program = workload("- send: {to: (rank + 1) % P, bytes: 1000 + rank}\n- receive: {from: (rank - 1) % P}")
     needed_bytes = BYTES_PER_COST * (4 + 2 * (nodes - 1)) * nodes

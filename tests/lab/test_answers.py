@@ -168,7 +168,7 @@ def test_a_shipped_machine_may_be_extended_whatever_stands_beside(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mesh-256.yaml").write_text("simcodesign: 1\nname: other\n")
     machine = machine_of_text("simcodesign: 1\nname: mine\nextends: mesh-256\nnetwork: {startup: 1 us}\n", "machine")
-    assert (machine.name, machine.nodes, machine.network.startup_s) == ("mine", 256, 1e-6)
+    assert (machine.name, machine.nodes, machine.network.message_model.startup_s) == ("mine", 256, 1e-6)
 
 
 def test_files_can_be_opened_again_afterwards(tmp_path: Path) -> None:

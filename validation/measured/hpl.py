@@ -19,8 +19,8 @@ import numpy as np
 import simcodesign as sc
 from simcodesign.comparison.compare import Comparison
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import NONBLOCKING
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING, Hockney
 from simcodesign.studies.validation.case import Case, Readings, Tolerance
 
 from ..published import tables
@@ -59,7 +59,10 @@ def machine(hot: bool, one_speed: bool = False) -> Machine:
     speeds = None if one_speed else tuple((mean_s / each_s).tolist())
     shipped = sc.Machine.load(MACHINE)
     processor = replace(shipped.processor, rate_flop_per_s=2 / mean_s, speeds=speeds)
-    return replace(shipped, processor=processor, network=replace(shipped.network, sends=NONBLOCKING))
+    network = shipped.network
+    assert isinstance(network.message_model, Hockney)
+    model = replace(network.message_model, sends=NONBLOCKING)
+    return replace(shipped, processor=processor, network=replace(network, message_model=model))
 
 
 def parameters(n: int) -> dict[str, object]:

@@ -29,7 +29,7 @@ import simcodesign as sc
 from simcodesign.calibration.segments import Segmentation, segmentation
 from simcodesign.comparison.attribution import UNEXPLAINED
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.size_segments import SizeSegment
+from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.report.common.tables import text_table
@@ -108,10 +108,13 @@ def with_segments(base: Machine) -> Machine:
     fit = segments()
     ends = [*fit.up_to.tolist(), np.inf]
     pieces = tuple(
-        SizeSegment(end, startup_s, per_byte_s)
+        HockneySegment(end, startup_s, per_byte_s)
         for end, startup_s, per_byte_s in zip(ends, fit.startup_s.tolist(), fit.per_byte_s.tolist(), strict=True)
     )
-    return replace(base, network=replace(base.network, segments=pieces, startup_s=0.0, per_byte_s=0.0))
+    before = base.network.message_model
+    assert isinstance(before, Hockney)
+    model = replace(before, segments=pieces, startup_s=0.0, per_byte_s=0.0)
+    return replace(base, network=replace(base.network, message_model=model))
 
 
 def with_noise(base: Machine) -> Machine:

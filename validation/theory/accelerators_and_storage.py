@@ -21,9 +21,9 @@ from simcodesign.describe.demands.computation import Compute, Kernel
 from simcodesign.describe.demands.disk_access import MetadataOperations, StorageAccess
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.machine_parts.storage import RANDOM, ROUND_ROBIN, Storage
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Block
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.topology.build import build_topology

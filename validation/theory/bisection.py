@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import simcodesign as sc
-from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.topology.base import Topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 

@@ -17,8 +17,8 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Checkpoints, Failures
 from simcodesign.describe.topology.build import build_topology

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
@@ -10,8 +12,11 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import BLOCKING, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.message_models.base import MessageModel
+from simcodesign.describe.network.message_models.hockney import BLOCKING, Hockney
+from simcodesign.describe.network.message_models.loggops import LogGOPS
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
@@ -34,16 +39,18 @@ def hockney(topology: Topology, **constants: object) -> Machine:
         "link_per_byte_s": TL,
         "hop_latency_s": TH,
     }
-    return _machine(topology, values | constants)
+    return _machine(topology, Hockney, values | constants)
 
 
 def loggops(topology: Topology, **constants: object) -> Machine:
     """A machine with one processor a node and the LogGOPS model."""
-    return _machine(topology, {"model": "loggop", **constants})
+    return _machine(topology, LogGOPS, constants)
 
 
-def _machine(topology: Topology, constants: dict[str, object]) -> Machine:
-    network = Network(topology, **constants)  # type: ignore[arg-type] # fields by name
+def _machine(topology: Topology, model: type[MessageModel], constants: dict[str, Any]) -> Machine:
+    names = {field.name for field in fields(model)}
+    of_model = model(**{name: value for name, value in constants.items() if name in names})
+    network = Network(topology, of_model, **{name: value for name, value in constants.items() if name not in names})
     return Machine("theory", Processor(1e9), network)
 
 

@@ -17,7 +17,7 @@ import networkx as nx
 import numpy as np
 
 import simcodesign as sc
-from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance

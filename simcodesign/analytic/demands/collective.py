@@ -25,7 +25,8 @@ from simcodesign.analytic.group_sizes import (
 from simcodesign.analytic.indexed_loops.index_shapes import CONSTANT, IndexedLoop, Shape
 from simcodesign.analytic.messages.collective_traffic import Traffic, collective_traffic
 from simcodesign.analytic.messages.even_sharing import evenly_shared_s
-from simcodesign.analytic.messages.message_costs import FREE, Cost, MessageCosts, price, selected
+from simcodesign.analytic.messages.message import FREE
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
 from simcodesign.analytic.messages.node_levels import levels_at
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
@@ -65,8 +66,8 @@ class CollectiveForm(ClosedForm[Collective]):
         """In Hockney's model without rendezvous and segments, of whole messages, prices are convex in the size; so is
         the largest of those of all groups."""
         network, groups = step.machine.network, group_sizes(step)
-        is_convex = network.model == "hockney" and network.rendezvous_above_bytes is None and not network.has_segments
-        if not is_convex or np.isfinite(network.stored_bytes) or step.evaluation.design_point.has_power:
+        is_convex = network.message_model.price_is_convex and not network.has_segments
+        if not is_convex or np.isfinite(network.sharing.stored_bytes) or step.evaluation.design_point.has_power:
             return None
         if demand.looks_at_nodes or demand.is_sized_by_rank or demand.segment is not None:
             return None

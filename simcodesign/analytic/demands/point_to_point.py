@@ -69,7 +69,8 @@ class ReceiveForm(ClosedForm[Receive]):
     def occupation(self, demand: Receive, step: EvaluatedStep) -> Occupation:
         receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
         # In LogGOPS a message is taken up when it comes, perhaps before what stands before its receive.
-        return Occupation(receive_s if step.machine.network.model == "hockney" else 0.0, receive_s)
+        in_order = step.machine.network.message_model.ranks_work_in_order
+        return Occupation(receive_s if in_order else 0.0, receive_s)
 
     def payments(self, demand: Receive, prices: SymbolicPrices) -> Iterator[Payment]:
         yield from ()
@@ -106,7 +107,7 @@ def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
     networks = (
         at_size(network, size)
         for network in machine.levels
-        for size in ([segment.up_to_bytes for segment in network.segments] or [0.0])
+        for size in ([segment.up_to_bytes for segment in network.message_model.segments] or [0.0])
     )
     return functools.reduce(np.minimum, (price(network, ranks, 0.0).message(0.0).receive_s for network in networks))
 

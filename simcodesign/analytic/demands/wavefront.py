@@ -21,7 +21,8 @@ from simcodesign.analytic.group_sizes import (
     symbolic_size,
 )
 from simcodesign.analytic.messages.collective_traffic import Traffic
-from simcodesign.analytic.messages.message_costs import Cost, Message
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import Cost
 from simcodesign.analytic.messages.sweeps import Sweeps
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse

@@ -12,10 +12,11 @@ from simcodesign.analytic.formulas.symbolic_products import divided
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
-from simcodesign.describe.constants import CONSTANTS, MODEL_OF
+from simcodesign.describe.constants import CONSTANTS, MODELS_OF
 from simcodesign.describe.formulas import symbols
 from simcodesign.describe.formulas.symbols import PER_VALUE, VALUE
-from simcodesign.describe.machine_parts.size_segments import segment_at
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
+from simcodesign.describe.network.size_segments import segment_at
 from simcodesign.describe.workload import Workload
 
 #: What a formula assumes, in words.
@@ -50,8 +51,13 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 #: Constants of a machine that no symbol stands for; a block may set them to 0.
 _LEFT_OUT = {"network.receive_overhead", "network.hop_latency", "network.reduction_per_byte"}
-_LEFT_OUT |= {path for path in CONSTANTS if MODEL_OF.get(path, "hockney") != "hockney"}
 _LEFT_OUT |= {path for path in CONSTANTS if ".network." in path}
+
+
+def _is_of_others(path: str) -> bool:
+    """Whether only messages have it that are not those of the formulas."""
+    models = MODELS_OF.get(path, ())
+    return bool(models) and not any(MESSAGE_MODELS[name].has_symbolic_prices for name in models)
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ def check_constants(constants: Mapping[str, Expression]) -> None:
         if segment_at(path) is not None:
             what = f"{path} is not in the formula, which takes {ASSUMPTIONS}"
             raise InputError(what, value.place, value=value.text, allowed="network.startup and network.per_byte")
-        if path not in _LEFT_OUT:
+        if path not in _LEFT_OUT and not _is_of_others(path):
             continue
         if value.names or value.evaluate({}) != 0:
             what = f"{path} is not in the formula, which takes {ASSUMPTIONS}"

@@ -18,7 +18,8 @@ from simcodesign.analytic.longest_path.event_graph import (
     Sends,
 )
 from simcodesign.analytic.messages.collective_traffic import Traffic
-from simcodesign.analytic.messages.message_costs import Message, price
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import without_links
 from simcodesign.describe.machine import Machine
 

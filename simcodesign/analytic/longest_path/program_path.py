@@ -158,7 +158,8 @@ class _Walk:
 
     def _receive(self, demand: Receive, step: EvaluatedStep, who: Ints) -> Act:
         source = np.full(len(who), NONE) if demand.source is None else peers_of(step, "from", demand.source, who)
-        takes_s = empty_receive_s(step.machine, self._ranks) if step.machine.network.model == "hockney" else 0.0
+        in_order = step.machine.network.message_model.ranks_work_in_order
+        takes_s = empty_receive_s(step.machine, self._ranks) if in_order else 0.0
         receives = Taken(who, source, np.full(len(who), demand.tag), np.full(len(who), takes_s))
         is_priced = step.machine is self._machine
         return lambda graph, is_started: receive(graph, receives, is_priced, is_started)

@@ -61,8 +61,8 @@ class _Entries:
         self._begins = Moments(np.full(count, NONE), np.zeros(count))
         self._ends = Moments(np.full(count, NONE), np.zeros(count))
         self._chain_s, self._joined_s = np.zeros(count), np.zeros(count)
-        hockney = self._machine.network.model == "hockney"
-        self._taken_s = float(empty_receive_s(self._machine, self._ranks)) if hockney else 0.0
+        in_order = self._machine.network.message_model.ranks_work_in_order
+        self._taken_s = float(empty_receive_s(self._machine, self._ranks)) if in_order else 0.0
 
     def enter(self, turns: int) -> None:
         """All of them."""

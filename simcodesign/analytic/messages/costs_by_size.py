@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import LocalMessages, Network
-from simcodesign.describe.machine_parts.size_segments import KEYS, SizeSegment
+from simcodesign.describe.network.message_models.base import MessageModel, SizeSegment
+from simcodesign.describe.network.network import LocalMessages, Network
 
 #: A part of some bytes is as large as the end of a segment but for rounding.
 ROUNDING = 1e-12
@@ -25,22 +25,28 @@ def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
     """The network without segments whose messages all cost what those of ``size_bytes`` do, at every point."""
     if not network.has_segments:
         return network
-    changes: dict[str, Any] = {}
-    if network.segments:
-        segments = network.segments
-        for name, _ in KEYS[network.model].values():
-            values = [getattr(segment, name) for segment in segments]
-            common = getattr(network, name)  # what a segment does not say is that of the network
-            changes[name] = _of_size([common if value is None else value for value in values], segments, size_bytes)
-        if any(segment.rendezvous for segment in segments):
-            waits = _of_size([float(segment.rendezvous) for segment in segments], segments, size_bytes)
-            changes["rendezvous_above_bytes"] = np.where(np.asarray(waits) > 0, -1.0, np.inf)
+    model, changes = network.message_model, dict[str, Any]()
+    if model.segments:
+        changes["message_model"] = _model_at_size(model, size_bytes)
         if network.link_per_byte_s is None:
-            changes["link_per_byte_s"] = network.least_s_per_byte
+            changes["link_per_byte_s"] = model.least_s_per_byte
         if network.interfaces.per_byte_s is None:
-            changes["interfaces"] = replace(network.interfaces, per_byte_s=network.least_s_per_byte)
+            changes["interfaces"] = replace(network.interfaces, per_byte_s=model.least_s_per_byte)
     node, socket = (part and local_at_size(part, size_bytes) for part in (network.node, network.socket))
-    return replace(network, segments=(), node=node, socket=socket, **changes)
+    return replace(network, node=node, socket=socket, **changes)
+
+
+def _model_at_size(model: MessageModel, size_bytes: FloatOrArray) -> MessageModel:
+    """The model of messages without segments."""
+    segments, changes = model.segments, dict[str, Any]()
+    for name, _ in model.constants().values():
+        values = [getattr(segment, name) for segment in segments]
+        common = getattr(model, name)  # what a segment does not say is that of the model
+        changes[name] = _of_size([common if value is None else value for value in values], segments, size_bytes)
+    if any(segment.rendezvous for segment in segments):
+        waits = _of_size([float(segment.rendezvous) for segment in segments], segments, size_bytes)
+        changes["rendezvous_above_bytes"] = np.where(np.asarray(waits) > 0, -1.0, np.inf)
+    return replace(model, segments=(), **changes)
 
 
 def local_at_size(part: LocalMessages, size_bytes: FloatOrArray) -> LocalMessages:

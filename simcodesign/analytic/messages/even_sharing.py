@@ -27,8 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simcodesign.analytic.messages.costs_by_size import at_size
+from simcodesign.analytic.messages.message_models.base import forecast_messages
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import EQUAL, Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.grid import GridTopology
 
 
@@ -56,18 +57,26 @@ def evenly_shared_s(machine: Machine, ranks: int, size_bytes: float, pattern: Do
     where receivers go on later than senders do, which they always do where messages are sent together.
     """
     network = at_size(machine.network, size_bytes)
-    if network.sharing != "max_min" or network.shares != EQUAL or network.model != "hockney" or network.rails > 1:
+    rounds_of = forecast_messages(network).even_rounds(network.message_model)
+    if rounds_of is None or not network.sharing.has_equal_shares or network.rails > 1:
         return None
     if not _is_in_order(machine, ranks):
         return None
     rounds = list(rounds_on_grid(network.topology, ranks)) if isinstance(network.topology, GridTopology) else []
     if ranks == 1 or 2 ** len(rounds) != ranks:
         return None
-    if pattern is Doubling.TREE and not network.bytes_hold_sender and len(rounds) > 1:
-        return None  # senders begin a round before the messages of the one before are there
-    if pattern is Doubling.TREE and any(_receivers_are_late(network, one) for one in rounds[:-1]):
+    if pattern is Doubling.TREE and rounds_of.senders_run_ahead and len(rounds) > 1:
         return None
-    return sum(_round_s(network, one, size_bytes) for one in rounds)
+    if pattern is Doubling.TREE and any(
+        rounds_of.receivers_are_late(_way_s(network, one), one.hops) for one in rounds[:-1]
+    ):
+        return None
+    return sum(
+        rounds_of.round_s(
+            _way_s(network, one), one.hops, one.meeting * network.links_s_per_byte[one.dimension], size_bytes
+        )
+        for one in rounds
+    )
 
 
 def rounds_on_grid(grid: GridTopology, ranks: int) -> Iterator[Round]:
@@ -88,17 +97,5 @@ def _is_in_order(machine: Machine, ranks: int) -> bool:
 
 
 def _way_s(network: Network, one: Round) -> float:
-    """What the hops of a message take before its bytes, or after them where they do not hold the sender."""
-    again = one.hops - 1 if network.startup_per == "hop" else 0
-    return float(network.startup_s * again + network.link_latencies_s[one.dimension] * one.hops)
-
-
-def _receivers_are_late(network: Network, one: Round) -> bool:
-    way_s = 0.0 if network.hops_hold_sender else _way_s(network, one)
-    return bool(way_s + np.asarray(network.receive_overhead_s) > 0)
-
-
-def _round_s(network: Network, one: Round, size_bytes: float) -> float:
-    slowest = np.maximum(network.per_byte_s, one.meeting * network.links_s_per_byte[one.dimension])
-    fixed_s = network.startup_s + _way_s(network, one) + network.receive_overhead_s
-    return float(fixed_s + size_bytes * slowest)
+    """The latency of the hops of a message."""
+    return float(network.link_latencies_s[one.dimension] * one.hops)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Cost, Message, MessageCosts
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.posted_together import carried_s, several_posted_s
 from simcodesign.analytic.pipelining.pace import Carry, Pace
 from simcodesign.analytic.rank_by_rank.halo_exchange import halo_exchange_s

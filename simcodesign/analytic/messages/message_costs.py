@@ -36,73 +36,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.costs_by_size import at_size
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_models.base import Passage, forecast_messages
 from simcodesign.analytic.messages.route_links import RouteLinks, modelled_hops, slowest_links
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import Network
-
-
-@dataclass(frozen=True)
-class Message:
-    """Times of a message of one size: c, a, r, u and v above. ``waits`` where its sender waits for its receiver;
-    ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
-    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
-
-    send_s: FloatOrArray
-    arrival_s: FloatOrArray
-    receive_s: FloatOrArray
-    next_send_s: FloatOrArray
-    next_receive_s: FloatOrArray
-    waits: bool | NDArray[np.bool_] = False
-    spread_s: FloatOrArray = 0.0
-    in_order: bool = True
-
-    def then(self, work_s: FloatOrArray) -> Message:
-        """The same where its receiver works on it for so long before it goes on."""
-        receive = self.receive_s + work_s
-        return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
-
-    def of(self, ranks: NDArray[np.int64]) -> Message:
-        """The messages of some, where the times of all are arrays, or the same."""
-        times = (getattr(self, one.name) for one in fields(self))
-        return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
-
-    @property
-    def flight_s(self) -> FloatOrArray:
-        """From when the sender is done to the arrival, if that is later."""
-        flight: FloatOrArray = np.maximum(self.arrival_s - self.send_s, 0.0)
-        return flight
-
-    @property
-    def whole_s(self) -> FloatOrArray:
-        """D: from the beginning of the send to the end of the receive."""
-        return self.arrival_s + self.receive_s
-
-    @property
-    def exchange_s(self) -> FloatOrArray:
-        """The same where the receiver begins to send at the same time."""
-        whole: FloatOrArray = np.maximum(self.arrival_s, self.send_s) + self.receive_s
-        return whole
-
-    @property
-    def apart_s(self) -> FloatOrArray:
-        """From the beginning of a send to that of the next one."""
-        return np.where(self.waits, np.maximum(self.next_send_s, self.arrival_s), self.next_send_s)
-
-    @property
-    def round_s(self) -> FloatOrArray:
-        """The same where every send waits for the message of the round before."""
-        return np.maximum(np.maximum(self.next_send_s, self.exchange_s), self.next_receive_s)
-
-
-#: Nothing takes any time.
-FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)
+from simcodesign.describe.network.network import Network
 
 
 @dataclass(frozen=True)
@@ -177,77 +122,14 @@ def _plain(
     """The same of a network without segments, over these links."""
     h = (modelled_hops(network, ranks) if hops is None else hops) * passed.hops
     again: FloatOrArray = 0.0
-    if network.switching == "store_and_forward":
+    if network.is_stored:
         again = np.maximum(h - 1.0, 0.0) * passed.again_s_per_byte
     way = h * passed.latency_s
     longer: FloatOrArray = 0.0  # a byte over the slowest link, beyond the time that it takes the sender
     if network.has_own_links:
         longer = np.maximum(passed.per_byte_s - passed.sent_s_per_byte, 0.0)
-    if network.model == "loggop":
-        return functools.partial(_loggop, network, way, again + longer)
-    startup, sent, receive = passed.startup_s, passed.sent_s_per_byte, network.receive_overhead_s
-    limit = network.rendezvous_above_bytes
-    relays = np.maximum(h, 1.0) if network.startup_per == "hop" else 1.0
-    if not network.flight_holds_sender:
-        way = way + startup * (relays - 1.0)
-        flown = longer if network.bytes_hold_sender else sent + longer
-        flight = functools.partial(_with_bytes_s, way, flown, again, network.stored_bytes)
-        held = sent if network.bytes_hold_sender else 0.0
-        return functools.partial(_posted, startup, held, receive, flight, limit)
-    send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, network.stored_bytes)
-    return functools.partial(_hockney, send, receive, limit)
-
-
-def _with_bytes_s(
-    empty_s: FloatOrArray,
-    per_byte_s: FloatOrArray,
-    again_s_per_byte: FloatOrArray,
-    stored_bytes: float,
-    size: FloatOrArray,
-) -> FloatOrArray:
-    """What a message takes beyond ``empty_s``; nodes on its way store all of it, or packets of ``stored_bytes``."""
-    if np.isinf(stored_bytes):
-        return empty_s + (per_byte_s + again_s_per_byte) * size
-    return empty_s + per_byte_s * size + again_s_per_byte * np.minimum(size, stored_bytes)
-
-
-def _hockney(
-    send_s: Callable[[FloatOrArray], FloatOrArray],
-    receive_s: FloatOrArray,
-    limit_bytes: FloatOrArray | None,
-    size: FloatOrArray,
-) -> Message:
-    send = send_s(size)
-    return Message(send, send, receive_s, send, receive_s, _waits(size, limit_bytes))
-
-
-def _waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:
-    """Whether a sender waits for its receiver, which it does beyond S bytes."""
-    return False if limit_bytes is None else np.asarray(size > limit_bytes)
-
-
-def _posted(
-    startup_s: FloatOrArray,
-    per_byte_s: FloatOrArray,
-    receive_s: FloatOrArray,
-    flight_s: Callable[[FloatOrArray], FloatOrArray],
-    limit_bytes: FloatOrArray | None,
-    size: FloatOrArray,
-) -> Message:
-    """Hockney's model where the flight does not hold the sender; ``per_byte_s``: for which a byte does."""
-    send = startup_s + per_byte_s * size
-    return Message(send, send + flight_s(size), receive_s, send, receive_s, _waits(size, limit_bytes))
-
-
-def _loggop(network: Network, way_s: FloatOrArray, again_s_per_byte: FloatOrArray, size: FloatOrArray) -> Message:
-    rest = np.maximum(size - 1.0, 0.0)
-    send = network.overhead_s + rest * network.overhead_per_byte_s
-    last = rest * network.per_byte_s  # how far the last byte is behind the first
-    receive = network.overhead_s + rest * np.maximum(network.overhead_per_byte_s, network.per_byte_s)
-    gap = network.gap_s + last
-    arrival = network.overhead_s + network.latency_s + way_s + again_s_per_byte * size
-    waits = _waits(size, network.rendezvous_above_bytes)
-    return Message(send, arrival, receive, np.maximum(send, gap), np.maximum(receive, gap), waits, last, False)
+    passage = Passage(h, way, again, longer, passed.startup_s, passed.sent_s_per_byte)
+    return forecast_messages(network).price(network, passage)
 
 
 @dataclass(frozen=True)

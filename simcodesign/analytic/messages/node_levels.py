@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Cost, Message, MessageCosts, price
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.route_links import links_within_nodes, modelled_hops, slowest_links
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray

@@ -18,7 +18,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 from simcodesign.core.units import FloatOrArray
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from simcodesign.analytic.messages.costs_by_size import at_size, local_at_size
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import Level
-from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.describe.network.network import LocalMessages, Network
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -75,9 +75,11 @@ def _over_network(
     """Links of messages that are sent as all messages over the network are."""
 
     def sent(as_one: Network) -> RouteLinks:
-        return RouteLinks(latency_s, per_byte_s, again_s_per_byte, as_one.startup_s, as_one.per_byte_s)
+        return RouteLinks(
+            latency_s, per_byte_s, again_s_per_byte, as_one.message_model.startup_s, as_one.message_model.per_byte_s
+        )
 
-    if not network.segments:
+    if not network.message_model.segments:
         return sent(network)
     return replace(sent(network), by_size=lambda size: sent(at_size(network, size)))
 
@@ -276,7 +278,7 @@ def _links_of_routes(network: Network, source: Ints, target: Ints) -> RouteLinks
     """Of the routes from nodes to nodes (n,): links (..., n) for constants of the network that are (...) or (..., 1).
     Within a node there are no links, and they take no time."""
     routes = network.topology.routes(source, target)
-    hops, stored = np.diff(routes.start), network.switching == "store_and_forward"
+    hops, stored = np.diff(routes.start), network.is_stored
     group = network.topology.group_of(routes.link)
     latency, link = (group_table(values)[..., group] for values in (network.link_latencies_s, network.links_s_per_byte))
     pair = np.repeat(np.arange(len(hops)), hops)

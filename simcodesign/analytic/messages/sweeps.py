@@ -29,7 +29,7 @@ from itertools import product
 
 import numpy as np
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 from simcodesign.core.units import FloatOrArray
 
 #: Numbers of the places on an axis that matter: the first, the second, the last but one and the last one.

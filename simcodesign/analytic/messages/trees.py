@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message, ceil_log2
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import ceil_log2
 from simcodesign.core.units import FloatOrArray
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 
 #: Some thousand additions.
 ROUNDING = 1e-12

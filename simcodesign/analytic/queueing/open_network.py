@@ -113,11 +113,11 @@ def _counted(
     links = links_of_messages(machine, design_point.ranks, source, target) if machine.paths_differ else None
     ranks = np.asarray(float(design_point.ranks))
     alone = np.asarray(price(network, ranks, hops, links).message(pair_size).arrival_s)
-    if network.switching == "store_and_forward":  # the receiver's interface may be slower than the last link
+    if network.is_stored:  # the receiver's interface may be slower than the last link
         if network.links_differ:
             what = "requests to the network over links that differ and store messages have no closed form"
             raise InputError(what, step.place, value=network.switching, allowed="network.switching: cut_through")
-        stored = np.minimum(pair_size, network.stored_bytes)
+        stored = np.minimum(pair_size, network.sharing.stored_bytes)
         later = stored * np.maximum(interface_s - network.link_occupancy_s_per_byte, 0.0)
         alone = alone + np.where(hops > 1, later, 0.0)
     latency = alone + _sums(passes.T.tocsr(), waits)

@@ -16,7 +16,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message, price
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import links_of_messages
 from simcodesign.analytic.queueing.closed_loops import visit_factors
 from simcodesign.analytic.queueing.moments import product_variation
@@ -114,7 +115,7 @@ def _with_power(result: Result, busy_j: FloatOrArray, evaluation: OpenEvaluation
 def _messages(step: Arrivals, evaluation: OpenEvaluation) -> StreamForecast:
     """What messages come to that load the network."""
     machine = evaluation.machine
-    if machine.network.model == "loggop":
+    if not machine.network.message_model.ranks_work_in_order:
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
     count, rate = evaluation.stream(step)

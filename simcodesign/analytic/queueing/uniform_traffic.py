@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcodesign.analytic.messages.costs_by_size import at_size
+from simcodesign.analytic.messages.message_models.base import forecast_messages
 from simcodesign.analytic.messages.route_links import group_table
 from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.analytic.queueing.grid_traffic import Kinds, arriving_at_hosts, kinds_of_links, line_ways
 from simcodesign.analytic.queueing.station import mg1
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.base import MINIMAL, Topology
 from simcodesign.describe.topology.grid import GridTopology
 from simcodesign.describe.topology.hypercube import HypercubeTopology
@@ -189,7 +190,7 @@ def uniform_latency(
     if network.links_differ:
         what = "uniform traffic over links that differ has no closed form here"
         raise InputError(what, value=network.topology.label, allowed="links that are all alike")
-    if interfaces or network.rails > 1 or network.routing != MINIMAL:
+    if interfaces or network.rails > 1 or not network.routing.has_fixed_links:
         check_closed_form(network)
     service = _Service.of(network, size_bytes, links, interfaces)
     traffic = uniform_traffic(network.topology, bool(np.all(service.interface_s >= service.link_s)))
@@ -249,10 +250,10 @@ def check_closed_form(network: Network, place: Place | None = None, *, have_own:
     """InputError where waits have no closed form: at interfaces, when the messages that one of several takes in turn do
     not arrive at random (unless ranks ``have_own`` ones); at links, when routes are not known or lead over several
     rails."""
-    if network.routing != MINIMAL:
+    if not network.routing.has_fixed_links:
         what = "open streams over routes that are chosen at random have no closed form"
         allowed = f"network.routing: {MINIMAL}; or simulate it"
-        raise InputError(what, place, value=network.routing, allowed=allowed)
+        raise InputError(what, place, value=network.routing.name, allowed=allowed)
     if network.rails > 1:
         what = "open streams over several rails have no closed form: network.rails"
         raise InputError(what, place, value=network.rails, allowed="1; or simulate it")
@@ -310,21 +311,15 @@ def _empty_s(
     its tail comes as much later as the slowest part lets it, once, or at each link where messages are stored."""
     size = np.asarray(size_bytes, dtype=np.float64)
     network, hops = at_size(network, size), traffic.mean_hops
-    if network.model == "loggop":
-        beyond = np.maximum(size - 1.0, 0.0)
-        before = network.overhead_s + network.latency_s
-        # The first byte's time belongs to o + L, though it occupies the stations as the others do.
-        first = np.minimum(np.minimum(size, 1.0) * network.per_byte_s, before)
-        head, tail = before - first, beyond * network.per_byte_s + first
-    else:
-        head = np.asarray(network.startup_s * (hops if network.startup_per == "hop" else 1.0))
-        tail = size * network.per_byte_s
+    head, tail = forecast_messages(network).head_and_tail_s(network, size, hops)
     arrival = (
         head + hops * network.longest_hop_latency_s + np.maximum(tail, np.maximum(service.link_s, service.interface_s))
     )
-    if network.switching != "store_and_forward":
+    if not network.is_stored:
         return arrival
-    share = np.minimum(network.stored_bytes / np.maximum(size, 1.0), 1.0)  # of a message, that is stored at a time
+    share = np.minimum(
+        network.sharing.stored_bytes / np.maximum(size, 1.0), 1.0
+    )  # of a message, that is stored at a time
     stored = share * size * network.link_occupancy_s_per_byte
     # The receiver's interface gets the head of what is stored first, and delays its tail if slower than a link.
     slower = np.maximum(share * service.interface_s - stored, 0.0) * (1 - traffic.direct) if links else 0.0

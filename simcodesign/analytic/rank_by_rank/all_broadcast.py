@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.posted_together import times_of
 from simcodesign.analytic.rank_by_rank.posted import Floats, Posted, finish_s
 from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.posted_together import ROUNDING, times_of
 from simcodesign.analytic.rank_by_rank.posted import Floats, Ints, in_whole_units
 from simcodesign.core.units import FloatOrArray

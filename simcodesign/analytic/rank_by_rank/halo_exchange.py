@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message
+from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.posted_together import times_of
 from simcodesign.analytic.rank_by_rank.posted import Floats, Posted, finish_s
 from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends

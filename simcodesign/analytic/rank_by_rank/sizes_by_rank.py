@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simcodesign.analytic.messages.message_costs import Message, MessageCosts
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.posted_together import times_of
 from simcodesign.analytic.messages.rounds import row_s
 from simcodesign.analytic.rank_by_rank import leaders

@@ -29,8 +29,8 @@ from simcodesign.core.result import Result
 from simcodesign.core.to_json import PlainResult, attributes_of, fields_of
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.experiment import whole_seed

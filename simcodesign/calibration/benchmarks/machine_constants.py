@@ -225,7 +225,7 @@ def constants_of_all(calibration: MachineCalibration) -> tuple[MachineConstant, 
 def shared_by_segments(calibration: MachineCalibration) -> dict[str, float]:
     """What every segment of a network in LogGOPS states besides L and G, by its key: o, g and O, as determined or as
     the machine has them."""
-    if calibration.messages is None or calibration.machine.network.model == "hockney":
+    if calibration.messages is None or not calibration.machine.network.message_model.has_gaps:
         return {}
     stated = {path: float(np.max(value)) for path, value in calibration.machine.constants().items() if path in IN_EACH}
     found = {one.path: one.value for one in calibration.messages.constants if one.path in IN_EACH}

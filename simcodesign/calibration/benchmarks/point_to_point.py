@@ -17,7 +17,7 @@ import numpy as np
 from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, Sample, columns, samples, united
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, fit_constants
 from simcodesign.calibration.segments import LEAST_SIZES, Segmentation, segmentation
-from simcodesign.describe.constants import REQUIRED_CONSTANTS
+from simcodesign.describe.constants import required_paths
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.measurements import FloatArray
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
@@ -130,10 +130,10 @@ class _Messages:
         segments: int | None,
         level: float,
     ) -> None:
-        self.model, self.level, self.ping_pongs = machine.network.model, level, ping_pongs
-        self.is_hockney = self.model == "hockney"
-        first, *_, last = REQUIRED_CONSTANTS[self.model]
-        self.paths = f"network.{first}", f"network.{last}"
+        self.level, self.ping_pongs = level, ping_pongs
+        self.is_hockney = not machine.network.message_model.has_gaps
+        first, *_, last = required_paths(machine.network.message_model)
+        self.paths = first, last
         self.cuts = cut_sizes(ping_pongs, segments, level)
         self.receives = _of_one_protocol(samples(tables, "late_receive"), level)
         self.sends = [] if self.is_hockney else _of_one_protocol(samples(tables, "isend"), level)

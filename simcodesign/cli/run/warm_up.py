@@ -11,8 +11,9 @@ import numpy as np
 from simcodesign.core.processes.process_pool import ProcessExecutor
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.message_models.loggops import LogGOPS
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate
@@ -38,7 +39,7 @@ def _engine() -> None:
 
 def _schedules() -> None:
     schedule = schedule_of("jacobi", "torus-cluster", {"P": 2})
-    network = Network(build_topology("crossbar", 2), model="loggop")
+    network = Network(build_topology("crossbar", 2), LogGOPS())
     simulate(workload_of(schedule), Machine("loggop", Processor(1e9), network), effects="all", engine="compiled")
 
 

@@ -19,7 +19,7 @@ from simcodesign.core.expressions.dimension import PLAIN, Dimension, OnlyTime, d
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.unit_check import dimension_of
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS
+from simcodesign.describe.constants import CONSTANTS, is_of
 from simcodesign.describe.design_point import DesignPoint, phases_with_constants, replaced_constants
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.evaluation import Evaluation
@@ -172,12 +172,12 @@ class FormulaNames:
         if symbol.path not in self._constants:
             machine = self.point.machine
             what = f"{name} is {symbol.meaning}, which {machine.name} has not"
-            if (model := symbol.model) is not None and model != machine.network.model:
-                what += f" (its network model is {machine.network.model}, not {model})"
+            if not is_of(symbol.path, machine.network.message_model):
+                what += f" (its network model is {machine.network.message_model.name}, not {symbol.model})"
             if symbol.path in machine.constants():
                 what = f"{name} is {symbol.meaning}, which has several values in phase {self.phase}"
             own = f"{name} under 'symbols' of the formula, e.g. {{{name}: {_EXAMPLES.get(symbol.unit, 1)}}}"
-            if machine.network.segments and symbol.path.startswith("network."):
+            if machine.network.message_model.segments and symbol.path.startswith("network."):
                 what = f"{machine.name} has no {name} ({symbol.meaning}), but a cost for each range of message sizes"
                 own += "; or a machine with one cost for all sizes, as 'calibrate --segments 1' makes it"
                 raise InputError(what, place, allowed=own)

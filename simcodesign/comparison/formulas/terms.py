@@ -138,7 +138,7 @@ class _Difference:
 
     def _derived(self) -> tuple[list[Any], list[LeftOutTerm]]:
         """The derived formulas of phases, and the times of phases that have none."""
-        workload, model = self.point.workload, self.point.machine.network.model
+        workload, model = self.point.workload, self.point.machine.network.message_model
         formulas, times = [], []
         for phase in workload.phases():
             try:
@@ -147,9 +147,9 @@ class _Difference:
                 times.append(LeftOutTerm(f"phase {phase} ({error.what})", self._phase_s(phase)))
                 continue
             messages = {symbol.name for symbol in expression.free_symbols} & {"t_s", "t_w", "t_B"}
-            if messages and model != "hockney":
+            if messages and not model.has_symbolic_prices:
                 what = f"the derived formula in symbols is of Hockney's messages; those of {self.point.machine.name}"
-                raise InputError(f"{what} are of {model}")
+                raise InputError(f"{what} are of {model.name}")
             formulas.append(expression)
         others = self.forecast.phases.keys() - {*workload.phases()}  # checkpoints
         times += [LeftOutTerm(f"phase {phase}", self._phase_s(phase)) for phase in sorted(others)]

@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import MESSAGES, ONE, Demand, Evaluate, grid_error
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
@@ -91,11 +91,11 @@ def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
         raise InputError(what, place, value=float(value[bad].flat[0]), allowed="a whole number, 1 or above")
     several = value > 1
     reason = None
-    if np.any(several) and network.model != "hockney":
-        reason = f"messages of the network model {network.model} have gaps and overheads of their own"
-    elif np.any(several) and network.has_receive_overhead:
+    if np.any(several) and not network.message_model.goes_in_trains:
+        reason = f"messages of the network model {network.message_model.name} have gaps and overheads of their own"
+    elif np.any(several) and network.message_model.has_receive_overhead:
         reason = "each message has a receive_overhead of its own, but a train is received once"
-    elif np.any(several) and network.sharing == "round_robin" and network.switching == "store_and_forward":
+    elif np.any(several) and network.is_stored and np.isfinite(network.sharing.stored_bytes):
         reason = "nodes store packets of each message, but a train is one"
     if reason is not None:
         what = f"train = {step.train.text} cannot be used here: {reason}"

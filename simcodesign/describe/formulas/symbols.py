@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from simcodesign.core.expressions.dimension import PLAIN, Dimension, dimension_named, dimension_of_unit
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import MODEL_OF, dimension_at
+from simcodesign.describe.constants import MODELS_OF, dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import IN_TURN
 
@@ -43,8 +43,8 @@ class Symbol:
 
     @property
     def model(self) -> str | None:
-        """The only network model that has it; None for what every machine has."""
-        return MODEL_OF.get(self.path)
+        """The network model that brings it; None for what every machine has."""
+        return next(iter(MODELS_OF.get(self.path, ())), None)
 
 
 _STARTUP = "startup of a message, network.startup"

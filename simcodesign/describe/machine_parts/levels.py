@@ -6,7 +6,7 @@ A message uses the network of the innermost level that has both of its ends, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.topology.base import MINIMAL
+from simcodesign.describe.network.network import Network
+from simcodesign.describe.network.routing import Minimal, Routing
 from simcodesign.describe.topology.link_loads import IntArray
 
 Ints = NDArray[np.int64]
@@ -23,17 +23,12 @@ Ints = NDArray[np.int64]
 Networks = tuple[Network, Network | None, Network | None]
 #: Where the network of each level stands in a machine file, outermost first.
 PATHS = ("network", "node.network", "socket.network")
-#: What a level has as the network between the nodes has it.
-AS_OUTSIDE = (
-    *("model", "sharing", "shares", "packet_bytes"),
-    *("sends", "hops_hold_sender", "startup_per", "switching"),
-)
 #: What only the network between the nodes has, and what a level has in its place.
 ONLY_OUTSIDE: dict[str, Any] = {
     "rails": 1,
     "node": None,
     "socket": None,
-    "routing": MINIMAL,
+    "routing": Minimal(),
     "saturation": 1.0,
     "reduction_per_byte_s": None,
     "dynamic_power_w": None,
@@ -180,13 +175,23 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
         if getattr(network, name) != without:
             key = name.removesuffix("_s").removesuffix("_w").removesuffix("_j")
             what = f"{path}.{key} is said of the network between the nodes alone"
-            raise InputError(what, place, value=getattr(network, name), allowed=f"no {path}.{key}")
-    for name in AS_OUTSIDE:
-        if getattr(network, name) != getattr(outer, name):
+            value = getattr(network, name)
+            value = value.name if isinstance(value, Routing) else value
+            raise InputError(what, place, value=value, allowed=f"no {path}.{key}")
+    outside = _as_outside(outer)
+    for name, value in _as_outside(network).items():
+        if outside.get(name, value) != value:
             what = f"{path}.{name} is the same on all levels of a machine"
-            allowed = f"{getattr(outer, name)}, as network.{name}"
-            raise InputError(what, place, value=getattr(network, name), allowed=allowed)
+            raise InputError(what, place, value=value, allowed=f"{outside[name]}, as network.{name}")
     if network.interfaces.count > 1 and not network.interfaces_have_directions:
         what = f"interfaces of a host inside a node, {path}.interfaces.count"
         allowed = "1, as fast as all together; or one for each direction of a mesh or torus"
         raise InputError(what, place, value=network.interfaces.count, allowed=allowed)
+
+
+def _as_outside(network: Network) -> dict[str, Any]:
+    """What a level has as the network between the nodes has it."""
+    model, sharing = network.message_model, network.sharing
+    words = {key: getattr(model, key) for key in (*model.choices, *model.flags)}
+    rule = {field.name: getattr(sharing, field.name) for field in fields(sharing)}
+    return {"model": model.name, "sharing": sharing.name, **rule, **words, "switching": network.switching}

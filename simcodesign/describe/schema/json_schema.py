@@ -11,8 +11,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.schema.key_texts import NAME, STEP, inner_path, key_text
 from simcodesign.describe.schema.probing import machine_node, workload_node
 from simcodesign.describe.schema.watched import Node

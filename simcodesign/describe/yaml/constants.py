@@ -10,6 +10,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, Name, parse
 from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, is_positive
 from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, dimension_at
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
 from simcodesign.describe.resources import Custom, evaluated
 from simcodesign.describe.yaml.resources import WITH_UNIT
 from simcodesign.describe.yaml.tree import Entry
@@ -74,8 +75,9 @@ def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | No
     part, _, key = path.rpartition(".")
     inverse = _BANDWIDTHS["network"].get(key) or _BANDWIDTHS["storage"].get(key)
     if inverse is not None and path in ("network.bandwidth", "node.network.bandwidth", "socket.network.bandwidth"):
-        model = items["network"].mapping().get("model")
-        inverse = "G" if model is not None and model.content == "loggop" else inverse
+        stated = items["network"].mapping().get("model")
+        model = MESSAGE_MODELS.get(str(stated.content)) if stated is not None else None
+        inverse = inverse if model is None else model.per_byte_key()
     constant = path if inverse is None else f"{part}.{inverse}"
     return (constant, inverse is not None) if dimension_at(constant) is not None else None
 
@@ -105,7 +107,7 @@ def constants_from(
 ) -> dict[str, float]:
     """The constants of the part of a machine at this path, by field name; ``only``: the keys that it may have, None:
     all."""
-    known, prefix = CONSTANTS | POWERS, f"{part}."
+    known, prefix = {**CONSTANTS, **POWERS}, f"{part}."
     keys = {path: path.removeprefix(prefix) for path in known if path.startswith(prefix)}
     paths = {key: path for path, key in keys.items() if "." not in key}  # others are in a mapping of their own
     bandwidths = {**_BANDWIDTHS[part.rpartition(".")[2]], **bandwidths}

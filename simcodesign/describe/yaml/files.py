@@ -34,7 +34,7 @@ from simcodesign.describe.variants import change_texts, factor_of, split_variant
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.machine import FORMAT, MACHINE_KEYS, check_format, machine_from
-from simcodesign.describe.yaml.segments import SAID_BY_SEGMENTS
+from simcodesign.describe.yaml.segments import said_by_segments
 from simcodesign.describe.yaml.tree import Entry, items_by_key, merged, nested, parse_yaml, read_yaml
 from simcodesign.describe.yaml.workload import workload_from
 
@@ -44,11 +44,14 @@ MAX_EXTENDS = 8
 SEE_ALL = "simcodesign list"
 #: Keys of a variant of a workload that are no parameters.
 PRESET, PHASE = "preset", "phase"
-#: Keys of which a change of one replaces the other.
-_REPLACING: dict[str, str | tuple[str, ...]] = {**OTHER_NAMES, "dims": "shape", "segments": SAID_BY_SEGMENTS}
 #: What messages call a description that stands in no file.
 _MACHINE, _WORKLOAD = "Machine.load", "Workload.load"
 _ENDINGS = (".yaml", ".yml", ".aspen", *SCHEDULES)
+
+
+def _replacing() -> dict[str, str | tuple[str, ...]]:
+    """Keys of which a change of one replaces the other."""
+    return {**OTHER_NAMES, "dims": "shape", "segments": said_by_segments()}
 
 
 def load_machine(name: str | Path, changes: Mapping[str, object] | None = None) -> Machine:
@@ -102,7 +105,7 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
     path = _find(name, "topologies")
     tree = _extended(path, ())
     changes = {key: _multiplied(tree, key, value) for key, value in (changes or {}).items()}
-    return (merged(tree, nested(changes, "set"), _REPLACING) if changes else tree), path.parent
+    return (merged(tree, nested(changes, "set"), _replacing()) if changes else tree), path.parent
 
 
 def _multiplied(tree: Entry, path: str, value: object) -> object:
@@ -168,7 +171,7 @@ def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload
 def make_machine(content: Mapping[str, object], changes: Mapping[str, object] | None = None) -> Machine:
     """Return the machine of the keys and values of a file, as ``Machine.load`` describes."""
     tree = _laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ())
-    changed = merged(tree, nested(in_file(changes), "set"), _REPLACING) if changes else tree
+    changed = merged(tree, nested(in_file(changes), "set"), _replacing()) if changes else tree
     return with_changes(machine_from(changed, Path()), changes or {})
 
 
@@ -328,7 +331,7 @@ def _laid_over_base(entry: Entry, path: Path, extended: tuple[Path, ...]) -> Ent
     if len(extended) > MAX_EXTENDS:
         raise InputError(f"more than {MAX_EXTENDS} machines extend each other: {chain}", base.place)
     rest = {key: value for key, value in items.items() if key != "extends"}
-    return merged(_extended(target, extended), Entry(rest, entry.place), _REPLACING)
+    return merged(_extended(target, extended), Entry(rest, entry.place), _replacing())
 
 
 def _find_base(base: Entry, path: Path) -> Path:

@@ -11,8 +11,8 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.background import MAPPINGS, MOST_JOBS, NODES, PATTERNS, Background
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
+from simcodesign.describe.network.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.constants import HOCKNEY_KEYS, MODEL_OF, REQUIRED_CONSTANTS, check_constant, check_not_former
-from simcodesign.describe.machine_parts.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
-from simcodesign.describe.machine_parts.levels import AS_OUTSIDE, PATHS, check_level
-from simcodesign.describe.machine_parts.network import CHOICES, QUEUES, SHARES, SHARINGS, LocalMessages, Network, Ugal
-from simcodesign.describe.machine_parts.network_checks import (
+from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
+from simcodesign.describe.machine_parts.levels import PATHS, check_level
+from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
+from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
+from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
+from simcodesign.describe.network.network_checks import (
     MOST_INTERFACES,
-    MOST_THRESHOLD,
     check_interfaces,
     check_occupancy,
     check_own_links,
@@ -21,8 +22,10 @@ from simcodesign.describe.machine_parts.network_checks import (
     check_saturation,
     check_sharing,
 )
-from simcodesign.describe.machine_parts.nodes_by_ranks import NodesByRanks
-from simcodesign.describe.topology.base import ROUTINGS, TOPOLOGIES, UGAL, Topology
+from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
+from simcodesign.describe.network.routing import ROUTINGS, Routing
+from simcodesign.describe.network.sharing import SHARINGS, Sharing
+from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
 from simcodesign.describe.yaml.segments import LOCAL_KEYS, check_not_beside, segments_from
@@ -30,8 +33,11 @@ from simcodesign.describe.yaml.tree import Entry
 
 #: Keys of a network that a level has as the network between the nodes has them.
 _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "switching", "routing")
-#: Choices that may be mappings, of a word to how it is done.
-_MAPPINGS = ("sharing", "routing")
+#: How the fields of a model of messages begin among those of a network.
+_OF_MODEL = "message_model."
+#: The inner parts of a network, which have readers of their own; and those of the network between the nodes alone.
+_PARTS = ("topology", "interfaces", "segments", "sharing", "routing", "model")
+_OUTSIDE = ("node", "socket", "rails", "saturation")
 
 
 def network_from(
@@ -40,33 +46,42 @@ def network_from(
     """The network of so many nodes, or the smallest of those whose nodes follow the ranks; or with the network between
     the nodes, ``outer``, that of a level inside, whose hosts are so many."""
     items = entry.mapping()
-    outer_model = Network.model if outer is None else outer.model
-    model = items["model"].text(CHOICES["model"]) if "model" in items else outer_model
-    *required, per_byte = REQUIRED_CONSTANTS[model]
+    before = Network.message_model if outer is None else outer.message_model
+    model = MESSAGE_MODELS[items["model"].text(MESSAGE_MODELS)] if "model" in items else type(before)
+    *required, per_byte = model.required
     _check_keys_of(model, items)
-    parts = ("topology", "interfaces", "segments", "hops_hold_sender", *CHOICES)
-    others = parts if outer is not None else (*parts, "node", "socket", "rails", "saturation")
+    words = (key for one in MESSAGE_MODELS.values() for key in (*one.choices, *one.flags))
+    others = (*_PARTS, *words, *CHOICES, *(_OUTSIDE if outer is None else ()))
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
     values = constants_from(entry, path, others, {"bandwidth": per_byte})
     if "segments" in items:
         check_not_beside(items, model)
     entry.mapping(required=("topology", *(required if "segments" not in items else ())))
-    if "per_byte_s" not in values and "segments" not in items:
+    of_model: dict[str, Any] = {
+        name.removeprefix(_OF_MODEL): values.pop(name) for name in [*values] if name.startswith(_OF_MODEL)
+    }
+    if "per_byte_s" not in of_model and "segments" not in items:
         raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
-    texts = {key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items and key not in _MAPPINGS}
-    inherited = {} if outer is None else {name: getattr(outer, name) for name in AS_OUTSIDE}
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
     rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
-    interfaces = _interfaces(items["interfaces"], rails, path) if "interfaces" in items else Interfaces(rails)
-    own: dict[str, Any] = {**inherited, **values, **texts, **_sharing(items), **_routing(items), **_local(items)}
-    if "hops_hold_sender" in items:
-        own["hops_hold_sender"] = items["hops_hold_sender"].flag()
-    if "segments" in items:
-        own["segments"] = segments_from(items["segments"], model)
+    own: dict[str, Any] = {} if outer is None else {"switching": outer.switching}
+    own |= {
+        **values,
+        **{key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items},
+        **_local(items),
+    }
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
-    network = Network(topology, interfaces=interfaces, rails=rails, **own)
+    network = Network(
+        topology,
+        _message_model(model, of_model, items, None if outer is None else outer.message_model),
+        _sharing(items, Network.sharing if outer is None else outer.sharing),
+        _routing(items),
+        interfaces=_interfaces(items["interfaces"], rails, path) if "interfaces" in items else Interfaces(rails),
+        rails=rails,
+        **own,
+    )
     if outer is not None:
         apart = [item for key, item in items.items() if key in _AS_OUTSIDE]
         check_level(network, outer, path, (apart[0] if len(apart) == 1 else entry).place)
@@ -126,32 +141,58 @@ def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
     )
 
 
-def _sharing(items: Mapping[str, Entry]) -> dict[str, Any]:
+def _message_model(
+    model: type[MessageModel], values: Mapping[str, Any], items: Mapping[str, Entry], outer: MessageModel | None
+) -> MessageModel:
+    """The model of messages with these constants, and what else the file says of it; inside a node, as outside it."""
+    own = dict(values)
+    if isinstance(outer, model):
+        own |= {key: getattr(outer, key) for key in (*model.choices, *model.flags)}
+    own |= {key: items[key].text(allowed) for key, allowed in model.choices.items() if key in items}
+    own |= {key: items[key].flag() for key in model.flags if key in items}
+    if "segments" in items:
+        own["segments"] = segments_from(items["segments"], model)
+    return model(**own)
+
+
+def _sharing(items: Mapping[str, Entry], default: Sharing) -> Sharing:
     """How links are shared: a word, or a mapping of that word to how it is done."""
     if "sharing" not in items:
-        return {}
+        return default
     entry = items["sharing"]
     if not isinstance(entry.content, dict):
-        return {"sharing": entry.text(SHARINGS)}
-    given = entry.mapping(("max_min", "round_robin"))
+        return SHARINGS[entry.text(SHARINGS)]()
+    options = {name: rule.option for name, rule in SHARINGS.items() if rule.option is not None}
+    given = entry.mapping(tuple(options))
     if len(given) != 1:
-        raise entry.error("one way of sharing links", "{max_min: by_latency} or {round_robin: SIZE}")
-    if "max_min" in given:
-        return {"sharing": "max_min", "shares": given["max_min"].text(SHARES)}
-    return {"sharing": "round_robin", "packet_bytes": given["round_robin"].quantity("size")}
+        ways = (
+            f"{{{name}: {kind.upper() if isinstance(kind, str) else kind[-1]}}}" for name, (_, kind) in options.items()
+        )
+        raise entry.error("one way of sharing links", " or ".join(ways))
+    ((name, item),) = given.items()
+    field, kind = options[name]
+    return SHARINGS[name](**{field: item.quantity(kind) if isinstance(kind, str) else item.text(kind)})
 
 
-def _routing(items: Mapping[str, Entry]) -> dict[str, Any]:
-    """Which way messages take: a word, or how ``ugal`` chooses."""
+def _routing(items: Mapping[str, Entry]) -> Routing:
+    """Which way messages take: a word, or a mapping of that word to how it chooses."""
     if "routing" not in items:
-        return {}
+        return Network.routing
     entry = items["routing"]
     if not isinstance(entry.content, dict):
-        return {"routing": entry.text(ROUTINGS)}
-    given = entry.mapping((UGAL,), (UGAL,))[UGAL].mapping(("threshold", "queues"))
-    threshold = given["threshold"].whole(0, MOST_THRESHOLD) if "threshold" in given else Ugal.threshold
-    queues = given["queues"].text(QUEUES) if "queues" in given else Ugal.queues
-    return {"routing": UGAL, "ugal": Ugal(threshold, queues)}
+        return ROUTINGS[entry.text(ROUTINGS)]()
+    options = {name: routing.options for name, routing in ROUTINGS.items() if routing.options}
+    given = entry.mapping(tuple(options), tuple(options) if len(options) == 1 else ())
+    if len(given) != 1:
+        raise entry.error("one routing", " or ".join(f"{{{name}: ...}}" for name in options))
+    ((name, item),) = given.items()
+    said = item.mapping(tuple(options[name]))
+    values = {
+        key: said[key].whole(0, kind) if isinstance(kind, int) else said[key].text(kind)
+        for key, kind in options[name].items()
+        if key in said
+    }
+    return ROUTINGS[name](**values)
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
@@ -162,7 +203,7 @@ def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
             continue
         if "segments" in items[key].mapping():
             given = items[key].mapping(("segments", *more), ("segments", *more))
-            found[key] = LocalMessages(segments=segments_from(given["segments"], Network.model, LOCAL_KEYS))
+            found[key] = LocalMessages(segments=_local_segments(given["segments"]))
             if more:
                 found["sockets_per_node"] = given["per_node"].whole(low=1)
             continue
@@ -175,14 +216,19 @@ def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
     return found
 
 
-def _check_keys_of(model: str, items: Mapping[str, Entry]) -> None:
+def _local_segments(entry: Entry) -> tuple[HockneySegment, ...]:
+    """Segments of messages within a node, which have a startup and a bandwidth."""
+    return tuple(one for one in segments_from(entry, Hockney, LOCAL_KEYS) if isinstance(one, HockneySegment))
+
+
+def _check_keys_of(model: type[MessageModel], items: Mapping[str, Entry]) -> None:
     """InputError for a key that only another network model has."""
+    owners = {key: one.name for one in MESSAGE_MODELS.values() for key in (*one.choices, *one.flags)}
     for key, item in items.items():
-        owner = "hockney" if key in HOCKNEY_KEYS else MODEL_OF.get(f"network.{key}", model)
-        if owner != model:
-            own = ", ".join(path.removeprefix("network.") for path, it in MODEL_OF.items() if it == model)
-            what = f"{key!r} belongs to the network model {owner}, not to {model}"
-            raise InputError(what, item.place, allowed=f"{own}; or 'model: {owner}'")
+        owner = owners.get(key) or next(iter(MODELS_OF.get(f"network.{key}", ())), model.name)
+        if owner != model.name and key not in (*model.choices, *model.flags, *model.constants()):
+            what = f"{key!r} belongs to the network model {owner}, not to {model.name}"
+            raise InputError(what, item.place, allowed=f"{', '.join(model.constants())}; or 'model: {owner}'")
 
 
 def nodes_by_ranks(entry: Entry, shared_disk: bool, folder: Path) -> NodesByRanks:

@@ -7,26 +7,25 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_constant
-from simcodesign.describe.machine_parts.size_segments import (
-    IN_SEGMENTS,
-    KEYS,
-    OPTIONAL,
-    UP_TO,
-    SizeSegment,
-    check_segments,
-)
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
+from simcodesign.describe.network.message_models.hockney import Hockney
+from simcodesign.describe.network.size_segments import UP_TO, check_segments
 from simcodesign.describe.yaml.constants import time_per_byte
 from simcodesign.describe.yaml.tree import Entry
 
-#: Keys of a network, of any model, that segments replace.
-SAID_BY_SEGMENTS = (*dict.fromkeys(key for keys in IN_SEGMENTS.values() for key in keys), "bandwidth")
-#: Network model -> the key of the time per byte in place of which a segment may have a bandwidth.
-_PER_BYTE = {"hockney": "per_byte", "loggop": "G"}
 #: What segments of messages within a node, or between its sockets, have: who waits is said for all messages.
-LOCAL_KEYS = (*IN_SEGMENTS["hockney"], "bandwidth", UP_TO)
+LOCAL_KEYS = (*Hockney.in_segments(), "bandwidth", UP_TO)
 
 
-def segments_from(entry: Entry, model: str, keys: Collection[str] | None = None) -> tuple[SizeSegment, ...]:
+def said_by_segments() -> tuple[str, ...]:
+    """Keys of a network, of any model, that segments replace."""
+    keys = dict.fromkeys(key for model in MESSAGE_MODELS.values() for key in model.in_segments())
+    return *keys, "bandwidth"
+
+
+def segments_from(
+    entry: Entry, model: type[MessageModel], keys: Collection[str] | None = None
+) -> tuple[SizeSegment, ...]:
     """The segments of messages of this network model; with all of its keys, or some."""
     every = entry.sequence()
     if not every:
@@ -36,10 +35,10 @@ def segments_from(entry: Entry, model: str, keys: Collection[str] | None = None)
     return segments
 
 
-def _segment(entry: Entry, model: str, keys: Collection[str] | None, is_last: bool) -> SizeSegment:
-    per_byte = _PER_BYTE[model]
-    items = entry.mapping(keys or (*KEYS[model], "bandwidth", "rendezvous", UP_TO))
-    required = [key for key in KEYS[model] if key not in (*OPTIONAL, per_byte)]
+def _segment(entry: Entry, model: type[MessageModel], keys: Collection[str] | None, is_last: bool) -> SizeSegment:
+    per_byte, constants = model.per_byte_key(), model.constants()
+    items = entry.mapping(keys or (*constants, "bandwidth", "rendezvous", UP_TO))
+    required = [key for key in model.required if key != per_byte]
     entry.mapping(required=(*required, *(() if is_last else (UP_TO,))))
     if is_last and UP_TO in items:
         raise items[UP_TO].error("the last segment has no end", f"no {UP_TO}, or one more segment after it")
@@ -47,7 +46,7 @@ def _segment(entry: Entry, model: str, keys: Collection[str] | None, is_last: bo
         many = "given twice: as a bandwidth and as time per byte" if "bandwidth" in items else "missing"
         raise InputError(f"'bandwidth' (or {per_byte!r}) is {many}", entry.place)
     values: dict[str, Any] = {}
-    for key, (name, dimension) in KEYS[model].items():
+    for key, (name, dimension) in constants.items():
         if key in items:
             values[name] = items[key].quantity(dimension)
             check_constant(f"{entry.place.path}.{key}", values[name], items[key].place)
@@ -57,11 +56,11 @@ def _segment(entry: Entry, model: str, keys: Collection[str] | None, is_last: bo
         values["up_to_bytes"] = items[UP_TO].quantity("size")
     if "rendezvous" in items:
         values["rendezvous"] = items["rendezvous"].flag()
-    return SizeSegment(**values)
+    return model.segment(**values)
 
 
-def check_not_beside(items: Mapping[str, Entry], model: str) -> None:
+def check_not_beside(items: Mapping[str, Entry], model: type[MessageModel]) -> None:
     """InputError for a constant of the network that its segments state."""
-    for key in (*IN_SEGMENTS[model], "bandwidth"):
+    for key in (*model.in_segments(), "bandwidth"):
         if key in items:
             raise items[key].error(f"network.{key} is said by network.segments", "one of them")

@@ -10,8 +10,8 @@ from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cache_of, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import Formula, check_phases
-from simcodesign.describe.machine_parts.size_segments import segment_at
 from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.describe.network.size_segments import segment_at
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step

@@ -67,7 +67,7 @@ def steady(point: DesignPoint, simulated: Simulate, effects: Sequence[str], tole
     for effect in never_same:
         if effect.acts_on(point.workload, point.machine):
             return _whole(point, simulated, loops, tolerance, f"with {effect.name} no two iterations are the same")
-    if point.machine.network.sharing != "fcfs" and {"links", "interfaces"} & {*effects}:
+    if not point.machine.network.sharing.has_whole_messages and {"links", "interfaces"} & {*effects}:
         why = "where links are shared fairly or by packets, iterations are not compared"
         return _whole(point, simulated, loops, tolerance, why)
     own = point.machine.interfaces_of(point.ranks)

@@ -235,7 +235,7 @@ def _capacity(step: Arrivals, builder: PlanBuilder) -> int:
 def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
     """A send and a receive for every request; the sends."""
     step, machine = one.step, builder.machine
-    if machine.network.model == "loggop":
+    if not machine.network.message_model.ranks_work_in_order:
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
     law = step.varies if "noise" in builder.effects else None

@@ -113,7 +113,9 @@ class _Layout:
         piece = np.zeros(len(recording.op), np.int64)  # piece 0: one operation, whatever it is
         if prices.waits_for_receivers:
             sends = recording.entries_of(recording.of_kind(kinds.SEND))
-            piece[sends] = has_rendezvous(self._builder.machine.network, self._sizes[sends])  # piece 1: and a wait
+            piece[sends] = has_rendezvous(
+                self._builder.machine.network.message_model, self._sizes[sends]
+            )  # piece 1: and a wait
         op, size = recording.op[calls.entry], calls.size
         keys, number = np.unique(np.stack([op, size], axis=1), axis=0, return_inverse=True)
         shared: dict[tuple[Any, ...], int] = {}
@@ -158,7 +160,9 @@ class _Layout:
         """The column with the information whether its senders wait for their receivers."""
         if column.kind != SEND:
             return column
-        extra: dict[str, Any] = {"rendezvous": has_rendezvous(self._builder.machine.network, column.size_bytes)}
+        extra: dict[str, Any] = {
+            "rendezvous": has_rendezvous(self._builder.machine.network.message_model, column.size_bytes)
+        }
         return replace(column, extra=extra)
 
     @property

@@ -64,7 +64,7 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     """The operations of a schedule and their dependencies."""
     waits = np.zeros(len(schedule), bool)
     if prices.waits_for_receivers:
-        waits = (schedule.kind == SEND) & has_rendezvous(machine.network, schedule.size_bytes)
+        waits = (schedule.kind == SEND) & has_rendezvous(machine.network.message_model, schedule.size_bytes)
     graph = _Graph(schedule, with_postings=not prices.loggops, waits=waits)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.describe.network.message_models.base import MessageModel
+from simcodesign.describe.network.network import LocalMessages
 
 #: Sizes that are the same but for rounding: three of 15 parts of 40 KiB are 8 KiB.
 ROUNDING = 1e-12
 
 
-def constant(part: Network | LocalMessages, name: str, size_bytes: FloatOrArray) -> FloatOrArray:
+def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrArray) -> FloatOrArray:
     """The constant that messages of so many bytes have: of one message, or of each (n,).
 
     A segment has the sizes above the end of the one before it, up to and including its own end. NaN for a size that is
@@ -29,17 +30,17 @@ def constant(part: Network | LocalMessages, name: str, size_bytes: FloatOrArray)
     return np.where(np.isnan(size_bytes), np.nan, found) if found.ndim else _known(float(found), size_bytes)
 
 
-def has_rendezvous(network: Network, size_bytes: FloatOrArray) -> bool | NDArray[np.bool_]:
+def has_rendezvous(model: MessageModel, size_bytes: FloatOrArray) -> bool | NDArray[np.bool_]:
     """Whether senders of messages of so many bytes wait for their receivers: beyond S, or by their segment."""
-    if network.rendezvous_above_bytes is not None:
-        return np.asarray(size_bytes) > network.rendezvous_above_bytes
-    if not network.segments:
+    if model.rendezvous_above_bytes is not None:
+        return np.asarray(size_bytes) > model.rendezvous_above_bytes
+    if not model.segments:
         return False
-    waits = np.array([segment.rendezvous for segment in network.segments])
-    return np.asarray(waits[_number(network, size_bytes)])
+    waits = np.array([segment.rendezvous for segment in model.segments])
+    return np.asarray(waits[_number(model, size_bytes)])
 
 
-def _number(part: Network | LocalMessages, size_bytes: FloatOrArray) -> NDArray[np.int64]:
+def _number(part: MessageModel | LocalMessages, size_bytes: FloatOrArray) -> NDArray[np.int64]:
     """The numbers of the segments, from 0 on, that have these sizes."""
     ends = np.array([segment.up_to_bytes for segment in part.segments[:-1]], dtype=np.float64)
     return np.asarray(np.searchsorted(ends * (1 + ROUNDING), size_bytes, side="left"))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.generate.messages.cost_model import modelled_hops
-from simcodesign.generate.messages.route_choice import RouteChoice
+from simcodesign.describe.network.network import Network
+from simcodesign.generate.messages.message_models.base import modelled_hops
+from simcodesign.generate.messages.routing.route_choice import RouteChoice, route_choice
 from simcodesign.generate.messages.way import Way, by_law, counted, slowest_of_messages
 
 Int64s = NDArray[np.int64]
@@ -70,7 +70,7 @@ class LevelWays:
         self.machine, self.ranks = machine, ranks
         self.levels = machine.numbered_levels
         self.hosts = [machine.hosts_on(level, ranks) for level in self.levels]
-        self.choices = [choice, *(RouteChoice(level.network, seed) for level in self.levels[1:])]
+        self.choices = [choice, *(route_choice(level.network, seed) for level in self.levels[1:])]
 
     def level_of(self, source: Int64s, target: Int64s) -> NDArray[np.int8]:
         """The level of messages between ranks, (n,)."""

@@ -19,21 +19,14 @@ from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import placed_demands, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
-from simcodesign.generate.messages.cost_model import (
-    arrival_s,
-    between_s,
-    modelled_hops,
-    receive_s,
-    send_s,
-    spread_s,
-)
 from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels
-from simcodesign.generate.messages.route_choice import RouteChoice
+from simcodesign.generate.messages.message_models.base import modelled_hops, simulated
 from simcodesign.generate.messages.routes_and_stations import RouteTable
+from simcodesign.generate.messages.routing.route_choice import route_choice
 from simcodesign.generate.messages.way import Way, Ways
 
 #: Of messages for which it does not matter.
@@ -51,16 +44,15 @@ class MessagePricing:
 
     def __init__(self, point: DesignPoint, effects: frozenset[str], seed: int) -> None:
         machine = point.machine
-        self._choice = RouteChoice(machine.network, seed)
+        self._choice = route_choice(machine.network, seed)
         self._machine, self._ranks, self._effects = machine, point.ranks, effects
         self._law = modelled_hops(machine.network, point.ranks)
         self._counted = bool(effects & {"hops", "links", "node"})
         self._levels = LevelWays(machine, point.ranks, self._choice, seed) if machine.has_levels else None
         self.loggops = point.has_loggops
-        self._flies = self.loggops or not machine.network.flight_holds_sender
+        self._flies = self.loggops or not machine.network.message_model.flight_holds_sender
         self.has_rendezvous = _has_rendezvous(point)
-        segments = [one for network in machine.levels for one in network.segments]
-        self._receives_by_size = any(one.receive_overhead_s is not None for one in segments)
+        self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
@@ -115,11 +107,17 @@ class MessagePricing:
         extra: dict[str, Any] = {}
         ways = self._ways_of_receives(machine, column.who, column.peer)
         if self.loggops:
-            gap = np.where(np.isnan(size), np.nan, longest(ways, lambda network, way: between_s(network, size)))
+            gap = np.where(
+                np.isnan(size), np.nan, longest(ways, lambda network, way: simulated(network).between_s(network, size))
+            )
             extra["gap_s"] = gap
         if self.loggops or self._receives_by_size:
             extra["variant"] = self._variant(machine)
-        return replace(column, duration_s=longest(ways, lambda network, way: receive_s(network, size)), extra=extra)
+        return replace(
+            column,
+            duration_s=longest(ways, lambda network, way: simulated(network).receive_s(network, size)),
+            extra=extra,
+        )
 
     def _ways_of_receives(self, machine: Machine, who: Int32s | None, peer: Int32s | int) -> Sequence[LevelWay]:
         """The levels of messages that ranks receive; any level for those from anyone."""
@@ -139,18 +137,22 @@ class MessagePricing:
         ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
         extra: dict[str, Any] = {"train": train} if self._trains else {}
         if self._flies:
-            extra["flight_s"] = longest(ways, lambda network, way: arrival_s(network, way, size, train))
+            extra["flight_s"] = longest(
+                ways, lambda network, way: simulated(network).arrival_s(network, way, size, train)
+            )
         if self.loggops:
-            extra["gap_s"] = longest(ways, lambda network, way: between_s(network, size))
-            extra["receive_s"] = longest(ways, lambda network, way: receive_s(network, size))
-            extra["spread_s"] = longest(ways, lambda network, way: spread_s(network, size))
+            extra["gap_s"] = longest(ways, lambda network, way: simulated(network).between_s(network, size))
+            extra["receive_s"] = longest(ways, lambda network, way: simulated(network).receive_s(network, size))
+            extra["spread_s"] = longest(ways, lambda network, way: simulated(network).spread_s(network, size))
         if self.loggops or self.has_rendezvous:
-            extra["rendezvous"] = longest(ways, lambda network, way: has_rendezvous(network, size))
+            extra["rendezvous"] = longest(ways, lambda network, way: has_rendezvous(network.message_model, size))
         if self.route_table:
             cost = self._cost(column, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(
-            column, duration_s=longest(ways, lambda network, way: send_s(network, way, size, train)), extra=extra
+            column,
+            duration_s=longest(ways, lambda network, way: simulated(network).send_s(network, way, size, train)),
+            extra=extra,
         )
 
     def _cost(self, column: Column, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
@@ -256,15 +258,17 @@ class MessagePricing:
             mine = receives[variants == number]
             machine, size = self._variants[number], fields["size_bytes"][mine]
             ways = self._ways_of_receives(machine, rank[mine], fields["peer"][mine])
-            fields["duration_s"][mine] = longest(ways, functools.partial(_of_size, receive_s, size))
+            fields["duration_s"][mine] = longest(ways, functools.partial(_receive_s, size))
             if self.loggops:
-                fields["gap_s"][mine] = longest(ways, functools.partial(_of_size, between_s, size))
+                fields["gap_s"][mine] = longest(ways, functools.partial(_between_s, size))
 
 
-def _of_size(
-    time_s: Callable[[Network, FloatOrArray], FloatOrArray], size: FloatOrArray, network: Network, way: Way
-) -> FloatOrArray:
-    return time_s(network, size)
+def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
+    return simulated(network).receive_s(network, size)
+
+
+def _between_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
+    return simulated(network).between_s(network, size)
 
 
 def _each_bytes(column: Column) -> FloatOrArray:
@@ -274,8 +278,7 @@ def _each_bytes(column: Column) -> FloatOrArray:
 
 def _has_rendezvous(point: DesignPoint) -> bool:
     """Whether the machine, or a block of the program, says above which size senders wait for their receivers."""
-    for network in point.machine.levels:
-        if network.rendezvous_above_bytes is not None or any(segment.rendezvous for segment in network.segments):
-            return True
+    if any(network.message_model.has_rendezvous for network in point.machine.levels):
+        return True
     limits = {f"{path}.S" for path in PATHS}
     return any(limits & set(placed.constants) for placed in placed_demands(point.workload.program))

@@ -17,13 +17,12 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import Level, level_at
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.topology.base import VALIANT
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.cost_model import flight_s, held_s, inject_s, is_loggop, startup_s, tail_s
 from simcodesign.generate.messages.levels import LevelWay, LevelWays
-from simcodesign.generate.messages.route_choice import RouteChoice, alternatives
+from simcodesign.generate.messages.message_models.base import simulated
+from simcodesign.generate.messages.routing.route_choice import RouteChoice
 from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
     DISK,
@@ -127,9 +126,9 @@ class RouteTable:
         """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
         each."""
         network = at.network
-        if self._shares_links(at.number) and network.startup_per == "message" and train == 1:
+        if self._shares_links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
             # The links have the rest.
-            way = Way.without_links(network, size_bytes)
+            way = Way.without_links(network.message_model, size_bytes)
         hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
         if not hops.ndim:
             return self._row(self._priced(at, way, float(size_bytes), train))
@@ -181,16 +180,17 @@ class RouteTable:
     def _priced(self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int) -> NDArray[np.float64]:
         """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links."""
         network, again, has_links = at.network, np.zeros(()), self._shares_links(at.number)
-        if train > 1 and not is_loggop(network):
+        messages = simulated(network)
+        if train > 1:
             # With store-and-forward, the links repeat the bytes of a train themselves.
-            again = np.asarray(startup_s(network, way) + held_s(network, way, 0.0 if has_links else size_bytes))
+            again = np.asarray(messages.again_s(network, way, 0.0 if has_links else size_bytes))
         groups = _groups_of(network)
         nothing = [0.0] * (self._groups - len(groups))  # of groups that only other levels have
         times: list[FloatOrArray] = [
-            inject_s(network, way, size_bytes),
-            tail_s(network, way, size_bytes, train, again),
+            messages.inject_s(network, way, size_bytes),
+            messages.tail_s(network, way, size_bytes, train, again),
             train * size_bytes * network.interface_occupancy_s_per_byte,
-            0.0 if has_links else flight_s(network, way, size_bytes),
+            0.0 if has_links else messages.flight_s(network, way, size_bytes),
             *(train * size_bytes * per_byte_s for per_byte_s, _ in groups),
             *nothing,
             *(latency_s for _, latency_s in groups),
@@ -232,11 +232,11 @@ class RouteTable:
         inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1)
         groups = len(links) // 2
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
-        forward = self._machine.network.switching == "store_and_forward"
+        forward = self._machine.network.is_stored
         group = self._group_of(visited, before) if groups > 1 else None
         adaptive = None
         if others is not None:
-            adaptive = alternatives(route, others, start, station, self._interfaces, self._machine.network.ugal)
+            adaptive = self._choice.alternatives(route, others, start, station, self._interfaces)
         return Routes(
             route,
             cost,
@@ -280,7 +280,7 @@ class RouteTable:
         turns = None if self._turns is None else [(leaves[pair], comes[pair]) for leaves, comes in self._turns]
         through = self._choice.through(len(sends))
         own = np.full(len(route), NONE, np.int32)
-        if self._choice.routing == VALIANT:
+        if not self._choice.has_alternatives:
             self._pairs, self._turns, self._through = [ends], turns, [through]
             own[sends] = np.arange(len(sends))
             return own, None

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import LocalMessages, Network
+from simcodesign.describe.network.message_models.base import MessageModel
+from simcodesign.describe.network.network import LocalMessages, Network
 from simcodesign.generate.messages.constants_by_size import constant
-from simcodesign.generate.messages.route_choice import RouteChoice
+from simcodesign.generate.messages.routing.route_choice import RouteChoice
 
 #: Pairs whose routes are looked up together.
 PAIRS_AT_ONCE = 2**18
@@ -46,12 +47,12 @@ class Way:
     def of_hops(cls, network: Network, hops: FloatOrArray, size_bytes: FloatOrArray) -> Way:
         """Over so many of the slowest links, each with the longest latency: where all are alike, these are all."""
         link_s = network.link_occupancy_s_per_byte
-        startup_s, sent = (constant(network, name, size_bytes) for name in ("startup_s", "per_byte_s"))
+        startup_s, sent = (constant(network.message_model, name, size_bytes) for name in ("startup_s", "per_byte_s"))
         slowest = np.maximum(sent, link_s) if network.has_own_links else sent
         return cls(hops, hops * network.longest_hop_latency_s, startup_s, sent, slowest, link_s)
 
     @classmethod
-    def without_links(cls, part: Network | LocalMessages, size_bytes: FloatOrArray) -> Way:
+    def without_links(cls, part: MessageModel | LocalMessages, size_bytes: FloatOrArray) -> Way:
         """Over no link, sent as messages over the network, or within a node, are."""
         startup_s, sent = (constant(part, name, size_bytes) for name in ("startup_s", "per_byte_s"))
         return cls(0.0, 0.0, startup_s, sent, sent, 0.0)
@@ -148,7 +149,7 @@ def _along_routes(
     used = np.unique(latencies[group])
     # Equal latencies are multiplied, as they are where all links are alike.
     latency_s[far] = hops * used[0] if len(used) == 1 else np.add.reduceat(latencies[group], start)
-    if network.switching == "store_and_forward":
+    if network.is_stored:
         first = link_s[start]
         rest = np.add.reduceat(link_s, start) - first
         stored[far] = np.where(hops > 1, rest / np.maximum(hops - 1, 1), first)

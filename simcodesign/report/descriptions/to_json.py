@@ -102,8 +102,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 def _derived(machine: Machine) -> Iterator[tuple[str, Any]]:
     """What the data sheet computes of it; counts of a machine whose nodes are P are those of no network yet."""
     network = machine.network
-    if network.model == "hockney" and network.per_byte_s:
-        yield "half_performance_bytes", network.startup_s / network.per_byte_s
+    if (half := network.message_model.half_performance_bytes) is not None:
+        yield "half_performance_bytes", half
     yield "rank_capacity_bytes", machine.rank_capacity_bytes
     if machine.nodes_by_ranks is not None:
         return

@@ -33,7 +33,7 @@ def overview(
 def said_of_machine(name: str, machine: Machine) -> str:
     """All that a search in the list looks at, in small letters."""
     network = machine.network
-    return " ".join([name, machine.about, machine.source, network.topology.kind, network.model]).lower()
+    return " ".join([name, machine.about, machine.source, network.topology.kind, network.message_model.name]).lower()
 
 
 def said_of_workload(name: str, workload: Workload) -> str:

@@ -10,37 +10,22 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.analytic.queueing.busiest_links import busiest_link
-from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
-from simcodesign.describe.machine_parts.network import BLOCKING, BY_LATENCY, NONBLOCKING, Network
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
-from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT
 from simcodesign.report.common.tables import section, text_table
 from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
+from simcodesign.report.results.message_rows import level_tables, message_rows, segment_tables
 from simcodesign.report.results.part_rows import (
     accelerator_rows,
-    bytes_text,
-    level_tables,
     mapping_text,
     partition_rows,
-    segment_tables,
-    startup_text,
     storage_rows,
 )
-
-#: Which of several interfaces messages take.
-ASSIGNMENT_TEXTS = {
-    RANK: "each rank its own",
-    NEAREST: "each rank its own of its socket",
-    ROUND_ROBIN: "taken in turn",
-    DIRECTION: "taken by the direction of the first and last link",
-}
-HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}
 
 
 def machine_sheet(machine: Machine) -> list[RenderableType]:
@@ -49,7 +34,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         head("machine", machine),
         section("Nodes", _node_rows(machine)),
         section("Topology", _topology_rows(machine)),
-        section("Messages", _message_rows(machine)),
+        section("Messages", message_rows(machine)),
         *segment_tables(machine.network),
         *level_tables(machine),
         section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
@@ -228,7 +213,7 @@ def _topology_rows(machine: Machine) -> Rows:
         yield "rails", f"{rails}, each of them such a network"
     yield "links", f"{machine.network.link_count:,} (one-way)"
     yield "diameter (hops)", f"{topology.diameter:,}"
-    yield "mean distance (hops)", f"{machine.network.mean_hops:.4g}{_routing_text(machine.network)}"
+    yield "mean distance (hops)", f"{machine.network.mean_hops:.4g}{machine.network.routing.words}"
     yield (
         "bisection width (two-way links)",
         f"{'' if topology.bisection_exact else 'at most '}{rails * topology.bisection_width:,}",
@@ -240,153 +225,6 @@ def _topology_rows(machine: Machine) -> Rows:
             f"{law.uniform / rails:.4g} to any other, {law.adverse / rails:.4g} {law.pattern}"
             + ("" if law.valiant is None else f"; {law.valiant / rails:.4g} through random ones"),
         )
-
-
-def _routing_text(network: Network) -> str:
-    """How routes are chosen, unless they are the one of each pair."""
-    words = {
-        ECMP: ", by any minimal route",
-        VALIANT: ", through random nodes",
-        UGAL: ", or through random nodes if busy",
-    }
-    return words.get(network.routing, "")
-
-
-def _message_rows(machine: Machine) -> Rows:
-    network = machine.network
-    yield from _loggop_rows(network) if network.model == "loggop" else _hockney_rows(network)
-    yield "hops where routes are not looked at", HOP_LAWS[network.distance]
-    yield "switching", network.switching.replace("_", "-")
-    yield "links are shared", _sharing_text(network)
-    per_byte_s = reversed(_of_links(network, network.links_s_per_byte))
-    yield "bandwidth of a link", _range_text([bandwidth_text(value) for value in per_byte_s])
-    if network.saturation < 1:
-        yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
-    yield "interfaces of a node", _interfaces_text(machine)
-    yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
-    if network.model == "hockney" and network.per_byte_s and not network.segments:
-        half = amount_text(network.startup_s / network.per_byte_s, "size")
-        yield "half-performance size", f"{half} (startup takes as long as the bytes)"
-
-
-def _interfaces_text(machine: Machine) -> str:
-    """How many, whether they send and receive at once, and which of them messages take."""
-    interfaces = machine.network.interfaces
-    if interfaces.count == 1:
-        return f"1, {interfaces.duplex} duplex"
-    return f"{interfaces.count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
-
-
-def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:
-    """The different values of the groups of links that there are, the least first."""
-    groups = network.topology.link_groups
-    there = [value for value, group in zip(values, groups, strict=True) if group.links or len(groups) == 1]
-    return sorted({float(value) for value in there}) or [values[0]]
-
-
-def _range_text(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
-
-
-def _latency_text(network: Network) -> str:
-    """The latency of a hop."""
-    return _range_text([amount_text(value, "time") for value in _of_links(network, network.link_latencies_s)])
-
-
-#: By ``Network.sends``.
-_SENDS = {
-    BLOCKING: "blocking: each holds it as long as it would take if it were alone",
-    NONBLOCKING: "nonblocking: each holds it for its startup, their bytes flow side by side",
-}
-
-
-def _hockney_rows(network: Network) -> Rows:
-    yield "model", _message_model(network)
-    yield "startup", f"{startup_text(network)} per {network.startup_per}"
-    if not network.segments:
-        yield "bandwidth", bandwidth_text(network.per_byte_s)
-    yield "latency of a hop", _latency_text(network)
-    if network.bytes_hold_sender:
-        yield "hops hold the sender", "yes" if network.hops_hold_sender else "no: they delay the arrival alone"
-    yield "sends of a rank", _SENDS[network.sends]
-    for name, part in (("within a node", network.node), ("between sockets", network.socket)):
-        if part is not None:
-            yield f"messages {name}", f"{startup_text(part)} + {bytes_text(part)}, no hops"
-    if network.socket is not None:
-        yield "sockets of a node", str(network.sockets_per_node)
-    if not network.segments:
-        yield "charged to the receiver", amount_text(network.receive_overhead_s, "time")
-    limit = network.rendezvous_above_bytes
-    if limit is not None:
-        yield "rendezvous above S", amount_text(limit, "size")
-    yield from _reduction_rows(network)
-
-
-def _reduction_rows(network: Network) -> Rows:
-    if network.reduction_per_byte_s is not None:
-        yield "operators of reductions", bandwidth_text(network.reduction_per_byte_s)
-
-
-def _loggop_rows(network: Network) -> Rows:
-    """The constants of LogGOPS by their letters."""
-    limit = network.rendezvous_above_bytes
-    way = " + ".join(["L", *_hop_parts(network), *_slow_link_parts(network)])
-    yield (
-        "model",
-        f"LogGOPS: m bytes, x = max(m - 1, 0), occupy sender and receiver for o + x O and fly for {way} + x G",
-    )
-    if network.segments:
-        yield "L, o, g, G, O", "those of the message's size; sends, and receives, of a rank begin g + x G apart"
-    else:
-        yield "latency L", amount_text(network.latency_s, "time")
-        yield "overhead o", amount_text(network.overhead_s, "time")
-        yield "gap g", f"{amount_text(network.gap_s, 'time')} (sends, and receives, of a rank begin g + x G apart)"
-        yield "time per byte G", f"{amount_text(network.per_byte_s, 'per_byte')} ({bandwidth_text(network.per_byte_s)})"
-        yield "overhead per byte O", amount_text(network.overhead_per_byte_s, "per_byte")
-    yield "rendezvous above S", "never" if limit is None else amount_text(limit, "size")
-    yield from _reduction_rows(network)
-
-
-def _message_model(network: Network) -> str:
-    startup, bytes_ = startup_text(network), bytes_text(network)
-    if not network.bytes_hold_sender:
-        parts = [part for part in (_way(network), bytes_) if part != "0"]
-        return f"m bytes occupy the sender for {startup} and arrive {' + '.join(parts) or '0'} later, over h hops"
-    if not network.hops_hold_sender:
-        return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {_way(network)} later, over h hops"
-    times = "" if network.startup_per == "message" else "max(h, 1) x "
-    parts = [f"{times}{startup}", *_hop_parts(network), bytes_, *_slow_link_parts(network)]
-    return f"m bytes over h hops occupy the sender for {' + '.join(parts)}"
-
-
-def _way(network: Network) -> str:
-    """What the hops of a message add that do not hold its sender."""
-    parts = [f"max(h - 1, 0) x {startup_text(network)}"] if network.startup_per == "hop" else []
-    return " + ".join([*parts, *_hop_parts(network), *_slow_link_parts(network)]) or "0"
-
-
-def _hop_parts(network: Network) -> list[str]:
-    latency = f"({_latency_text(network)})" if network.links_differ else _latency_text(network)
-    parts = [f"h x {latency}"] if network.longest_hop_latency_s else []
-    if network.switching == "store_and_forward":
-        stored = "m" if np.isinf(network.stored_bytes) else f"min(m, {amount_text(network.stored_bytes, 'size')})"
-        parts.append(f"max(h - 1, 0) x {stored} / ({bandwidth_text(network.link_occupancy_s_per_byte)})")
-    return parts
-
-
-def _sharing_text(network: Network) -> str:
-    if network.sharing == "round_robin":
-        return f"by messages in turn, packets of {amount_text(network.packet_bytes, 'size')}"
-    if network.sharing == "max_min":
-        shares = "shares in proportion to 1 / latency" if network.shares == BY_LATENCY else "max-min shares"
-        return f"fairly, by all messages at once ({shares})"
-    return "by one message after another"
-
-
-def _slow_link_parts(network: Network) -> list[str]:
-    """What bytes take longer on links that are slower than messages."""
-    slower = np.any(np.asarray(network.link_occupancy_s_per_byte) > network.least_s_per_byte)
-    return ["what m takes longer on the slowest link of the route"] if network.has_own_links and slower else []
 
 
 def _disk_rows(machine: Machine, disk: Disk) -> Rows:

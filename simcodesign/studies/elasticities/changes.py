@@ -13,8 +13,8 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
-from simcodesign.describe.machine_parts.network import LocalMessages, Network
-from simcodesign.describe.machine_parts.size_segments import UP_TO, segment_at
+from simcodesign.describe.network.network import LocalMessages, Network
+from simcodesign.describe.network.size_segments import UP_TO, segment_at
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import Scenario
 
@@ -108,8 +108,8 @@ def _links_and_interfaces(machine: Machine, factor: float) -> Iterator[Change]:
     network, constants = machine.network, machine.constants()
     for path, words in ((_LINK_BYTES, "links"), (_INTERFACE_BYTES, "interfaces")):
         differs = path == _LINK_BYTES and network.has_own_links
-        if path not in constants and not differs and np.any(np.asarray(network.least_s_per_byte) > 0):
-            faster = partial(_with_constants, {path: network.least_s_per_byte / factor})
+        if path not in constants and not differs and np.any(np.asarray(network.message_model.least_s_per_byte) > 0):
+            faster = partial(_with_constants, {path: network.message_model.least_s_per_byte / factor})
             yield Change(f"bandwidth of {words} alone", "network", faster, path, _EFFECTS_OF[path])
 
 

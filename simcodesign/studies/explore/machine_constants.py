@@ -33,8 +33,6 @@ BANDWIDTHS |= {
     for path in PATHS[1:]
     for key in ("bandwidth", "link_bandwidth", "interfaces.bandwidth")
 }
-#: The constant of a network in LogGOP that corresponds to ``per_byte``.
-LOGGOP_PER_BYTE = "G"
 
 
 def constant_dimension(path: str) -> str:
@@ -58,8 +56,9 @@ def is_constant(name: str) -> bool:
 def inverse_of(path: str, machine: Machine) -> str | None:
     """The constant of which a bandwidth is the inverse; None for anything else."""
     part, _, key = path.rpartition(".")
-    loggop = part in PATHS and key == "bandwidth" and machine.network.model == "loggop"
-    return f"{part}.{LOGGOP_PER_BYTE}" if loggop else _bandwidths(machine).get(path)
+    if part in PATHS and key == "bandwidth":
+        return f"{part}.{machine.network.message_model.per_byte_key()}"
+    return _bandwidths(machine).get(path)
 
 
 def _bandwidths(machine: Machine) -> dict[str, str]:
@@ -100,8 +99,8 @@ def _default_of(path: str, machine: Machine) -> float | None:
     groups = [group for group in network.topology.link_groups if group.links]
     every_link_has_its_own = bool(groups) and all(group.per_byte_s is not None for group in groups)
     defaults = {
-        "network.link_per_byte": None if every_link_has_its_own else network.least_s_per_byte,
-        "network.interfaces.per_byte": network.least_s_per_byte,
+        "network.link_per_byte": None if every_link_has_its_own else network.message_model.least_s_per_byte,
+        "network.interfaces.per_byte": network.message_model.least_s_per_byte,
         "network.reduction_per_byte": network.reduction_s_per_byte,
         "storage.write_per_byte": None if storage is None else storage.per_byte_s,
     }

@@ -24,7 +24,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CAPACITY
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.machine_parts.size_segments import PATH
+from simcodesign.describe.network.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.scenario import OfScenario, Scenario
@@ -197,11 +197,11 @@ class NativeModel(OfScenario):
 
     def _least_per_byte(self, parameters: Mapping[str, Any]) -> Any:
         """Seconds per byte of the fastest messages over the network."""
-        network = self.design_point.machine.network
-        key = "G" if network.model == "loggop" else "per_byte"
-        if not network.segments:
-            return parameters.get(f"network.{key}", network.per_byte_s)
-        sized = enumerate(network.segments, start=1)
+        model = self.design_point.machine.network.message_model
+        key = model.per_byte_key()
+        if not model.segments:
+            return parameters.get(f"network.{key}", model.per_byte_s)
+        sized = enumerate(model.segments, start=1)
         every = [parameters.get(f"{PATH}.{number}.{key}", segment.per_byte_s) for number, segment in sized]
         return reduce(np.minimum, every)
 

@@ -10,17 +10,12 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import CONSTANTS, cache_constants, dimension_at, model_at
+from simcodesign.describe.constants import CONSTANTS, cache_constants, dimension_at, is_of
 from simcodesign.describe.formulas.symbols import VALUE
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
-#: Symbols of the literature for the constants of each model of messages.
-SYMBOLS = {
-    "hockney": {"ts": "network.startup", "tw": "network.per_byte"},
-    "loggop": {"tw": "network.G", **{letter: f"network.{letter}" for letter in ("L", "o", "g", "G", "O")}},
-}
 #: Constants that the time falls with, or that choose between two ways.
 NO_COSTS = ("processor.rate", "processor.clock", "network.S", "memory.outstanding")
 #: The time per byte of a message, and what may not be above it.
@@ -65,7 +60,7 @@ def cost_of(
     """
     if name in workload.parameters:
         return _of_parameter(name, workload)
-    symbols = SYMBOLS[machine.network.model]
+    symbols = machine.network.message_model.symbols
     path = symbols.get(name, name)
     if path in NO_COSTS:
         raise InputError("no cost: the time does not grow with it", value=name, allowed="times, e.g. ts,tw")
@@ -94,11 +89,11 @@ def _of_parameter(name: str, workload: Workload) -> CostAxis:
 
 def _paths(machine: Machine) -> list[str]:
     """Constants of this machine that may be costs."""
-    model = machine.network.model
+    model = machine.network.message_model
     paths = [
         path
         for path, (part, _, _) in CONSTANTS.items()
-        if (model_at(path) or model) == model and getattr(machine, part) is not None and path not in NO_COSTS
+        if is_of(path, model) and getattr(machine, part) is not None and path not in NO_COSTS
     ]
     return [*paths, *cache_constants(machine.memory)]
 
@@ -106,7 +101,7 @@ def _paths(machine: Machine) -> list[str]:
 def _hint(name: str, machine: Machine, workload: Workload) -> str:
     part, _, key = (name if "." in name else f"network.{name}").rpartition(".")
     other = f"{part}.{OTHER_NAMES.get(key, '')}"
-    known, symbols = _paths(machine), SYMBOLS[machine.network.model]
+    known, symbols = _paths(machine), machine.network.message_model.symbols
     if "bandwidth" in key and other in known:
         symbol = next((f"{short}, or " for short, path in symbols.items() if path == other), "")
         return f"{symbol}{other}: costs are times, and a bandwidth is the inverse of one"

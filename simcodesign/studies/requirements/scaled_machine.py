@@ -14,7 +14,7 @@ from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import CacheLevel
-from simcodesign.describe.machine_parts.size_segments import segment_constants
+from simcodesign.describe.network.size_segments import segment_constants
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.requirements.upgrade_factors import Upgrade
@@ -114,7 +114,7 @@ def _changed(machine: Machine, paths: tuple[tuple[str, int], ...], factor: float
     """Constants that the machine has, each times a power of the factor."""
     own, powers = machine.constants(), dict(paths)
     changed = {path: own[path] * factor**power for path, power in paths if path in own}
-    for path in segment_constants(machine.network.segments, machine.network.model):
+    for path in segment_constants(machine.network.message_model):
         whole = f"network.{path.rpartition('.')[2]}"  # of all segments of sizes, what is varied of a network without
         if whole in powers:
             changed[path] = own[path] * factor ** powers[whole]

@@ -10,12 +10,12 @@ from typing import Any, Unpack
 from simcodesign import __version__
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS, dimension_at, model_at
+from simcodesign.describe.constants import CAPACITY, CONSTANTS, POWERS, dimension_at, is_of
 from simcodesign.describe.design_point import check_preset, select_phases
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
-from simcodesign.describe.machine_parts.size_segments import PATH
 from simcodesign.describe.machine_use import machine_use
+from simcodesign.describe.network.size_segments import PATH
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.scenario import MachineSource, SimulationKeywords, WorkloadSource, workload_of
@@ -286,14 +286,14 @@ def _in_machine(name: str, workload: Workload, machine: Machine) -> Known:
     path, inverse = name, False
     if key.endswith("bandwidth"):
         is_network = (key == "bandwidth" and part in PATHS) or part.startswith(f"{PATH}.")
-        loggop = is_network and machine.network.model == "loggop"
-        path, inverse = f"{part}.{'G' if loggop else OTHER_NAMES.get(key, key)}", True
+        per_byte = machine.network.message_model.per_byte_key() if is_network else OTHER_NAMES.get(key, key)
+        path, inverse = f"{part}.{per_byte}", True
     dimension = dimension_at(path)
     if path not in constants and dimension is not None and path in machine.constants():  # of a cache, or of a segment
         return Known(path, PARAMETER, "bandwidth" if inverse else dimension, inverse=inverse)
     if path in constants:
         present = getattr(machine, constants[path][0]) is not None
-        if present and (model_at(path) or machine.network.model) == machine.network.model:
+        if present and is_of(path, machine.network.message_model):
             return Known(path, PARAMETER, "bandwidth" if inverse else constants[path][2], inverse=inverse)
         raise InputError(
             f"{machine.name} has no such constant",

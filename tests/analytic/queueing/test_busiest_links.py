@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from simcodesign.analytic.queueing.busiest_links import busiest_link
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_traffic
 from simcodesign.core.errors import InputError
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.routing import routes_through
 from tests import examples
+from tests.builders import network_of
 
 #: Routes of so many pairs are counted.
 MOST_HOSTS = 700
@@ -153,7 +153,7 @@ def test_no_law() -> None:
     ],
 )
 def test_saturation_is_that_of_all_routes(kind: str, hosts: int, options: dict[str, object]) -> None:
-    network = Network(build_topology(kind, hosts, **options), per_byte_s=1e-9)  # type: ignore[arg-type] # options by name
+    network = network_of(build_topology(kind, hosts, **options), per_byte_s=1e-9)  # type: ignore[arg-type] # options by name
     highest = uniform_traffic(network.topology).highest_load
     assert saturation_per_s(network, 1000.0, interfaces=False) == pytest.approx(1e6 / highest, rel=1e-12)
 
@@ -163,7 +163,7 @@ def test_saturation_of_networks_whose_routes_are_too_many_to_count() -> None:
     topology = build_topology("dragonfly", 1056, terminals=4, routers=8, global_links=4)
     with pytest.raises(InputError, match="routes must be counted"):
         uniform_traffic(topology)
-    network = Network(topology, per_byte_s=1e-9)
+    network = network_of(topology, per_byte_s=1e-9)
     assert saturation_per_s(network, 1000.0, interfaces=False) == pytest.approx(1e6, rel=1e-12)
 
 

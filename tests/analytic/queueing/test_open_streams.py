@@ -30,7 +30,7 @@ from simcodesign.engine.simulate import simulate
 from simcodesign.report.results.comparison_tables import comparison_tables
 from simcodesign.report.results.tables import forecast_tables, simulation_tables
 from tests import builders, examples
-from tests.builders import arrivals, network
+from tests.builders import arrivals, network, network_with
 
 S = 0.01
 
@@ -269,7 +269,7 @@ def test_a_ceiling_of_the_load_of_links(stream: str) -> None:
     neighbour, and those to the opposite host over two links: 2/3 of a message a link."""
     share = 1.0 if stream == ONE_WAY else 2 / 3
     free = machine()
-    early = replace(free, network=replace(free.network, saturation=0.6))
+    early = replace(free, network=network_with(free.network, saturation=0.6))
     rates = np.array([0.2, 0.5, 0.65]) / share * 1e3
     result = forecast(workload(stream), early, {"P": 4, "r": rates})
     assert result.link_load == pytest.approx([0.2, 0.5, 0.65])

@@ -20,9 +20,9 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import Interfaces
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.interfaces import Interfaces
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid import MeshTopology, TorusTopology
@@ -31,6 +31,7 @@ from simcodesign.describe.topology.one_hop import BusTopology, CrossbarTopology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import examples
+from tests.builders import network_of, network_with
 
 
 def grid(kind: type[MeshTopology] | type[TorusTopology], *shape: int) -> Topology:
@@ -122,7 +123,7 @@ def alone_s(network: Network, size: float, effects: tuple[str, ...]) -> float:
     return float(np.mean(times))
 
 
-HOCKNEY = Network(
+HOCKNEY = network_of(
     BusTopology(2),
     startup_s=3.0,
     per_byte_s=1.0,
@@ -131,7 +132,7 @@ HOCKNEY = Network(
     interfaces=Interfaces(per_byte_s=0.75),
     sends="blocking",
 )
-LOGGOP = Network(
+LOGGOP = network_of(
     BusTopology(2),
     model="loggop",
     per_byte_s=1.0,
@@ -162,11 +163,13 @@ PACKETS = replace(SLOW_LINKS, sharing="round_robin", packet_bytes=3.0)
 def test_an_empty_network_is_what_the_simulator_says(
     network: Network, switching: str, topology: Topology, effects: tuple[str, ...]
 ) -> None:
-    network = replace(network, topology=topology, switching=switching)
+    network = network_with(network, topology=topology, switching=switching)
     shared = {"links": "links" in effects, "interfaces": "interfaces" in effects}
     # What a receiver in LogGOPS has still to do when the last byte is there.
-    received = network.overhead_s + 7 * max(network.overhead_per_byte_s - network.per_byte_s, 0.0)
-    received = received if network.model == "loggop" else 0.0
+    received = network.message_model.overhead_s + 7 * max(
+        network.message_model.overhead_per_byte_s - network.message_model.per_byte_s, 0.0
+    )
+    received = received if network.message_model.name == "loggop" else 0.0
     latency = uniform_latency(network, 0.0, 8.0, **shared)
     assert latency.latency_s == latency.empty_s
     assert latency.waiting_s == 0
@@ -180,7 +183,7 @@ def plain(
     topology: Topology, link: float = 1.0, interface: float = 0.0, duplex: str = "full", count: int = 1
 ) -> Network:
     interfaces = Interfaces(count, duplex, interface)
-    return Network(
+    return network_of(
         topology, per_byte_s=1.0, link_per_byte_s=link, interfaces=interfaces, hop_latency_s=0.5, sends="blocking"
     )
 
@@ -321,11 +324,11 @@ def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() ->
 
 def test_rates_sizes_and_constants_broadcast() -> None:
     per_byte = np.array([1.0, 2.0, 4.0])
-    network = Network(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0, sends="blocking")
+    network = network_of(grid(MeshTopology, 3, 3), per_byte_s=per_byte, startup_s=1.0, sends="blocking")
     many = uniform_latency(network, np.array([[0.001], [0.01]]), 5.0)
     assert many.latency_s.shape == many.saturation_per_s.shape == many.utilisation.shape == (2, 3)
     for row, column in itertools.product(range(2), range(3)):
-        one = uniform_latency(replace(network, per_byte_s=float(per_byte[column])), (0.001, 0.01)[row], 5.0)
+        one = uniform_latency(network_with(network, per_byte_s=float(per_byte[column])), (0.001, 0.01)[row], 5.0)
         assert many.latency_s[row, column] == pytest.approx(one.latency_s, rel=1e-13)
 
 
@@ -358,7 +361,7 @@ def test_bad_topologies(topology: Topology, what: str) -> None:
 )
 def test_saturation_is_that_of_the_busiest_station(topology: Topology, duplex: str) -> None:
     """One message of every host to every other, simulated: the station that is busy longest."""
-    network = Network(
+    network = network_of(
         topology, per_byte_s=2.0**-30, interfaces=Interfaces(duplex=duplex, per_byte_s=2.0**-31), sends="blocking"
     )
     machine, hosts = Machine("test", Processor(1.0), network), topology.node_count

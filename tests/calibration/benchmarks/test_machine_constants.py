@@ -93,7 +93,7 @@ def test_the_written_machine_forecasts_what_was_measured(machine: Path) -> None:
     path.write_text(machine_file_text(found, "calibrated"))
     calibrated = load_machine(path)
     assert "ping_pong.txt lines 1-21" in calibrated.source
-    assert [float(segment.up_to_bytes) for segment in calibrated.network.segments] == [4096, np.inf]
+    assert [float(segment.up_to_bytes) for segment in calibrated.network.message_model.segments] == [4096, np.inf]
     for size in (64.0, 4096.0, 5000.0, 1e6):
         way = forecast(
             workload("- broadcast: {bytes: m}\n", "parameters: {m: {default: 1}}\n"), calibrated, {"m": size, "P": 2}
@@ -148,7 +148,7 @@ def test_loggops_segments_state_what_is_the_same_for_all(tmp_path: Path) -> None
     found = calibrate_machine(path, [by_size("ping_pong", two_protocols)])
     written = tmp_path / "calibrated.yaml"
     written.write_text(machine_file_text(found, "calibrated"))
-    small, large = load_machine(written).network.segments
+    small, large = load_machine(written).network.message_model.segments
     assert [small.overhead_s, large.overhead_s] == [0.4 * US] * 2  # as the machine has it
     assert small.latency_s == pytest.approx(1.5 * US + 1 / (2 * GB) - 0.8 * US, rel=1e-4)
 

@@ -19,12 +19,11 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import AT_LEAST_ONE, CONSTANTS, MODEL_OF
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import Interfaces
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.report.results.machine_sheet import machine_sheet
-from tests.builders import read_machine, workload
+from tests.builders import network_of, network_with, read_machine, workload
 
 TEXT = """\
 simcodesign: 1
@@ -131,10 +130,18 @@ def test_every_key() -> None:
     assert (toy.name, toy.about, toy.source, toy.nodes, toy.processors) == ("toy", "every key", "none", 6, 12)
     assert dataclasses.astuple(toy.processor) == (2e9, 5e8, 1.5, None, None)
     network = toy.network
-    assert (network.topology.kind, network.startup_s, network.per_byte_s) == ("mesh", 318e-6, 1e-8)
-    assert (network.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
+    assert (network.topology.kind, network.message_model.startup_s, network.message_model.per_byte_s) == (
+        "mesh",
+        318e-6,
+        1e-8,
+    )
+    assert (network.message_model.receive_overhead_s, network.hop_latency_s) == (2e-6, 1e-7)
     assert (network.link_per_byte_s, network.interfaces) == (5e-9, Interfaces(2, "half", 2.5e-9))
-    assert (network.startup_per, network.distance, network.switching) == ("hop", "sqrt", "store_and_forward")
+    assert (network.message_model.startup_per, network.distance, network.switching) == (
+        "hop",
+        "sqrt",
+        "store_and_forward",
+    )
     assert toy.disk is not None
     assert dataclasses.astuple(toy.disk) == (0.005, 0.006, 1e-7, 3, 2, None)
     assert (toy.mapping, toy.noise) == ("round_robin", 0.05)
@@ -153,7 +160,11 @@ def test_defaults() -> None:
     assert (small.about, small.source, small.processors, small.disk) == ("", "", 4, None)
     assert (small.mapping, small.noise, small.processor.clock_hz) == ("linear", 0.0, None)
     network = small.network
-    assert (network.receive_overhead_s, network.hop_latency_s, network.startup_per) == (0, 0, "message")
+    assert (network.message_model.receive_overhead_s, network.hop_latency_s, network.message_model.startup_per) == (
+        0,
+        0,
+        "message",
+    )
     assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 1e-8
     assert set(small.constants()) == {
         "processor.rate",
@@ -282,9 +293,22 @@ def test_no_machine_at_all() -> None:
 
 def test_every_letter() -> None:
     network = read_machine(LOGGOP).network
-    assert (network.model, network.latency_s, network.overhead_s, network.gap_s) == ("loggop", 2.5e-6, 1.5e-6, 1e-6)
-    assert (network.per_byte_s, network.overhead_per_byte_s, network.rendezvous_above_bytes) == (6e-9, 1e-9, 65536)
-    assert (network.startup_s, network.receive_overhead_s, network.hop_latency_s) == (0, 0, 1e-7)
+    assert (
+        network.message_model.name,
+        network.message_model.latency_s,
+        network.message_model.overhead_s,
+        network.message_model.gap_s,
+    ) == ("loggop", 2.5e-6, 1.5e-6, 1e-6)
+    assert (
+        network.message_model.per_byte_s,
+        network.message_model.overhead_per_byte_s,
+        network.message_model.rendezvous_above_bytes,
+    ) == (6e-9, 1e-9, 65536)
+    assert (network.message_model.startup_s, network.message_model.receive_overhead_s, network.hop_latency_s) == (
+        0,
+        0,
+        1e-7,
+    )
     assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 6e-9
     assert {path for path in read_machine(LOGGOP).constants() if path.startswith("network.")} == {
         "network.L",
@@ -300,11 +324,15 @@ def test_every_letter() -> None:
 def test_letters_that_may_be_left_out() -> None:
     text = changed("  O: 1 ns/B\n  S: 64 KiB\n  hop_latency: 100 ns\n", "", LOGGOP)
     network = read_machine(changed("  G: 6 ns/B", "  bandwidth: 200 MB/s", text)).network
-    assert (network.overhead_per_byte_s, network.rendezvous_above_bytes, network.hop_latency_s) == (0, None, 0)
-    assert network.per_byte_s == 5e-9
     assert (
-        read_machine(SMALL).network.model
-        == read_machine(changed("  startup: 0", "  model: hockney\n  startup: 0", SMALL)).network.model
+        network.message_model.overhead_per_byte_s,
+        network.message_model.rendezvous_above_bytes,
+        network.hop_latency_s,
+    ) == (0, None, 0)
+    assert network.message_model.per_byte_s == 5e-9
+    assert (
+        read_machine(SMALL).network.message_model.name
+        == read_machine(changed("  startup: 0", "  model: hockney\n  startup: 0", SMALL)).network.message_model.name
         == "hockney"
     )
 
@@ -372,7 +400,7 @@ def test_constants_of_a_whole_other_model() -> None:
     """A phase whose message constants were measured for another model brings the model with them, or nothing of it."""
     letters, small = read_machine(LOGGOP), read_machine(SMALL)
     other = letters.with_constants({"network.startup": 1e-5, "network.per_byte": 2e-8})
-    assert replace(small.network, startup_s=1e-5, per_byte_s=2e-8, hop_latency_s=1e-7) == other.network
+    assert network_with(small.network, startup_s=1e-5, per_byte_s=2e-8, hop_latency_s=1e-7) == other.network
     back = other.with_constants({f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogGOS"})
     assert back == letters
     few = {"network.startup": 1e-5}
@@ -401,7 +429,7 @@ def test_constants_of_a_whole_other_model() -> None:
 def test_networks_of_two_models_in_python(constants: dict[str, object]) -> None:
     base = read_machine(SMALL)
     with pytest.raises(InputError, match="model"):
-        replace(base, network=Network(base.network.topology, **constants))
+        replace(base, network=network_of(base.network.topology, **constants))
 
 
 # --- Ranks on nodes ------------------------------------------------------------------------------------------
@@ -432,7 +460,7 @@ def test_one_rank_on_each_node() -> None:
     placed = read_machine(changed("mapping: round_robin", "mapping: one_per_node"))
     assert (placed.most_ranks, placed.processors) == (6, 12)
     assert placed.node_of(6).tolist() == list(range(6))
-    large = replace(placed, network=Network(build_topology("crossbar", 2**20)), processors_per_node=1024)
+    large = replace(placed, network=network_of(build_topology("crossbar", 2**20)), processors_per_node=1024)
     assert (large.most_ranks, large.processors) == (2**20, 2**30)
     assert np.array_equal(large.node_of(2**20), np.arange(2**20))
 
@@ -445,24 +473,26 @@ def test_new_keys_of_a_network() -> None:
             changed("distance: sqrt", "distance: none"),
         )
     ).network
-    assert (network.hops_hold_sender, network.distance) == (False, "none")
-    assert read_machine(SMALL).network.hops_hold_sender
+    assert (network.message_model.hops_hold_sender, network.distance) == (False, "none")
+    assert read_machine(SMALL).network.message_model.hops_hold_sender
     held = load_machine("crossbar-16", {"network.hops_hold_sender": "false"})
     letters = read_machine(LOGGOP)
     values = {f"network.{key}": letters.constants()[f"network.{key}"] for key in "LogG"}
-    assert not held.network.hops_hold_sender
-    assert held.with_constants(values).network.hops_hold_sender  # of the other model, which has no such thing
+    assert not held.network.message_model.hops_hold_sender
+    assert held.with_constants(
+        values
+    ).network.message_model.hops_hold_sender  # of the other model, which has no such thing
     with pytest.raises(InputError, match="hops_hold_sender"):
-        replace(held, network=replace(held.network, hops_hold_sender=1))  # type: ignore[arg-type]
+        replace(held, network=network_with(held.network, hops_hold_sender=1))  # type: ignore[arg-type]
 
 
 def test_how_messages_are_sent() -> None:
-    assert read_machine(SMALL).network.sends == "nonblocking"
+    assert read_machine(SMALL).network.message_model.sends == "nonblocking"
     crossbar = load_machine("crossbar-16")
-    assert crossbar.network.sends == "blocking"
-    assert load_machine("crossbar-16", {"network.sends": "nonblocking"}).network.sends == "nonblocking"
+    assert crossbar.network.message_model.sends == "blocking"
+    assert load_machine("crossbar-16", {"network.sends": "nonblocking"}).network.message_model.sends == "nonblocking"
     with pytest.raises(InputError, match=r"network\.sends"):
-        replace(crossbar, network=replace(crossbar.network, sends="at once"))
+        replace(crossbar, network=network_with(crossbar.network, sends="at once"))
     with pytest.raises(InputError, match=r"network\.hops_hold_sender"):
         read_machine(changed("startup_per: hop", "hops_hold_sender: false"))
     with pytest.raises(InputError, match="'sends' belongs to the network model hockney"):
@@ -494,7 +524,7 @@ def test_every_constant_can_be_replaced(path: str) -> None:
 def test_arrays_of_constants() -> None:
     startup = np.array([1e-6, 2e-6])
     toy = read_machine(TEXT).with_constants({"network.startup": startup, "processor.rate": np.array([[1e9], [2e9]])})
-    assert toy.network.startup_s is startup
+    assert toy.network.message_model.startup_s is startup
     assert np.shape(toy.constants()["processor.rate"]) == (2, 1)
     with pytest.raises(InputError, match=r"network\.startup cannot be used, got -1\.0"):
         toy.with_constants({"network.startup": np.array([1.0, -1.0])})
@@ -559,7 +589,7 @@ def test_machines_are_checked_on_construction(change: dict[str, object]) -> None
 def test_networks_are_checked_on_construction(change: dict[str, str]) -> None:
     machine = load_machine("crossbar-16")
     with pytest.raises(InputError, match=next(iter(change))):
-        replace(machine, network=replace(machine.network, **change))
+        replace(machine, network=network_with(machine.network, **change))
 
 
 def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:

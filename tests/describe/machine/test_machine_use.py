@@ -16,13 +16,13 @@ from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.placement import RANKS, RandomMapping, RankMapping
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.engine.simulate import simulate
-from tests.builders import machine, network, workload
+from tests.builders import machine, network, network_with, workload
 
 
 def on_mesh(shape: tuple[int, ...], per_node: int = 1, mapping: RankMapping = "linear") -> Machine:
     base = machine(network(math.prod(shape), per_byte_s=1e-9), processors_per_node=per_node)
     topology = build_topology("mesh", math.prod(shape), shape=shape)
-    return replace(base, network=replace(base.network, topology=topology), mapping=mapping)
+    return replace(base, network=network_with(base.network, topology=topology), mapping=mapping)
 
 
 @pytest.mark.parametrize(

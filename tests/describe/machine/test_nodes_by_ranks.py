@@ -125,6 +125,6 @@ def test_a_disk_of_all_nodes_follows_and_another_does_not() -> None:
 
 def test_constants_and_slow_nodes_hold_for_every_size() -> None:
     machine = by_ranks(head="noise: {slow_nodes: {nodes: [5], factor: 2}}\n")
-    assert sized(machine.with_constants({"network.startup": 3e-6}), 9).network.startup_s == 3e-6
+    assert sized(machine.with_constants({"network.startup": 3e-6}), 9).network.message_model.startup_s == 3e-6
     with pytest.raises(InputError):
         sized(machine, 4)

@@ -18,7 +18,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.placement import MAPPINGS, GridMapping, RandomMapping, RankMapping, smallest_box
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
-from tests.builders import machine, network
+from tests.builders import machine, network, network_with
 
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 
@@ -26,7 +26,7 @@ SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 def on_grid(shape: tuple[int, ...], mapping: RankMapping, per_node: int = 1, kind: str = "torus") -> Machine:
     base = machine(network(math.prod(shape)), processors_per_node=per_node)
     topology = build_topology(kind, math.prod(shape), shape=shape)
-    return replace(base, network=replace(base.network, topology=topology), mapping=mapping)
+    return replace(base, network=network_with(base.network, topology=topology), mapping=mapping)
 
 
 @given(SHAPES, st.data())

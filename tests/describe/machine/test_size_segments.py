@@ -7,11 +7,12 @@ import pytest
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
-from simcodesign.describe.machine_parts.size_segments import SizeSegment
+from simcodesign.describe.network.message_models.base import SizeSegment
+from simcodesign.describe.network.message_models.hockney import HockneySegment
+from simcodesign.describe.network.message_models.loggops import LogGOPSSegment
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.yaml.files import load_machine
-from tests.builders import machine, read_machine
+from tests.builders import machine, network_of, read_machine
 
 EAGER = "{up_to: 8 KiB, startup: 1.2 us, bandwidth: 4 GB/s}"
 DETACHED = "{up_to: 64 KiB, startup: 3 us, bandwidth: 5 GB/s, receive_overhead: 1 us}"
@@ -26,28 +27,31 @@ def described(network: str, head: str = "nodes: 8") -> Machine:
 
 def test_a_machine_file_states_segments() -> None:
     network = described(f"segments: {THREE}").network
-    assert network.segments == (
-        SizeSegment(8192, 1.2e-6, 1 / 4e9),
-        SizeSegment(65536, 3e-6, 1 / 5e9, 1e-6),
-        SizeSegment(np.inf, 8e-6, 1e-10, rendezvous=True),
+    assert network.message_model.segments == (
+        HockneySegment(8192, 1.2e-6, 1 / 4e9),
+        HockneySegment(65536, 3e-6, 1 / 5e9, 1e-6),
+        HockneySegment(np.inf, 8e-6, 1e-10, rendezvous=True),
     )
-    assert (network.startup_s, network.per_byte_s) == (0.0, 0.0)
+    assert (network.message_model.startup_s, network.message_model.per_byte_s) == (0.0, 0.0)
     assert network.link_occupancy_s_per_byte == network.interface_occupancy_s_per_byte == 1e-10  # the fastest
 
 
 def test_loggops_and_messages_within_nodes_have_segments_as_well() -> None:
     loggops = "[{up_to: 1 kB, L: 1 us, o: 2 us, g: 3 us, bandwidth: 2 GB/s}, {L: 4 us, o: 5 us, g: 6 us, G: 1 ns/B, O: 2 ns/B}]"
     network = described(f"model: loggop\n  segments: {loggops}").network
-    assert network.segments == (
-        SizeSegment(1000, latency_s=1e-6, overhead_s=2e-6, gap_s=3e-6, per_byte_s=1 / 2e9),
-        SizeSegment(latency_s=4e-6, overhead_s=5e-6, gap_s=6e-6, per_byte_s=1e-9, overhead_per_byte_s=2e-9),
+    assert network.message_model.segments == (
+        LogGOPSSegment(1000, latency_s=1e-6, overhead_s=2e-6, gap_s=3e-6, per_byte_s=1 / 2e9),
+        LogGOPSSegment(latency_s=4e-6, overhead_s=5e-6, gap_s=6e-6, per_byte_s=1e-9, overhead_per_byte_s=2e-9),
     )
     near = "[{up_to: 4 KiB, startup: 0.2 us, bandwidth: 8 GB/s}, {startup: 0.5 us, bandwidth: 16 GB/s}]"
     local = f"node: {{segments: {near}}}\n  socket: {{segments: {near}, per_node: 2}}"
     made = described(f"segments: {THREE}\n  {local}", "nodes: 8\nprocessors_per_node: 4")
     assert made.network.node == made.network.socket
     assert made.network.node is not None
-    assert made.network.node.segments == (SizeSegment(4096, 0.2e-6, 1 / 8e9), SizeSegment(np.inf, 0.5e-6, 1 / 16e9))
+    assert made.network.node.segments == (
+        HockneySegment(4096, 0.2e-6, 1 / 8e9),
+        HockneySegment(np.inf, 0.5e-6, 1 / 16e9),
+    )
     assert made.network.sockets_per_node == 2
 
 
@@ -85,18 +89,18 @@ def test_what_cannot_be_is_said(network: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("segments", "more"),
     [
-        ((SizeSegment(100.0),), {}),
-        ((SizeSegment(), SizeSegment()), {}),
-        ((SizeSegment(100.0), SizeSegment(50.0), SizeSegment()), {}),
-        ((SizeSegment(latency_s=1e-6),), {}),
-        ((SizeSegment(startup_s=float("nan")),), {}),
-        ((SizeSegment(),), {"startup_s": 1e-6}),
-        ((SizeSegment(startup_s=1e-6),), {"model": "loggop"}),
+        ((HockneySegment(100.0),), {}),
+        ((HockneySegment(), HockneySegment()), {}),
+        ((HockneySegment(100.0), HockneySegment(50.0), HockneySegment()), {}),
+        ((LogGOPSSegment(latency_s=1e-6),), {}),
+        ((HockneySegment(startup_s=float("nan")),), {}),
+        ((HockneySegment(),), {"startup_s": 1e-6}),
+        ((HockneySegment(startup_s=1e-6),), {"model": "loggop"}),
     ],
 )
 def test_segments_made_in_python_are_checked_too(segments: tuple[SizeSegment, ...], more: dict) -> None:
     with pytest.raises(InputError):
-        machine(Network(build_topology("crossbar", 4), segments=segments, **more))
+        machine(network_of(build_topology("crossbar", 4), segments=segments, **more))
 
 
 def test_every_number_of_a_segment_is_a_constant() -> None:
@@ -117,9 +121,9 @@ def test_every_number_of_a_segment_is_a_constant() -> None:
     changed = made.with_constants(
         {"network.segments.2.up_to": 1e5, "network.segments.2.startup": np.array([1e-6, 2e-6])}
     )
-    assert changed.network.segments[1].up_to_bytes == 1e5
-    assert changed.network.segments[1].startup_s == pytest.approx([1e-6, 2e-6])
-    assert changed.network.segments[0] == made.network.segments[0]
+    assert changed.network.message_model.segments[1].up_to_bytes == 1e5
+    assert changed.network.message_model.segments[1].startup_s == pytest.approx([1e-6, 2e-6])
+    assert changed.network.message_model.segments[0] == made.network.message_model.segments[0]
 
 
 @pytest.mark.parametrize(
@@ -154,4 +158,7 @@ def test_segments_replace_what_an_extended_machine_has(tmp_path) -> None:
     path = tmp_path / "own.yaml"
     slow = "[{up_to: 1 kB, startup: 1 us, bandwidth: 1 GB/s}, {startup: 2 us, bandwidth: 2 GB/s}]"
     path.write_text(f"simcodesign: 1\nname: own\nextends: torus-cluster\nnetwork:\n  segments: {slow}\n", "utf-8")
-    assert load_machine(path).network.segments == (SizeSegment(1000, 1e-6, 1e-9), SizeSegment(np.inf, 2e-6, 0.5e-9))
+    assert load_machine(path).network.message_model.segments == (
+        HockneySegment(1000, 1e-6, 1e-9),
+        HockneySegment(np.inf, 2e-6, 0.5e-9),
+    )

@@ -176,7 +176,7 @@ def test_summa_on_a_grid_is_its_closed_form() -> None:
     forecast = sc.forecast(summa, "crossbar-16", {"P": 16})
     network = sc.Machine.load("crossbar-16").network
     rate = sc.Machine.load("crossbar-16").processor.rate_flop_per_s
-    one_s = network.startup_s + 8 * 512 * 64 / 4 * network.per_byte_s
+    one_s = network.message_model.startup_s + 8 * 512 * 64 / 4 * network.message_model.per_byte_s
     expected = 8 * (2 * 2 * one_s + 2 * 512 * 512 * 64 / 16 / rate)
     assert forecast.makespan_s == pytest.approx(expected, rel=0.02)  # hops beside the startup
     assert forecast.messages == 8 * 2 * 4 * 3
@@ -315,7 +315,7 @@ def test_a_program_of_a_file_is_pickled_by_its_path(tmp_path: Path) -> None:
 
 def test_a_formula_stands_in_place_of_the_forecast() -> None:
     def formula(machine: Any, size: Any, *, n: Any) -> Any:
-        return n * machine.network.startup_s * np.log2(size)
+        return n * machine.network.message_model.startup_s * np.log2(size)
 
     @sc.program(forecast=formula)
     def program(rank: int, size: int, *, n: int = 5) -> Iterator[Any]:
@@ -323,7 +323,7 @@ def test_a_formula_stands_in_place_of_the_forecast() -> None:
             yield sc.rank.world.broadcast(0)
 
     ranks = np.array([2, 4, 8])
-    startup_s = sc.Machine.load(MACHINE).network.startup_s
+    startup_s = sc.Machine.load(MACHINE).network.message_model.startup_s
     result = sc.forecast(program, MACHINE, {"P": ranks})
     np.testing.assert_allclose(result.makespan_s, 5 * startup_s * np.log2(ranks), rtol=1e-12)
 

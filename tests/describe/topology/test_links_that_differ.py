@@ -10,7 +10,7 @@ import pytest
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import LocalMessages
+from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.graph_files import load_graph

@@ -29,13 +29,13 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.describe.goal.schedule import NONE, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.report.results.machine_sheet import machine_sheet
 from tests import THOROUGH, builders, examples, numbers_of_ranks
-from tests.builders import workload_of_steps
+from tests.builders import network_of, workload_of_steps
 from tests.oracles.messages.loggopsim import LogGOPS, LogGOPSim
 from tests.random_programs import random_program
 
@@ -777,9 +777,9 @@ def test_formulas_are_vectorised_over_everything(key: tuple[str, str], limit: in
     ranks, sizes = np.arange(1.0, 41.0)[:, None, None], np.array([0.0, 8.0, 1e6])[:, None]
     gaps = np.array([1e-7, 1e-4])
     letters = {**vars(network(LogGOPS(2000, 1000, 1000, 1, 2, limit))), "gap_s": gaps}
-    every = ALGORITHM_FORMS[key].cost(sizes, price(Network(**letters), ranks))
+    every = ALGORITHM_FORMS[key].cost(sizes, price(network_of(**letters), ranks))
     for place in np.ndindex(40, 3, 2):
-        one_network = Network(**{**letters, "gap_s": float(gaps[place[2]])})
+        one_network = network_of(**{**letters, "gap_s": float(gaps[place[2]])})
         one = ALGORITHM_FORMS[key].cost(float(sizes[place[1], 0]), price(one_network, float(ranks[place[0], 0, 0])))
         for part, single in vars(one).items():
             value = np.broadcast_to(getattr(every, part), (40, 3, 2))[place]
@@ -789,8 +789,8 @@ def test_formulas_are_vectorised_over_everything(key: tuple[str, str], limit: in
 def test_hops_and_storing_delay_the_arrival() -> None:
     """o + L and the hops; bytes that are stored again."""
     letters = vars(network(LogGOPS(2000, 1000, 1000, 6, 0, NEVER))) | {"hop_latency_s": 1e-7, "link_per_byte_s": 2e-9}
-    assert price(Network(**letters), 8, 3.0).message(1000.0).arrival_s == close(3000 + 300)
-    stored = Network(**(letters | {"switching": "store_and_forward"}))
+    assert price(network_of(**letters), 8, 3.0).message(1000.0).arrival_s == close(3000 + 300)
+    stored = network_of(**(letters | {"switching": "store_and_forward"}))
     assert price(stored, 8, 3.0).message(1000.0).arrival_s == close(3000 + 300 + 2 * 1000 * 2)
 
 

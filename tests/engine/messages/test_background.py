@@ -22,7 +22,7 @@ from simcodesign.engine.event_contract import Log
 from simcodesign.engine.reference import engine as reference
 from simcodesign.generate.plan import NONE, BackgroundMessages, Edges, Plan
 from tests import examples
-from tests.builders import read_machine, workload
+from tests.builders import network_with, read_machine, workload
 from tests.oracles.event_contract import (
     ROUNDED,
     TIED,
@@ -358,7 +358,7 @@ def test_what_cannot_be_is_refused(others: str, words: str) -> None:
 
 def test_messages_without_a_bandwidth_have_no_load() -> None:
     machine = on(TORUS, 36, "load: 0.3")
-    endless = replace(machine, network=replace(machine.network, per_byte_s=0.0))
+    endless = replace(machine, network=network_with(machine.network, per_byte_s=0.0))
     with pytest.raises(InputError, match="bandwidth"):
         simulate.simulate(workload(HALO), endless, {"P": 9}, effects="all")
 

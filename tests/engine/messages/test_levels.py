@@ -11,7 +11,9 @@ import pytest
 import simcodesign as sc
 from simcodesign.analytic.bounds import bounds_of
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.machine_parts.network import SENDS, SHARINGS, SWITCHINGS
+from simcodesign.describe.network.message_models.hockney import SENDS
+from simcodesign.describe.network.network import SWITCHINGS
+from simcodesign.describe.network.sharing import SHARINGS
 from tests.describe.machine.test_levels import FAST, GPUS, INSIDE, SOCKETS
 
 STARTUP_S, PER_BYTE_S = 2e-6, 1 / 300e9

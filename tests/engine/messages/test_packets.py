@@ -17,7 +17,7 @@ from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import PACKET_BYTES
+from simcodesign.describe.network.sharing import PACKET_BYTES
 from simcodesign.engine.event_contract import Log
 from simcodesign.engine.selection import ENGINES, run
 from simcodesign.engine.simulate import simulate
@@ -225,9 +225,9 @@ def test_small_packets_share_a_link_fairly(sizes: list[int], packet: int, engine
 
 
 def test_packets_have_4_kib_unless_the_machine_says_another_size() -> None:
-    assert machine("round_robin").network.packet_bytes == PACKET_BYTES == 4096
-    assert machine("{round_robin: 1 KiB}").network.packet_bytes == 1024
-    assert machine("{round_robin: 1 KiB}").network.sharing == "round_robin"
+    assert machine("round_robin").network.sharing.packet_bytes == PACKET_BYTES == 4096
+    assert machine("{round_robin: 1 KiB}").network.sharing.packet_bytes == 1024
+    assert machine("{round_robin: 1 KiB}").network.sharing.name == "round_robin"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from simcodesign.analytic.queueing.uniform_traffic import uniform_latency
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES
+from simcodesign.describe.network.interfaces import DUPLEXES
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine import selection
@@ -71,7 +71,7 @@ def of_messages(sent: list[tuple[int, int, int]]) -> Workload:
     return workload("".join(sends + receives))
 
 
-@given(messages, st.integers(2, 3), st.sampled_from(["mesh", "torus", "tree"]), st.sampled_from(SHARINGS))
+@given(messages, st.integers(2, 3), st.sampled_from(["mesh", "torus", "tree"]), st.sampled_from([*SHARINGS]))
 def test_every_rail_is_a_network_of_its_own(
     sent: list[tuple[int, int, int]], rails: int, kind: str, sharing: str
 ) -> None:

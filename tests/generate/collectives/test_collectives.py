@@ -17,7 +17,7 @@ from simcodesign.analytic.messages.message_costs import Cost, price
 from simcodesign.core.errors import Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.demands.collective import every_algorithm
-from simcodesign.describe.machine_parts.network import Network
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
@@ -25,6 +25,7 @@ from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.programs.segment import woven
 from tests import THOROUGH, numbers_of_ranks
+from tests.builders import network_of
 from tests.oracles.messages.collective_replay import Columns, Replay, paired
 
 SIZE = 1000.0
@@ -230,7 +231,7 @@ def check_counts(columns: Columns, cost: Cost, traffic: Traffic) -> None:
 
 
 def network() -> Network:
-    return Network(build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="blocking")
+    return network_of(build_topology("crossbar", 2), startup_s=1.0, per_byte_s=1.0, sends="blocking")
 
 
 @pytest.mark.parametrize(("name", "algorithm"), KEYS)

@@ -177,7 +177,7 @@ def test_a_link_is_no_slower_than_a_message() -> None:
     """What the time does not bound ends where the machine does not allow more."""
     region = forecast_region(question(ring(), machine(), ("ts", "network.link_per_byte"), 8e9), 3)
     assert region.capped == (False, True)
-    assert region.intercepts[1] == machine().network.per_byte_s
+    assert region.intercepts[1] == machine().network.message_model.per_byte_s
 
 
 def test_what_takes_too_long_without_messages_is_not_feasible() -> None:

@@ -29,6 +29,7 @@ from simcodesign.studies.replication.replicate import (
     replicate,
     replication_seed,
 )
+from tests.builders import network_with
 
 MACHINE = """\
 simcodesign: 1
@@ -363,7 +364,7 @@ def against_first(loop: Workload, machine: Machine, other: Machine, **options: A
 
 
 def load_machine_with(machine: Machine, **network: float) -> Machine:
-    return replace(machine, name="other", network=replace(machine.network, **network))
+    return replace(machine, name="other", network=network_with(machine.network, **network))
 
 
 def test_a_difference_that_is_always_the_same(loop: Workload, machine: Machine) -> None:

@@ -229,7 +229,7 @@ def test_what_an_axis_sets(name: str, kind: str, path: str) -> None:
 
 
 def test_a_loggop_bandwidth_sets_its_gap_per_byte() -> None:
-    names = [name for name in available("machines") if load_machine(name).network.model == "loggop"]
+    names = [name for name in available("machines") if load_machine(name).network.message_model.name == "loggop"]
     machine = load_machine("mesh-256").with_constants(
         {"network.L": 1e-6, "network.o": 1e-6, "network.g": 1e-6, "network.G": 1e-9}
     )

@@ -154,5 +154,10 @@ def test_the_loggops_machine(tmp_path: Path) -> None:
     file.write_text(next(text for text in blocks("yaml") if "model: loggop" in text))
     machine = load_machine(file)
     network = machine.network
-    assert (network.latency_s, network.overhead_s, network.gap_s, network.per_byte_s) == (2.5e-6, 1.5e-6, 1e-6, 6e-9)
+    assert (
+        network.message_model.latency_s,
+        network.message_model.overhead_s,
+        network.message_model.gap_s,
+        network.message_model.per_byte_s,
+    ) == (2.5e-6, 1.5e-6, 1e-6, 6e-9)
     assert compare("transpose", machine, {"P": 16}, effects="none").error == pytest.approx(0, abs=1e-12)

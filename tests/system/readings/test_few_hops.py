@@ -9,9 +9,8 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.topology.build import build_topology
-from tests.builders import machine, workload_of_steps
+from tests.builders import machine, network_of, workload_of_steps
 
 LATENCY_S, PER_BYTE_S, SIZE_BYTES = 1e-7, 1e-9, 4096.0
 NETWORKS = {
@@ -32,7 +31,7 @@ def test_an_all_to_all_on_mean_hops_and_on_routes(name: str) -> None:
     hosts = network.node_count
     step = Collective(None, Place(), "all_to_all", "linear", parse(SIZE_BYTES))
     described = machine(
-        Network(network, startup_s=1e-6, per_byte_s=PER_BYTE_S, hop_latency_s=LATENCY_S, distance="mean")
+        network_of(network, startup_s=1e-6, per_byte_s=PER_BYTE_S, hop_latency_s=LATENCY_S, distance="mean")
     )
     comparison = compare(workload_of_steps(step), described, {"P": hosts}, effects="hops,links")
     host = np.arange(hosts)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES
-from simcodesign.describe.machine_parts.network import SHARINGS
+from simcodesign.describe.network.interfaces import DUPLEXES
+from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.simulate import simulate
 from tests import examples
@@ -118,7 +118,7 @@ PERMUTATIONS = st.integers(2, 8).flatmap(
 @settings(max_examples=examples(200, ordinary=30), deadline=None)
 @given(
     case=PERMUTATIONS,
-    sharing=st.sampled_from(SHARINGS),
+    sharing=st.sampled_from([*SHARINGS]),
     count=st.integers(1, 3),
     engine=st.sampled_from(["simpy", "compiled"]),
 )

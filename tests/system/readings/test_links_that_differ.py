@@ -15,7 +15,7 @@ from simcodesign import forecast, simulate
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import DISTANCES, SWITCHINGS, LocalMessages, Network
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS, LocalMessages
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
@@ -23,7 +23,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.plan import LINK
 from tests import examples
-from tests.builders import machine, workload
+from tests.builders import machine, network_of, workload
 
 US, GB = 1e-6, 1e9
 #: Sums of some thousand terms, none of them negative.
@@ -33,7 +33,7 @@ PING = "- send: {{to: (rank + {far}) % P, bytes: {size}}}\n- receive: {{from: (r
 
 
 def hockney(topology: Topology, **more: Any) -> Machine:
-    return machine(Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **{"sends": "blocking", **more}))
+    return machine(network_of(topology, startup_s=1 * US, per_byte_s=0.25e-9, **{"sends": "blocking", **more}))
 
 
 def torus(**more: Any) -> Machine:
@@ -129,7 +129,7 @@ def test_a_slow_link_adds_to_the_flight_of_loggops() -> None:
     """o + L + 0.1 us + 8000 bytes at 1 GB/s, the first byte of which passes within o + L at G; then o again."""
     topology = build_topology("mesh", 4, (4,), bandwidth=[1 * GB], latency=[0.1 * US])
     constants = {"latency_s": 2 * US, "overhead_s": 1 * US, "gap_s": 0.5 * US, "per_byte_s": 0.25e-9}
-    made = machine(Network(topology, model="loggop", **constants))
+    made = machine(network_of(topology, model="loggop", **constants))
     expected = (1 + 2 + 0.1 + 8 + 1) * US - 0.25e-9
     for effects in ("none", "hops", "links"):
         assert simulated_s(one(0, 1), made, effects) == pytest.approx(expected, rel=ROUNDING)
@@ -164,7 +164,7 @@ def sockets(**more: Any) -> Machine:
     """4 nodes of 2 sockets of 2 processors: 0.2 us and 16 GB/s within a socket, 0.5 us and 8 GB/s between sockets."""
     local = {"node": LocalMessages(0.2 * US, 1 / (16 * GB)), "socket": LocalMessages(0.5 * US, 1 / (8 * GB))}
     crossbar = build_topology("crossbar", 4)
-    network = Network(
+    network = network_of(
         crossbar,
         startup_s=1 * US,
         per_byte_s=0.25e-9,
@@ -289,7 +289,7 @@ def machines(draw: st.DrawFn) -> Machine:
             more |= {"socket": LocalMessages(0.7 * US, 1 / draw(SPEEDS)), "sockets_per_node": 2}
     mappings: list[Any] = ["linear", "round_robin", "one_per_node"]
     mappings += [tuple(5 * rank % 16 // 2 for rank in range(16))] if per_node > 1 else []
-    network = Network(topology, startup_s=1 * US, per_byte_s=0.25e-9, **more)
+    network = network_of(topology, startup_s=1 * US, per_byte_s=0.25e-9, **more)
     return machine(network, processors_per_node=per_node, mapping=draw(st.sampled_from(mappings)))
 
 

@@ -13,7 +13,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES
+from simcodesign.describe.network.interfaces import DUPLEXES
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine import selection

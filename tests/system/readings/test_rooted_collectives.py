@@ -10,7 +10,8 @@ from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ORDERS, SEGMENTED
-from simcodesign.describe.machine_parts.network import SENDS, Network
+from simcodesign.describe.network.message_models.hockney import SENDS
+from simcodesign.describe.network.network import Network
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import algorithm_entry, workload

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.demands.collective import every_algorithm
-from simcodesign.describe.machine_parts.network import DISTANCES, SENDS, SWITCHINGS, LocalMessages
-from simcodesign.describe.machine_parts.size_segments import SizeSegment
+from simcodesign.describe.network.message_models.base import SizeSegment
+from simcodesign.describe.network.message_models.hockney import SENDS, HockneySegment
+from simcodesign.describe.network.message_models.loggops import LogGOPSSegment
+from simcodesign.describe.network.network import DISTANCES, SWITCHINGS, LocalMessages
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import examples
@@ -24,9 +26,9 @@ US = 1e-6
 #: Sizes on both sides of each end, on it, and far from any -> seconds of a message, by hand: startup + bytes x time per
 #: byte, and what its receiver pays.
 SEGMENTS = (
-    SizeSegment(8192.0, 1 * US, 4e-10),
-    SizeSegment(65536.0, 3 * US, 2e-10, 0.5 * US),
-    SizeSegment(np.inf, 9 * US, 1e-10, 0.0),
+    HockneySegment(8192.0, 1 * US, 4e-10),
+    HockneySegment(65536.0, 3 * US, 2e-10, 0.5 * US),
+    HockneySegment(np.inf, 9 * US, 1e-10, 0.0),
 )
 COSTS = {
     0.0: (1 * US, 0.2 * US),
@@ -76,7 +78,7 @@ def test_constants_of_segments_may_be_arrays() -> None:
 
 @pytest.mark.parametrize(("target", "sent_s"), [(1, 0.3 * US + 5000 * 2e-10), (2, 1 * US + 5000 * 4e-10)])
 def test_messages_within_a_node_have_their_own_segments(target: int, sent_s: float) -> None:
-    near = LocalMessages(segments=(SizeSegment(4096.0, 0.1 * US, 1e-10), SizeSegment(np.inf, 0.3 * US, 2e-10)))
+    near = LocalMessages(segments=(HockneySegment(4096.0, 0.1 * US, 1e-10), HockneySegment(np.inf, 0.3 * US, 2e-10)))
     made = machine(network(4, segments=SEGMENTS, node=near, distance="none"), processors_per_node=2)
     program = f'- send: {{to: "{target}", bytes: 5000, when: "rank == 0"}}\n'
     program += f'- receive: {{from: "0", when: "rank == {target}"}}\n'
@@ -99,7 +101,9 @@ def segments_of_hockney(draw: st.DrawFn) -> tuple[SizeSegment, ...]:
     ends = [*sorted(draw(st.sets(st.sampled_from(ENDS), min_size=1, max_size=3))), np.inf]
     overheads = st.one_of(st.none(), TIMES) if draw(st.booleans()) else st.none()
     waits = st.booleans() if draw(st.booleans()) else st.just(False)
-    return tuple(SizeSegment(end, draw(TIMES), draw(PER_BYTE), draw(overheads), rendezvous=draw(waits)) for end in ends)
+    return tuple(
+        HockneySegment(end, draw(TIMES), draw(PER_BYTE), draw(overheads), rendezvous=draw(waits)) for end in ends
+    )
 
 
 def sizes_around(draw: st.DrawFn, segments: Sequence[SizeSegment], ranks: int) -> float:
@@ -178,9 +182,9 @@ def test_design_points_are_those_of_single_forecasts(key: tuple[str, str]) -> No
 
 #: Constants of LogGOPS by size: gaps that outlast the processor's work and others, in turn.
 LOGGOPS = (
-    SizeSegment(300.0, latency_s=2.5 * US, overhead_s=1.5 * US, gap_s=1 * US, per_byte_s=6e-9),
-    SizeSegment(3000.0, latency_s=1 * US, overhead_s=2 * US, gap_s=9 * US, per_byte_s=1e-9),
-    SizeSegment(latency_s=20 * US, overhead_s=10 * US, gap_s=8 * US, per_byte_s=8e-9, overhead_per_byte_s=9e-9),
+    LogGOPSSegment(300.0, latency_s=2.5 * US, overhead_s=1.5 * US, gap_s=1 * US, per_byte_s=6e-9),
+    LogGOPSSegment(3000.0, latency_s=1 * US, overhead_s=2 * US, gap_s=9 * US, per_byte_s=1e-9),
+    LogGOPSSegment(latency_s=20 * US, overhead_s=10 * US, gap_s=8 * US, per_byte_s=8e-9, overhead_per_byte_s=9e-9),
 )
 #: What is an estimate in LogGOPS (docs/messages.md), for every P or for what is no power of two.
 ESTIMATES = ("scatter_allgather", "two_level")

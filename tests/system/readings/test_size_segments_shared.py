@@ -13,8 +13,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import SHARINGS
-from simcodesign.describe.machine_parts.size_segments import SizeSegment
+from simcodesign.describe.network.message_models.hockney import HockneySegment
+from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -24,9 +24,9 @@ from tests.builders import machine, network, read_machine, workload
 
 US = 1e-6
 SEGMENTS = (
-    SizeSegment(8192.0, 1 * US, 4e-10),
-    SizeSegment(65536.0, 3 * US, 2e-10, 0.5 * US),
-    SizeSegment(np.inf, 9 * US, 1e-10, 0.0),
+    HockneySegment(8192.0, 1 * US, 4e-10),
+    HockneySegment(65536.0, 3 * US, 2e-10, 0.5 * US),
+    HockneySegment(np.inf, 9 * US, 1e-10, 0.0),
 )
 
 
@@ -57,7 +57,7 @@ def sized_cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
         slower = st.just(1.0)
     segments = []
     for end in [*sorted(draw(st.sets(st.sampled_from([1.0, 8.0, 50.0]), min_size=1, max_size=2))), np.inf]:
-        one = SizeSegment(end, per_byte_s=plain.per_byte_s * draw(slower))  # in a rendezvous, ranks may wait forever
+        one = HockneySegment(end, per_byte_s=plain.per_byte_s * draw(slower))  # in a rendezvous, ranks may wait forever
         if plain.model == "hockney":
             overhead_s = None if trains or draw(st.booleans()) else draw(TIMES)
             segments.append(replace(one, startup_s=draw(TIMES), receive_overhead_s=overhead_s))

@@ -15,7 +15,7 @@ from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import SIZED_BY_RANK
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import NONBLOCKING
+from simcodesign.describe.network.message_models.hockney import NONBLOCKING
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.columns import Ranks

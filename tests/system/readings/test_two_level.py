@@ -15,7 +15,7 @@ from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHMS, TWO_LEVEL
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import LocalMessages
+from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples, numbers_of_ranks

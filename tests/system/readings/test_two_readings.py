@@ -14,8 +14,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import DISTANCES, Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import DISTANCES
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import available, load_machine
@@ -23,7 +23,7 @@ from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH
-from tests.builders import algorithm_entry
+from tests.builders import algorithm_entry, network_of
 from tests.shipped_pairs import (
     NOT_THE_SUM,
     arrives,
@@ -143,7 +143,7 @@ LOGGOP = [
 
 def loggop(constants: tuple[float, ...], rendezvous_above_bytes: float | None = None) -> Machine:
     latency, overhead, gap, per_byte, overhead_per_byte = constants
-    network = Network(
+    network = network_of(
         build_topology("crossbar", 64),
         model="loggop",
         latency_s=latency,
@@ -227,7 +227,7 @@ def test_several_messages_in_loggops(constants: tuple[float, ...]) -> None:
 def test_one_operation_whose_hops_do_not_hold_the_sender(text: str, distance: str) -> None:
     kinds = (("cut_through", "fcfs"), ("store_and_forward", "fcfs"), ("store_and_forward", "round_robin"))
     for receive_s, (switching, sharing) in zip((9e-6, 2e-6, 0.0), kinds, strict=True):
-        network = Network(
+        network = network_of(
             build_topology("torus", 64),
             startup_s=4e-6,
             per_byte_s=1e-9,

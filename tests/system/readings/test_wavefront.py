@@ -13,7 +13,7 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.formulas.formula import formula
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import SENDS
+from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples
 from tests.builders import workload

@@ -9,7 +9,7 @@ import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings
 

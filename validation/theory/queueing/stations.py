@@ -21,8 +21,8 @@ from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.network import Network
 from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.topology.build import build_topology

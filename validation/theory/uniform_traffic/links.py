@@ -17,7 +17,7 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.describe.demands.arrivals import Arrivals
-from simcodesign.describe.machine_parts.interfaces import DUPLEXES, Interfaces
+from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 

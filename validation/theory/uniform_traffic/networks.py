@@ -21,7 +21,7 @@ from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.interfaces import Interfaces
+from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload

@@ -8,9 +8,10 @@ import pytest
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
-from simcodesign.describe.machine_parts.network import SHARINGS
+from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.engine.simulate import simulate
 from tests import ROOT, builders
+from tests.builders import network_with
 from tests.shipped_pairs import load_machine
 
 RANKS = 64
@@ -37,7 +38,7 @@ PATTERNS = {
 
 def result_of(pattern: str, sharing: str, effects: str = "hops,links") -> Result:
     machine = load_machine("packet-torus")
-    machine = replace(machine, network=replace(machine.network, sharing=sharing))
+    machine = replace(machine, network=network_with(machine.network, sharing=sharing))
     return simulate(builders.workload(PATTERNS[pattern]), machine, {"P": RANKS}, effects=effects, engine="compiled")
 
 

@@ -4,11 +4,15 @@ Messages may have another route to choose, which parts from the first one somewh
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.describe.machine_parts.network import ALONG_ROUTE, Network, Ugal
-from simcodesign.describe.topology.base import ECMP, UGAL, VALIANT, Routes
+from simcodesign.core.registry import Registry
+from simcodesign.describe.network.network import Network
+from simcodesign.describe.network.routing import ALONG_ROUTE, Ecmp, Minimal, Ugal, Valiant
+from simcodesign.describe.topology.base import Routes
 from simcodesign.describe.topology.routing import hops_through, mixed, routes_through, spread_routes
 from simcodesign.generate.plan import NONE, AlternativeRoutes
 from simcodesign.generate.randomness.random_streams import stream
@@ -19,17 +23,20 @@ Int64s = NDArray[np.int64]
 PAIRS, MESSAGES = "routes of pairs", "routes of messages"
 
 
+ENTRY_POINTS = "simcodesign.route_choices"
+
+
 class RouteChoice:
-    """The routes of a network, by its ``routing`` and the seed."""
+    """The routes of a network where every pair of nodes has the one that its topology gives; the base of others."""
+
+    #: Each message has a route of its own, or may take one, through a random node.
+    is_by_message: ClassVar[bool] = False
+    #: Messages take the route of their pair of nodes, or that through a random node.
+    has_alternatives: ClassVar[bool] = False
 
     def __init__(self, network: Network, seed: int) -> None:
-        self._topology, self.routing, self._seed = network.topology, network.routing, seed
+        self._network, self._topology, self._seed = network, network.topology, seed
         self._key = stream(seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
-
-    @property
-    def is_by_message(self) -> bool:
-        """Whether each message has a route of its own, or may take one, through a random node."""
-        return self.routing in (VALIANT, UGAL)
 
     def through(self, messages: int) -> Int64s:
         """A random node for each of so many messages."""
@@ -37,17 +44,15 @@ class RouteChoice:
 
     def hops_of_pairs(self, source: Int64s, target: Int64s) -> Int64s:
         """Links between pairs of nodes, (n,), where messages are not looked at one by one."""
-        return self.hops(source, target, self._through_of_pairs(source, target))
+        return self.hops(source, target, self.through_of_pairs(source, target))
 
     def routes_of_pairs(self, source: Int64s, target: Int64s) -> Routes:
         """The same, link by link."""
-        return self.routes(source, target, self._through_of_pairs(source, target))
+        return self.routes(source, target, self.through_of_pairs(source, target))
 
-    def _through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s | None:
+    def through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s | None:
         """A random node for each pair, if its messages always go through some."""
-        if self.routing != VALIANT:
-            return None
-        return (self._numbers(source, target) % np.uint64(self._topology.node_count)).astype(np.int64)
+        return None
 
     def hops(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Int64s:
         """Links of the routes of pairs of nodes, or of those through others; shapes (n,)."""
@@ -59,14 +64,58 @@ class RouteChoice:
         """These routes, link by link."""
         if through is not None:
             return routes_through(self._topology, source, target, through)
-        if self.routing == ECMP:
-            return spread_routes(self._topology, source, target, self._numbers(source, target))
         return self._topology.routes(source, target)
 
-    def _numbers(self, source: Int64s, target: Int64s) -> NDArray[np.uint64]:
+    def alternatives(
+        self, route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool
+    ) -> AlternativeRoutes | None:
+        """The other route of every operation with a ``route``, and how messages choose, if they do."""
+        return None
+
+    def numbers(self, source: Int64s, target: Int64s) -> NDArray[np.uint64]:
         """A random number for each pair, the same whatever else is sent."""
         pair = source.astype(np.uint64) * np.uint64(self._topology.node_count) + target.astype(np.uint64)
         return mixed(pair ^ self._key)
+
+
+class EcmpChoice(RouteChoice):
+    """Any minimal route, the same one for each pair."""
+
+    def routes(self, source: Int64s, target: Int64s, through: Int64s | None = None) -> Routes:
+        return spread_routes(self._topology, source, target, self.numbers(source, target))
+
+
+class ValiantChoice(RouteChoice):
+    """A random node for each message."""
+
+    is_by_message = True
+
+    def through_of_pairs(self, source: Int64s, target: Int64s) -> Int64s:
+        return (self.numbers(source, target) % np.uint64(self._topology.node_count)).astype(np.int64)
+
+
+class UgalChoice(RouteChoice):
+    """The route of the pair, or one through a random node."""
+
+    is_by_message = has_alternatives = True
+
+    def alternatives(
+        self, route: Int32s, other: Int32s, start: Int64s, station: Int32s, has_ends: bool
+    ) -> AlternativeRoutes:
+        rule = self._network.routing
+        assert isinstance(rule, Ugal)
+        return alternatives(route, other, start, station, has_ends, rule)
+
+
+#: Class of the description -> how routes are drawn.
+ROUTE_CHOICES: Registry[Any, type[RouteChoice]] = Registry("route choice", __name__, ENTRY_POINTS)
+for _routing, _choice in ((Minimal, RouteChoice), (Ecmp, EcmpChoice), (Valiant, ValiantChoice), (Ugal, UgalChoice)):
+    ROUTE_CHOICES.add(_routing, _choice)
+
+
+def route_choice(network: Network, seed: int) -> RouteChoice:
+    """The routes of a network, by its ``routing`` and the seed."""
+    return ROUTE_CHOICES[type(network.routing)](network, seed)
 
 
 def alternatives(

@@ -18,8 +18,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import level_at
-from simcodesign.describe.machine_parts.network import BY_LATENCY
+from simcodesign.describe.network.sharing import MaxMin
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
+from simcodesign.generate.messages.sharing.base import SHARED
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,7 @@ WEIGHT_BITS = 24
 LEAST_WEIGHTED_BITS = 54
 
 
-def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
+def with_fair_sharing(plan: Plan, machine: Machine, rule: MaxMin) -> Plan:
     """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
     if plan.routes is None:
         return plan
@@ -41,7 +42,7 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
     capacity = np.floor(capacity_per_s * unit).astype(np.int64)
     used = capacity_per_s > 0
-    by_latency = machine.network.shares == BY_LATENCY
+    by_latency = not rule.has_equal_shares
     least_bits = LEAST_WEIGHTED_BITS if by_latency else LEAST_BITS
     if capacity[used].min() < 2**least_bits:
         slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
@@ -53,12 +54,13 @@ def with_fair_sharing(plan: Plan, machine: Machine) -> Plan:
     sends = np.flatnonzero(routes.route != NONE)
     size_bytes, delay_s, after_s = plan.message_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
     holds = np.zeros(len(sends), bool)
-    if machine.network.model == "hockney" and plan.loggops is None:
+    model = machine.network.message_model
+    if model.bytes_hold_sender and plan.loggops is None:
         own = sends < len(plan)
         holds[own] = True if plan.station is None else plan.station[sends[own]] == NONE
-        holds &= (size_bytes > 0) & machine.network.bytes_hold_sender
+        holds &= size_bytes > 0
     flight_s = _flights(plan, routes, sends)
-    if machine.network.model == "hockney" and not machine.network.hops_hold_sender:
+    if model.bytes_hold_sender and not model.flight_holds_sender:
         after_s = flight_s
     else:
         delay_s = delay_s + flight_s
@@ -147,3 +149,6 @@ def _of_all(routes: Routes, sends: NDArray[np.int64], values: NDArray[Any]) -> N
     every = np.zeros(len(routes.route), values.dtype)
     every[sends] = values
     return every
+
+
+SHARED.add(MaxMin, with_fair_sharing)

@@ -18,6 +18,8 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.sharing import MaxMin, RoundRobin
+from simcodesign.generate.messages.sharing.base import SHARED
 from simcodesign.generate.plan import NONE, PacketSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
@@ -28,7 +30,7 @@ BYTES_PER_PACKET, BYTES_PER_HOP = 64, 16
 MOST_PACKETS = 2**31 - 2
 
 
-def with_packets(plan: Plan, machine: Machine) -> Plan:
+def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
     """The Plan whose messages pass the stations of their routes as packets. CapacityError for more packets than memory
     may have to hold."""
     if plan.routes is None:
@@ -36,15 +38,15 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
     size_bytes = plan.message_bytes[sends]
-    packet_bytes = np.full(len(sends), float(machine.network.packet_bytes))
+    packet_bytes = np.full(len(sends), float(rule.packet_bytes))
     if plan.train is not None:
         own = sends[sends < len(plan)]  # they come before those of others
         packet_bytes[: len(own)] = np.minimum(packet_bytes[: len(own)], size_bytes[: len(own)] / plan.train[own])
     with np.errstate(invalid="ignore"):
         packets = np.maximum(np.ceil(np.where(size_bytes > 0, size_bytes / packet_bytes, 1.0)), 1.0)
-    _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine)
+    _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine, rule)
     holds = np.zeros(len(routes.route), bool)
-    holds[sends] = (size_bytes > 0) & machine.network.bytes_hold_sender & (sends < len(plan))
+    holds[sends] = (size_bytes > 0) & machine.network.message_model.bytes_hold_sender & (sends < len(plan))
     if plan.station is not None:
         holds[: len(plan)] &= plan.station == NONE
     count = np.ones(len(routes.route), np.int32)
@@ -53,15 +55,15 @@ def with_packets(plan: Plan, machine: Machine) -> Plan:
         plan,
         routes=replace(
             _of_packets(routes, sends, size_bytes, packet_bytes, packets),
-            packets=PacketSharing(count, holds, until_away=not machine.network.flight_holds_sender),
+            packets=PacketSharing(count, holds, until_away=not machine.network.message_model.flight_holds_sender),
         ),
     )
 
 
-def _check_count(packets: Floats, hops: Int64s, machine: Machine) -> None:
+def _check_count(packets: Floats, hops: Int64s, machine: Machine, rule: RoundRobin) -> None:
     total = float(packets.sum())
-    size = format_quantity(float(machine.network.packet_bytes), "size")
-    allowed = "larger packets, or sharing: max_min"
+    size = format_quantity(float(rule.packet_bytes), "size")
+    allowed = f"larger packets, or sharing: {MaxMin.name}"
     if total > MOST_PACKETS:
         raise InputError(f"packets of {size} of all messages", machine.place, value=total, allowed=allowed)
     needed = BYTES_PER_PACKET * total + BYTES_PER_HOP * float(hops[packets > 1].sum())
@@ -99,3 +101,6 @@ def _of_packets(routes: Routes, sends: Int64s, size_bytes: Floats, packet_bytes:
         after_interface_s=routes.after_interface_s[old],
         latency_s=routes.latency_s[old],
     )
+
+
+SHARED.add(RoundRobin, with_packets)

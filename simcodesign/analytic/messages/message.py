@@ -1,0 +1,67 @@
+"""What one message costs, in the times that closed forms are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.units import FloatOrArray
+
+
+@dataclass(frozen=True)
+class Message:
+    """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits for its receiver;
+    ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
+    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
+
+    send_s: FloatOrArray
+    arrival_s: FloatOrArray
+    receive_s: FloatOrArray
+    next_send_s: FloatOrArray
+    next_receive_s: FloatOrArray
+    waits: bool | NDArray[np.bool_] = False
+    spread_s: FloatOrArray = 0.0
+    in_order: bool = True
+
+    def then(self, work_s: FloatOrArray) -> Message:
+        """The same where its receiver works on it for so long before it goes on."""
+        receive = self.receive_s + work_s
+        return replace(self, receive_s=receive, next_receive_s=np.maximum(self.next_receive_s, receive))
+
+    def of(self, ranks: NDArray[np.int64]) -> Message:
+        """The messages of some, where the times of all are arrays, or the same."""
+        times = (getattr(self, one.name) for one in fields(self))
+        return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
+
+    @property
+    def flight_s(self) -> FloatOrArray:
+        """From when the sender is done to the arrival, if that is later."""
+        flight: FloatOrArray = np.maximum(self.arrival_s - self.send_s, 0.0)
+        return flight
+
+    @property
+    def whole_s(self) -> FloatOrArray:
+        """D: from the beginning of the send to the end of the receive."""
+        return self.arrival_s + self.receive_s
+
+    @property
+    def exchange_s(self) -> FloatOrArray:
+        """The same where the receiver begins to send at the same time."""
+        whole: FloatOrArray = np.maximum(self.arrival_s, self.send_s) + self.receive_s
+        return whole
+
+    @property
+    def apart_s(self) -> FloatOrArray:
+        """From the beginning of a send to that of the next one."""
+        return np.where(self.waits, np.maximum(self.next_send_s, self.arrival_s), self.next_send_s)
+
+    @property
+    def round_s(self) -> FloatOrArray:
+        """The same where every send waits for the message of the round before."""
+        return np.maximum(np.maximum(self.next_send_s, self.exchange_s), self.next_receive_s)
+
+
+#: Nothing takes any time.
+FREE = Message(0.0, 0.0, 0.0, 0.0, 0.0)

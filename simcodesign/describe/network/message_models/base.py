@@ -1,0 +1,181 @@
+"""What all models of messages have in common, and the registry of them.
+
+A model is a frozen dataclass of its constants in one module of this folder, which registers it by the name that machine
+files have for it. ``generate.messages.message_models`` says what its messages do in a simulation,
+``analytic.messages.message_models`` what they cost in a forecast; both are found by its class. What else differs
+between models is a property of the class, named by the reason: nobody asks which model it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.registry import Registry
+from simcodesign.core.units import FloatOrArray
+
+ENTRY_POINTS = "simcodesign.message_models"
+
+
+@dataclass(frozen=True)
+class SizeSegment(ABC):
+    """The constants of messages above the segment before it, up to and including ``up_to_bytes``.
+
+    They are for all bytes of a message, not for those beyond the segment before. None: the constant of the model. With
+    ``rendezvous`` what comes after a send waits until the receiver takes the message up, as above S. Each model has
+    segments of its own.
+    """
+
+    up_to_bytes: FloatOrArray = np.inf
+    rendezvous: bool = field(default=False, kw_only=True)
+
+    @property
+    @abstractmethod
+    def per_byte_s(self) -> FloatOrArray:
+        """Seconds per byte of a message."""
+
+
+@dataclass(frozen=True)
+class MessageModel(ABC):
+    """What a message of m bytes costs its sender and its receiver, and when it is there.
+
+    ``per_byte_s``: seconds per byte of a message. Beyond ``rendezvous_above_bytes`` (S), what comes after a send waits
+    until the receiver takes the message up. ``segments``: the constants by the size of a message, in place of those of
+    the model; only those of ``beside_segments`` may be stated as well.
+    """
+
+    #: What machine files call it, and readers.
+    name: ClassVar[str]
+    title: ClassVar[str]
+    #: Key in a file -> field and dimension: constants that are required, the time per byte the last of them; and others.
+    required: ClassVar[Mapping[str, tuple[str, str]]]
+    optional: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    #: Those that a segment may leave out, and the model then states.
+    beside_segments: ClassVar[tuple[str, ...]] = ()
+    #: Segments of its messages by size.
+    segment: ClassVar[type[SizeSegment]]
+    #: What a file may say of the model besides constants: key, and field -> its words; and what is true or false.
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    flags: ClassVar[tuple[str, ...]] = ()
+    #: Constants by the symbols of the literature.
+    symbols: ClassVar[Mapping[str, str]] = {}
+    #: Ranks do their operations in the order of the program; else messages have the processor as they come.
+    ranks_work_in_order: ClassVar[bool] = True
+    #: Sends, and receives, of a rank begin some time apart, which may be longer than they take.
+    has_gaps: ClassVar[bool] = False
+    #: A message within a node may have a startup and a bandwidth of its own.
+    has_local_costs: ClassVar[bool] = False
+    #: After a startup, the bytes enter the network by themselves: they may go in packets, and choose a route then.
+    bytes_follow_startup: ClassVar[bool] = False
+    #: Several messages that follow one another are as one that takes as long (``train``).
+    goes_in_trains: ClassVar[bool] = False
+    #: Formulas in symbols (t_s, t_w) are those of its messages.
+    has_symbolic_prices: ClassVar[bool] = False
+
+    rendezvous_above_bytes: FloatOrArray | None = field(default=None, kw_only=True)
+    segments: tuple[SizeSegment, ...] = field(default=(), kw_only=True)
+
+    @property
+    @abstractmethod
+    def per_byte_s(self) -> FloatOrArray:
+        """Seconds per byte of a message."""
+
+    @property
+    def startup_s(self) -> FloatOrArray:
+        """What a message takes before it, whatever its size, where messages within a node have one of their own."""
+        return 0.0
+
+    @classmethod
+    def constants(cls) -> Mapping[str, tuple[str, str]]:
+        """Key of a constant in a file -> field and dimension, of the model alone."""
+        return {**cls.required, **cls.optional}
+
+    @classmethod
+    def per_byte_key(cls) -> str:
+        """The key of the time per byte."""
+        return [*cls.required][-1]
+
+    @classmethod
+    def in_segments(cls) -> tuple[str, ...]:
+        """Keys of constants that a model with segments does not state itself."""
+        return tuple(key for key in cls.constants() if key not in cls.beside_segments)
+
+    @property
+    def least_s_per_byte(self) -> FloatOrArray:
+        """Seconds per byte of the fastest messages, where they differ by size."""
+        if not self.segments:
+            return self.per_byte_s
+        return functools.reduce(np.minimum, (segment.per_byte_s for segment in self.segments))
+
+    @property
+    def price_is_convex(self) -> bool:
+        """Whether the time of a message is a convex function of its size."""
+        return False
+
+    @property
+    def has_receive_overhead(self) -> bool:
+        """Whether some message keeps its receiver busy."""
+        return True
+
+    @property
+    def receives_by_size(self) -> bool:
+        """Whether how long a message keeps its receiver busy depends on its segment, where ranks work in order."""
+        return False
+
+    @property
+    def bytes_hold_sender(self) -> bool:
+        """Whether a message holds its sender while its bytes leave."""
+        return False
+
+    @property
+    def flight_holds_sender(self) -> bool:
+        """Whether what the hops add holds the sender, too."""
+        return False
+
+    @property
+    def bytes_flow_together(self) -> bool:
+        """Whether the bytes of messages that a rank sends at once flow side by side, each as fast as one alone."""
+        return False
+
+    @property
+    def starts_at_every_hop(self) -> bool:
+        """Whether a message is sent anew at every hop."""
+        return False
+
+    @property
+    def has_rendezvous(self) -> bool:
+        """Whether some senders wait until their messages are taken up."""
+        return self.rendezvous_above_bytes is not None or any(segment.rendezvous for segment in self.segments)
+
+    @property
+    def half_performance_bytes(self) -> FloatOrArray | None:
+        """The size whose bytes take as long as the startup; None where that is none, or no startup."""
+        return None
+
+    @abstractmethod
+    def sender_words(self, last: str | None) -> str:
+        """For what a message holds its sender. ``last``: what of it has passed when that ends, where links are shared
+        so that this releases senders."""
+
+    @abstractmethod
+    def receiver_words(self) -> str:
+        """For what a message holds its receiver."""
+
+    def check(self, place: Place) -> None:
+        """InputError for what the model says of itself and cannot be."""
+        for key, allowed in self.choices.items():
+            if (value := getattr(self, key)) not in allowed:
+                raise InputError(f"network.{key}", place, value=value, allowed=", ".join(allowed))
+        for key in self.flags:
+            if not isinstance(value := getattr(self, key), bool):
+                raise InputError(f"network.{key}", place, value=value, allowed="true, false")
+
+
+#: The models that there are, by name.
+MESSAGE_MODELS: Registry[str, type[MessageModel]] = Registry("message model", __name__, ENTRY_POINTS)

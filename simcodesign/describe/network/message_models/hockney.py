@@ -1,0 +1,125 @@
+"""Hockney's model: a startup, and a time per byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
+
+#: How a rank sends: each message holds it until its last byte has left; or its startup alone does, and the bytes of all
+#: of its messages then flow side by side.
+BLOCKING, NONBLOCKING = SENDS = ("blocking", "nonblocking")
+#: What a startup is for.
+MESSAGE, HOP = STARTUPS = ("message", "hop")
+
+
+@dataclass(frozen=True)
+class HockneySegment(SizeSegment):
+    """The constants of Hockney's messages of some sizes, over the network or within a node."""
+
+    startup_s: FloatOrArray = 0.0
+    per_byte_s: FloatOrArray = 0.0
+    receive_overhead_s: FloatOrArray | None = None
+
+
+@dataclass(frozen=True)
+class Hockney(MessageModel):
+    """The sender is charged ``startup_s + h hop_latency_s + m per_byte_s`` for m bytes over h hops, the receiver
+    ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
+
+    Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
+    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "nonblocking"``, the sender is charged
+    ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side. Beyond S,
+    what waits is what comes after the send, and after the messages posted together with it.
+
+    Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994).
+    """
+
+    name = "hockney"
+    title = "Hockney's model"
+    required: ClassVar = {"startup": ("startup_s", "time"), "per_byte": ("per_byte_s", "per_byte")}
+    optional: ClassVar = {"receive_overhead": ("receive_overhead_s", "time")}
+    beside_segments = ("receive_overhead",)
+    segment = HockneySegment
+    choices: ClassVar = {"startup_per": STARTUPS, "sends": SENDS}
+    flags = ("hops_hold_sender",)
+    symbols: ClassVar = {"ts": "network.startup", "tw": "network.per_byte"}
+    has_local_costs = bytes_follow_startup = goes_in_trains = has_symbolic_prices = True
+
+    startup_s: FloatOrArray = 0.0
+    per_byte_s: FloatOrArray = 0.0
+    receive_overhead_s: FloatOrArray = 0.0
+    startup_per: str = MESSAGE
+    hops_hold_sender: bool = True
+    sends: str = NONBLOCKING
+
+    @property
+    def price_is_convex(self) -> bool:
+        """Without rendezvous and segments."""
+        return self.rendezvous_above_bytes is None and not self.segments
+
+    @property
+    def has_receive_overhead(self) -> bool:
+        """Whether some message keeps its receiver busy."""
+        overheads = [self.receive_overhead_s, *(one.receive_overhead_s for one in self.own_segments)]
+        return any(value is not None and np.any(np.asarray(value) != 0) for value in overheads)
+
+    @property
+    def receives_by_size(self) -> bool:
+        """Whether some segment has an overhead of its own."""
+        return any(one.receive_overhead_s is not None for one in self.own_segments)
+
+    @property
+    def own_segments(self) -> tuple[HockneySegment, ...]:
+        """The segments, all of this model."""
+        return tuple(one for one in self.segments if isinstance(one, HockneySegment))
+
+    @property
+    def bytes_hold_sender(self) -> bool:
+        """Whether a message holds its sender beyond the startup."""
+        return self.sends == BLOCKING
+
+    @property
+    def flight_holds_sender(self) -> bool:
+        """Whether what the hops add holds the sender, too."""
+        return self.hops_hold_sender and self.bytes_hold_sender
+
+    @property
+    def bytes_flow_together(self) -> bool:
+        """Whether those of messages that are sent at once flow side by side."""
+        return self.sends == NONBLOCKING
+
+    @property
+    def starts_at_every_hop(self) -> bool:
+        """Whether every hop repeats the startup."""
+        return self.startup_per == HOP
+
+    @property
+    def half_performance_bytes(self) -> FloatOrArray | None:
+        """Startup over time per byte (n_1/2)."""
+        return self.startup_s / self.per_byte_s if np.any(np.asarray(self.per_byte_s)) else None
+
+    def sender_words(self, last: str | None) -> str:
+        if not self.bytes_hold_sender:
+            return "held for startup, bytes flow together"
+        if last is not None:
+            return f"held until the last {last} has passed"
+        return f"held for startup{', hops' if self.hops_hold_sender else ''} and bytes, as if alone"
+
+    def receiver_words(self) -> str:
+        return "held for receive_overhead" if self.has_receive_overhead else "not held"
+
+    def check(self, place: Place) -> None:
+        """InputError for hops that hold no sender where bytes hold none either, and for unknown words."""
+        super().check(place)
+        if not self.hops_hold_sender and not self.bytes_hold_sender:
+            what = "network.hops_hold_sender is for messages whose bytes hold their sender"
+            raise InputError(what, place, value=f"sends: {self.sends}", allowed=f"sends: {BLOCKING}")
+
+
+MESSAGE_MODELS.add(Hockney.name, Hockney)

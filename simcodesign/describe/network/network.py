@@ -1,0 +1,191 @@
+"""The network of a machine, with the constants of its cost models."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.network.interfaces import DIRECTION, Interfaces
+from simcodesign.describe.network.message_models.base import MessageModel
+from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
+from simcodesign.describe.network.routing import Minimal, Routing
+from simcodesign.describe.network.sharing import Fcfs, Sharing
+from simcodesign.describe.topology.base import Topology
+from simcodesign.describe.topology.link_loads import IntArray
+
+#: Hops of a message when its route is not looked at: none, one, log2 P or sqrt P for P ranks, or the mean over the
+#: topology.
+DISTANCES = ("one", "log2", "sqrt", "mean", "none")
+CUT_THROUGH, STORE_AND_FORWARD = SWITCHINGS = ("cut_through", "store_and_forward")
+#: Fields of a network that are one of a few words.
+CHOICES = {"distance": DISTANCES, "switching": SWITCHINGS}
+
+
+@dataclass(frozen=True)
+class LocalMessages:
+    """What a message of m bytes costs its sender that passes no link of the network: ``startup_s + m per_byte_s``,
+    by the one of its ``segments`` that has m bytes if it has any."""
+
+    startup_s: FloatOrArray = 0.0
+    per_byte_s: FloatOrArray = 0.0
+    segments: tuple[HockneySegment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a message of m bytes over h hops costs, and what it occupies on its way.
+
+    ``message_model``: what it costs its sender and its receiver, with the constants of that; ``sharing``: how links and
+    interfaces are shared; ``routing``: which way it takes.
+
+    A link is occupied for ``m link_per_byte_s`` and a network interface for ``m interfaces.per_byte_s``; both default
+    to the time per byte of the model, with segments to the smallest of these. Where the topology gives its links
+    bandwidths or latencies of their own, these count in place of ``link_per_byte_s`` and ``hop_latency_s``, and a
+    message is no faster than the slowest link of its route. With ``switching = "store_and_forward"`` a link has all of
+    a message, or of a packet, before the next one begins.
+
+    Messages between ranks of one node cost the same, without hops where these are counted; or, in a model that
+    ``has_local_costs``, what ``node`` says: startup and bytes, no hops. ``socket`` says it of messages from one of the
+    ``sockets_per_node`` sockets of a node to another; those within a socket cost what ``node`` says.
+
+    A rank that combines m bytes it has received with its own (operator of a reduction) computes for
+    ``m reduction_per_byte_s``; by default it takes no time.
+
+    ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
+    links of the rail of the interface by which it leaves, and arrives on the same rail. The links of rail r have the
+    numbers from r L on, L links in each.
+
+    ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
+    let through was measured on the network, or by a simulator that has them (docs/buffers.md).
+
+    A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
+    ``energy_per_byte_j``.
+    """
+
+    topology: Topology
+    message_model: MessageModel = field(default=Hockney())
+    sharing: Sharing = field(default=Fcfs())
+    routing: Routing = field(default=Minimal())
+    distance: str = "one"
+    switching: str = CUT_THROUGH
+    hop_latency_s: FloatOrArray = 0.0
+    link_per_byte_s: FloatOrArray | None = None
+    interfaces: Interfaces = field(default=Interfaces())
+    rails: int = 1
+    node: LocalMessages | None = None
+    socket: LocalMessages | None = None
+    sockets_per_node: int = 1
+    reduction_per_byte_s: FloatOrArray | None = None
+    saturation: float = 1.0
+    dynamic_power_w: FloatOrArray | None = None
+    energy_per_byte_j: FloatOrArray | None = None
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether what some messages cost is piecewise by their size."""
+        return any(part is not None and part.segments for part in (self.message_model, self.node, self.socket))
+
+    @property
+    def mean_hops(self) -> float:
+        """Mean hops between different nodes, by its routing, where nobody waits."""
+        return self.routing.mean_hops(self.topology)
+
+    @property
+    def reduction_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which the operator of a reduction is at work on one byte."""
+        return 0.0 if self.reduction_per_byte_s is None else self.reduction_per_byte_s
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the operators of reductions take any time."""
+        return bool(np.any(np.asarray(self.reduction_s_per_byte) > 0))
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether every link has all of a message, or of a packet, before the next one begins."""
+        return self.switching == STORE_AND_FORWARD
+
+    @property
+    def paths_differ(self) -> bool:
+        """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
+        return self.node is not None or self.links_differ
+
+    @property
+    def routes_matter(self) -> bool:
+        """Whether the time of a message may depend on its route: on its hops, or on how fast its links are."""
+        takes_time = self.message_model.starts_at_every_hop or any(
+            np.any(np.asarray(one) > 0) for one in (self.hop_latency_s, *self.link_latencies_s)
+        )
+        return takes_time or self.paths_differ or self.has_own_links
+
+    @property
+    def has_own_links(self) -> bool:
+        """Whether the topology says how fast some links are, so that they may slow messages down."""
+        return any(group.is_own for group in self.topology.link_groups)
+
+    @property
+    def links_differ(self) -> bool:
+        """Whether some links have another bandwidth or latency than others."""
+        present = [group for group in self.topology.link_groups if group.links]
+        return len({(group.per_byte_s, group.latency_s, group.taper) for group in present}) > 1
+
+    @property
+    def links_s_per_byte(self) -> tuple[FloatOrArray, ...]:
+        """Seconds for which one byte occupies a link of each of the topology's groups."""
+        common = self.message_model.least_s_per_byte if self.link_per_byte_s is None else self.link_per_byte_s
+        return tuple(
+            (common if group.taper == 1 else common * group.taper) if group.per_byte_s is None else group.per_byte_s
+            for group in self.topology.link_groups
+        )
+
+    @property
+    def link_latencies_s(self) -> tuple[FloatOrArray, ...]:
+        """The latency of a hop over a link of each of the topology's groups."""
+        groups = self.topology.link_groups
+        return tuple(self.hop_latency_s if group.latency_s is None else group.latency_s for group in groups)
+
+    @property
+    def link_count(self) -> int:
+        """Number of directed links, of all rails."""
+        return self.rails * self.topology.link_count
+
+    def link_group(self, link: IntArray) -> IntArray:
+        """The place among the topology's groups of every link, shape (n,), whatever its rail."""
+        return self.topology.group_of(link % max(1, self.topology.link_count))
+
+    def link_name(self, link: int) -> str:
+        """``link host 3 -> host 4``, of several rails ``rail 1: link host 3 -> host 4``."""
+        rail, within = divmod(link, max(1, self.topology.link_count))
+        return (f"rail {rail}: " if self.rails > 1 else "") + f"link {self.topology.link_name(within)}"
+
+    @property
+    def link_occupancy_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which one byte occupies a link: the slowest, where links differ."""
+        common = self.message_model.least_s_per_byte if self.link_per_byte_s is None else self.link_per_byte_s
+        return self._most(self.links_s_per_byte, common)
+
+    @property
+    def longest_hop_latency_s(self) -> FloatOrArray:
+        """The latency of a hop: the longest, where links differ."""
+        return self._most(self.link_latencies_s, self.hop_latency_s)
+
+    def _most(self, values: tuple[FloatOrArray, ...], common: FloatOrArray) -> FloatOrArray:
+        """The largest of the groups that have links; the common value of a network without links of their own."""
+        groups = self.topology.link_groups
+        present = [value for value, group in zip(values, groups, strict=True) if group.links]
+        return functools.reduce(np.maximum, present) if self.has_own_links and present else common
+
+    @property
+    def interface_occupancy_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which one byte occupies a network interface, in each direction if it is full duplex."""
+        return self.message_model.least_s_per_byte if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
+
+    @property
+    def interfaces_have_directions(self) -> bool:
+        """Whether each interface is that of a direction, as stated or because a node has one for each."""
+        if self.interfaces.assignment is not None:
+            return self.interfaces.assignment == DIRECTION
+        return self.rails == 1 and self.interfaces.count == self.topology.directions > 0

@@ -1,0 +1,136 @@
+"""Which way messages take: a class for each routing, with what it needs to be told.
+
+``generate.messages.routing.route_choice`` draws the routes, by the class; ``topology.routing`` has their links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.registry import Registry
+from simcodesign.describe.network.interfaces import DIRECTION, ROUND_ROBIN
+from simcodesign.describe.network.message_models.base import MessageModel
+from simcodesign.describe.network.sharing import Fcfs, Sharing
+from simcodesign.describe.topology.base import ECMP, MINIMAL, TOPOLOGIES, UGAL, VALIANT, Topology
+from simcodesign.describe.topology.routing import mean_hops_through
+
+ENTRY_POINTS = "simcodesign.routings"
+#: The queues by which ``ugal`` chooses: those at the next link of both routes, or all along them.
+NEXT_LINK, ALONG_ROUTE = QUEUES = ("next_link", "along_route")
+#: Messages times links by which the queue of a minimal route may be the longer one.
+MOST_THRESHOLD = 1_000_000
+
+
+@dataclass(frozen=True)
+class Routing:
+    """A rule by which messages take their routes."""
+
+    #: What machine files call it.
+    name: ClassVar[str]
+    #: For a data sheet; nothing of the one route of each pair.
+    words: ClassVar[str] = ""
+    #: A pair of nodes always has the links of ``topology.routes``, which closed forms may count.
+    has_fixed_links: ClassVar[bool] = False
+    #: Routes may go through a random node, and be as long as two minimal ones.
+    goes_through_nodes: ClassVar[bool] = False
+    #: What a file says of it in a mapping, ``routing: {NAME: ...}``: key and field -> its words, or the most of a count.
+    options: ClassVar[Mapping[str, tuple[str, ...] | int]] = {}
+
+    def is_on(self, topology: Topology) -> bool:
+        """Whether the topology has such routes."""
+        return self.name in topology.routings
+
+    def mean_hops(self, topology: Topology) -> float:
+        """Mean hops between different nodes where nobody waits."""
+        return topology.mean_hops()
+
+    @property
+    def longest(self) -> int:
+        """The most links of a route, in diameters of the topology."""
+        return 2 if self.goes_through_nodes else 1
+
+    def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
+        """InputError for what it is told and cannot be, and for messages that cannot go so. ``by_direction``: whether
+        their first link says by which interface they leave."""
+        if self.goes_through_nodes and model.starts_at_every_hop:
+            what = f"network.routing: {self.name} is not for messages that are sent anew at every hop"
+            raise InputError(what, place, value="startup_per: hop", allowed="startup_per: message")
+
+
+@dataclass(frozen=True)
+class Minimal(Routing):
+    """The one route of a pair of nodes that the topology gives."""
+
+    name = MINIMAL
+    has_fixed_links = True
+
+
+@dataclass(frozen=True)
+class Ecmp(Routing):
+    """One of all minimal routes, the same for all messages of a pair of nodes."""
+
+    name = ECMP
+    words = ", by any minimal route"
+
+
+@dataclass(frozen=True)
+class Valiant(Routing):
+    """Minimally to a random node, and from there to the target."""
+
+    name = VALIANT
+    words = ", through random nodes"
+    goes_through_nodes = True
+
+    def mean_hops(self, topology: Topology) -> float:
+        """Over both ways."""
+        return mean_hops_through(topology)
+
+
+@dataclass(frozen=True)
+class Ugal(Routing):
+    """The minimal route, unless the queue at its next link, times the links of the route, or all ``queues`` along it
+    together, exceed those of a route through a random node by more than ``threshold``."""
+
+    name = UGAL
+    words = ", or through random nodes if busy"
+    goes_through_nodes = True
+    options: ClassVar = {"threshold": MOST_THRESHOLD, "queues": QUEUES}
+
+    threshold: int = 0
+    queues: str = NEXT_LINK
+
+    def check(self, model: MessageModel, sharing: Sharing, by_direction: bool, place: Place) -> None:
+        """InputError unless messages queue for links one after another, by an interface that does not depend on the
+        route."""
+        super().check(model, sharing, by_direction, place)
+        if self.queues not in QUEUES:
+            what = "the queues by which ugal chooses, network.routing.ugal.queues"
+            raise InputError(what, place, value=self.queues, allowed=", ".join(QUEUES))
+        if not 0 <= self.threshold <= MOST_THRESHOLD:
+            what = "network.routing.ugal.threshold"
+            raise InputError(what, place, value=self.threshold, allowed=f"0 to {MOST_THRESHOLD:,}")
+        if not (sharing.has_whole_messages and model.bytes_follow_startup):
+            what = "network.routing: ugal is for messages of Hockney's model that queue for links one after another"
+            given = f"model: {model.name}, sharing: {sharing.name}"
+            allowed = f"valiant or ecmp; or model: hockney, sharing: {Fcfs.name}"
+            raise InputError(what, place, value=given, allowed=allowed)
+        if by_direction:
+            what = "network.routing: ugal chooses among routes by one and the same interface"
+            raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"assignment: {ROUND_ROBIN}")
+
+
+#: The routings that there are, by name.
+ROUTINGS: Registry[str, type[Routing]] = Registry("routing", __name__, ENTRY_POINTS)
+for _routing in (Minimal, Ecmp, Valiant, Ugal):
+    ROUTINGS.add(_routing.name, _routing)
+
+
+def check_is_on(routing: Routing, topology: Topology, place: Place) -> None:
+    """InputError for a routing that the topology has not."""
+    if not routing.is_on(topology):
+        kinds = ", ".join(name for name, kind in TOPOLOGIES.items() if routing.name in kind.routings)
+        what = f"network.routing: {routing.name} has no routes on a {topology.kind}"
+        raise InputError(what, place, allowed=f"{', '.join(topology.routings)}; or one of {kinds}")

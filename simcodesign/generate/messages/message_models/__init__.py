@@ -1,0 +1,1 @@
+"""What messages do in a simulation: a class for each model of messages."""

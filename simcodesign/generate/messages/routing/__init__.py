@@ -1,0 +1,1 @@
+"""Which routes messages take in a simulation."""

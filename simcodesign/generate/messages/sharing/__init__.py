@@ -1,0 +1,1 @@
+"""How messages share stations in a simulation: a module for each rule."""
