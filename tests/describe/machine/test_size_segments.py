@@ -151,7 +151,8 @@ def test_messages_and_their_links_may_change_together(factor: float) -> None:
 
 def test_startup_and_bandwidth_together_take_the_place_of_segments() -> None:
     plain = described(f"segments: {THREE}").with_constants({"network.startup": 1e-6, "network.per_byte": 1e-9}).network
-    assert (plain.segments, plain.startup_s, plain.per_byte_s) == ((), 1e-6, 1e-9)
+    model = plain.message_model
+    assert (model.segments, model.startup_s, model.per_byte_s) == ((), 1e-6, 1e-9)
 
 
 def test_segments_replace_what_an_extended_machine_has(tmp_path) -> None:
