@@ -207,15 +207,11 @@ def kind_of_machine(name: str) -> tuple[object, ...]:
     """Return what decides which rules the messages of a machine follow."""
     machine = load_machine(name)
     network = machine.network
-    rules = (
-        network.message_model.name,
-        network.message_model.sends,
-        network.switching,
-        network.sharing,
-        network.message_model.startup_per,
-        network.distance,
-    )
-    return *rules, network.message_model.hops_hold_sender, network.node is not None, machine.processors_per_node > 1
+    model = network.message_model
+    words = tuple(getattr(model, key) for key in (*model.choices, *model.flags))
+    rules = (model.name, *words, network.switching, network.sharing, network.distance)
+    return *rules, network.node is not None, machine.processors_per_node > 1
+
 
 
 @cache

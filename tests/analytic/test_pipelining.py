@@ -261,7 +261,7 @@ SIZES = st.sampled_from((0, 1, 50, 101, 10_001))
 def test_binomial_broadcasts_in_a_row_with_gaps(where, ranks, times, size, compute) -> None:
     """Exact, or none is given: with one byte, and where O >= G or g >= o, one is."""
     program = f"- compute: {{seconds: {compute}}}\n- repeat: {times}\n  do: [broadcast: {{bytes: {size}}}]"
-    makespan_s, net = pipelined_of(program, where, ranks).makespan_s, where.network
+    makespan_s, net = pipelined_of(program, where, ranks).makespan_s, where.network.message_model
     if makespan_s is None:
         assert size > 1
         assert net.per_byte_s > net.overhead_per_byte_s

@@ -144,8 +144,8 @@ LOGGOP = network_of(
     link_per_byte_s=0.5,
 )
 SLOW_LINKS = replace(HOCKNEY, link_per_byte_s=1.0)
-SLOW_DOORS = replace(HOCKNEY, link_per_byte_s=0.25, interfaces=Interfaces(per_byte_s=1.0), startup_per="hop")
-PACKETS = replace(SLOW_LINKS, sharing="round_robin", packet_bytes=3.0)
+SLOW_DOORS = network_with(HOCKNEY, link_per_byte_s=0.25, interfaces=Interfaces(per_byte_s=1.0), startup_per="hop")
+PACKETS = network_with(SLOW_LINKS, sharing="round_robin", packet_bytes=3.0)
 
 
 @pytest.mark.parametrize(

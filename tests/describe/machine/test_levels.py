@@ -43,7 +43,7 @@ def test_the_level_of_a_message_is_the_innermost_with_both_ends() -> None:
 def test_what_is_not_stated_is_as_between_nodes() -> None:
     outside = GPUS["network"] | {"sharing": "max_min", "S": "1 MB"}
     inside = sc.Machine.load(GPUS | {"network": outside}).levels[1]
-    assert (inside.sharing, inside.rendezvous_above_bytes) == ("max_min", None)
+    assert (inside.sharing.name, inside.message_model.rendezvous_above_bytes) == ("max_min", None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.message_models.base import SizeSegment
 from simcodesign.describe.network.message_models.hockney import HockneySegment
+from simcodesign.describe.network.message_models.loggops import LogGOPS, LogGOPSSegment
 from simcodesign.describe.network.sharing import SHARINGS
 from simcodesign.describe.programs.program import Block, Step, walk
 from simcodesign.describe.workload import Workload
@@ -53,22 +55,28 @@ def sized_cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     plain = made.network
     trains = any(isinstance(step, Exchange) and step.train.text != "1" for step in walk(program.program))
     slower = st.sampled_from([1.0, 1.0, 2.0, 5.0])
-    if plain.sharing == "round_robin" and plain.switching == "store_and_forward":
+    model = plain.message_model
+    if plain.sharing.name == "round_robin" and plain.is_stored:
         slower = st.just(1.0)
-    segments = []
+    segments: list[SizeSegment] = []
     for end in [*sorted(draw(st.sets(st.sampled_from([1.0, 8.0, 50.0]), min_size=1, max_size=2))), np.inf]:
-        one = HockneySegment(end, per_byte_s=plain.per_byte_s * draw(slower))  # in a rendezvous, ranks may wait forever
-        if plain.model == "hockney":
-            overhead_s = None if trains or draw(st.booleans()) else draw(TIMES)
-            segments.append(replace(one, startup_s=draw(TIMES), receive_overhead_s=overhead_s))
-        else:
+        per_byte_s = model.per_byte_s * draw(slower)  # in a rendezvous, ranks may wait forever
+        if isinstance(model, LogGOPS):
             times = {name: draw(TIMES) for name in ("latency_s", "overhead_s", "gap_s")}
-            segments.append(replace(one, overhead_per_byte_s=plain.overhead_per_byte_s, **times))
+            overhead_s = model.overhead_per_byte_s
+            segments.append(LogGOPSSegment(end, per_byte_s=per_byte_s, overhead_per_byte_s=overhead_s, **times))
+        else:
+            overhead_s = None if trains or draw(st.booleans()) else draw(TIMES)
+            segments.append(HockneySegment(end, draw(TIMES), per_byte_s, overhead_s))
     # What was the bandwidth of links and interfaces stays so, where it was that of messages.
-    link_s = plain.per_byte_s if plain.link_per_byte_s is None else plain.link_per_byte_s
+    link_s = model.per_byte_s if plain.link_per_byte_s is None else plain.link_per_byte_s
     least_s = min(one.per_byte_s for one in segments)
-    nothing = dict.fromkeys(("startup_s", "per_byte_s", "latency_s", "overhead_s", "gap_s", "overhead_per_byte_s"), 0.0)
-    sized = replace(plain, segments=tuple(segments), link_per_byte_s=min(link_s, least_s), **nothing)
+    nothing = {name: 0.0 for name, _ in model.constants().values() if name != "receive_overhead_s"}
+    sized = replace(
+        plain,
+        message_model=replace(model, segments=tuple(segments), **nothing),
+        link_per_byte_s=min(link_s, least_s),
+    )
     return replace(program, program=numbered(program.program)), replace(made, network=sized), ranks
 
 
