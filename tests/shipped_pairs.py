@@ -213,7 +213,6 @@ def kind_of_machine(name: str) -> tuple[object, ...]:
     return *rules, network.node is not None, machine.processors_per_node > 1
 
 
-
 @cache
 def pairs_of_kinds() -> set[tuple[str, str]]:
     """Return some of the pairs: each workload meets each kind of machine, each machine each kind of workload.

@@ -12,7 +12,7 @@ from simcodesign.core.units import FloatOrArray
 
 @dataclass(frozen=True)
 class Message:
-    """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits for its receiver;
+    """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits;
     ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
     operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
 

@@ -45,7 +45,8 @@ def within_node(
     alone = tuple(replace(table, rows=_ping_pongs(table)) for table in tables)
     files = [table.file for table in alone if table.rows]
     if files and not machine.network.message_model.has_local_costs:
-        what = f"ping-pongs within a node: {machine.name} has the network model {machine.network.message_model.name}, without {PATH}"
+        model = machine.network.message_model.name
+        what = f"ping-pongs within a node: {machine.name} has the network model {model}, without {PATH}"
         allowed = "a machine with 'model: hockney', or no such rows"
         raise InputError(what, Place(files[0]), value="nodes=1", allowed=allowed)
     found = point_to_point(alone, machine, {LATENCY: 0.0, RECEIVE: receive_overhead_s}, 0.0, segments, level, robust)

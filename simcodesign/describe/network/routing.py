@@ -36,7 +36,7 @@ class Routing:
     has_fixed_links: ClassVar[bool] = False
     #: Routes may go through a random node, and be as long as two minimal ones.
     goes_through_nodes: ClassVar[bool] = False
-    #: What a file says of it in a mapping, ``routing: {NAME: ...}``: key and field -> its words, or the most of a count.
+    #: What a file says of it in a mapping, ``routing: {NAME: ...}``: key and field -> words, or the most of a count.
     options: ClassVar[Mapping[str, tuple[str, ...] | int]] = {}
 
     def is_on(self, topology: Topology) -> bool:

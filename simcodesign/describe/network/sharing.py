@@ -60,7 +60,7 @@ class Sharing(ABC):
     def sheet_words(self) -> str:
         """For a data sheet."""
 
-    def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:
+    def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:  # noqa: B027
         """InputError for what it is told and cannot be. ``is_stored``: whether links store messages; ``is_as_fast``:
         whether all of them pass bytes as fast as messages of ``model`` go."""
 

@@ -1,4 +1,4 @@
-"""The data sheet of a machine on its messages: what they cost by the model of messages, and how they pass the network."""
+"""The data sheet of a machine on its messages: what they cost by their model, and how they pass the network."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class MessageModel(ABC):
     #: What machine files call it, and readers.
     name: ClassVar[str]
     title: ClassVar[str]
-    #: Key in a file -> field and dimension: constants that are required, the time per byte the last of them; and others.
+    #: Key in a file -> field and dimension: constants that are required, the time per byte last; and others.
     required: ClassVar[Mapping[str, tuple[str, str]]]
     optional: ClassVar[Mapping[str, tuple[str, str]]] = {}
     #: Those that a segment may leave out, and the model then states.
