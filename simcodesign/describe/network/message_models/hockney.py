@@ -33,10 +33,9 @@ class Hockney(MessageModel):
     ``receive_overhead_s``. With ``startup_per = "hop"`` every hop repeats the startup (software relays).
 
     Unless ``hops_hold_sender``, the sender is charged ``startup_s + m per_byte_s``, and what the hops add (latency,
-    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "nonblocking"``, the sender is charged
-    ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
-    Beyond S,
-    what waits is what comes after the send, and after the messages posted together with it.
+    repeated startups, bytes stored again) delays the arrival alone. With ``sends = "nonblocking"``, the sender is
+    charged ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
+    Beyond S, what waits is what comes after the send, and after the messages posted together with it.
 
     Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994).
     """
