@@ -127,7 +127,7 @@ def _followed(
 ) -> Followed | None:
     """The groups of a pattern at some design points; None where they cannot be followed."""
     network = on.machine.network
-    if network.model != "hockney":
+    if network.message_model.name != "hockney":
         return None
     whole = bool(where.all())
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message_costs import Message, MessageCosts
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.ordered_steps import Burst, Step
 from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
 from simcodesign.core.units import FloatOrArray

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simcodesign.describe.machine_parts.network import SENDS, LocalMessages
 
 import simcodesign as sc
 from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED
@@ -17,7 +18,6 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.group_levels import patterns_of
 from simcodesign.describe.demands.collective import ROOTED, SEGMENTED, SIGNALS, SIZED_BY_RANK, every_algorithm
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.network import SENDS, LocalMessages
 from simcodesign.describe.placement import RANKS, RandomMapping
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
