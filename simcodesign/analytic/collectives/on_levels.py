@@ -135,10 +135,7 @@ def _followed(
         every = np.broadcast_to(np.asarray(values, dtype=np.float64), where.shape)
         return every.reshape(-1) if whole else every[where]
 
-    waits = any(
-        one.rendezvous_above_bytes is not None or any(part.rendezvous for part in one.segments)
-        for one in on.machine.levels
-    )
+    waits = any(one.message_model.has_rendezvous for one in on.machine.levels)
     if way.segment is not None:
         if waits:
             return None

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simcodesign.describe.machine_parts.network import SENDS, LocalMessages
 
 import simcodesign as sc
 from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED
@@ -18,6 +17,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.group_levels import patterns_of
 from simcodesign.describe.demands.collective import ROOTED, SEGMENTED, SIGNALS, SIZED_BY_RANK, every_algorithm
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.message_models.hockney import SENDS
+from simcodesign.describe.network.network import LocalMessages
 from simcodesign.describe.placement import RANKS, RandomMapping
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
