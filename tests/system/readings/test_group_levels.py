@@ -15,7 +15,14 @@ import simcodesign as sc
 from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.group_levels import patterns_of
-from simcodesign.describe.demands.collective import ROOTED, SEGMENTED, SIGNALS, SIZED_BY_RANK, every_algorithm
+from simcodesign.describe.demands.collective import (
+    ROOTED,
+    SEGMENTED,
+    SIGNALS,
+    SIZED_BY_RANK,
+    TWO_LEVEL,
+    every_algorithm,
+)
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.network.network import LocalMessages
@@ -216,3 +223,18 @@ def test_groups_of_programs_in_python(name: str, width: int) -> None:
     closed = forecast(sc.program(program), machine(4), {"P": 16})
     simulated = simulate(sc.program(program), machine(4), {"P": 16}, effects="none")
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("operation", sorted(operation for operation, _ in TWO_LEVEL))
+def test_two_levels_of_groups_in_loggops(operation: str) -> None:
+    """Groups on full nodes, and on nodes of which they have some ranks: what is exact for all ranks is exact there."""
+    letters = {"model": "loggop", "latency_s": 2e-6, "overhead_s": 1e-6, "gap_s": 5e-7, "per_byte_s": 1e-9}
+    on = builders.machine(builders.network(16, **letters), processors_per_node=4)
+    amount = "" if operation in SIGNALS else "bytes: 100, "
+    for colour in ("rank // 8", "rank % 3"):
+        work = grouped(f"- {operation}: {{{amount}algorithm: two_level, group: g}}", colour)
+        closed, simulated = forecast(work, on, {"P": 32}), simulate(work, on, {"P": 32}, effects="none")
+        assert (simulated.messages, simulated.message_bytes) == (closed.messages, closed.message_bytes)
+        assert 0.5 <= simulated.makespan_s / closed.makespan_s <= 2.5  # an estimate, as for all ranks
+        if operation == "broadcast" and colour == "rank // 8":
+            assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING)

@@ -23,7 +23,7 @@ from simcodesign.generate.plan import Plan
 from tests import THOROUGH, builders, numbers_of_ranks
 from tests.oracles.messages.collective_replay import Columns
 
-#: All but those of two levels, which are of all ranks, not of a group.
+#: All but those of two levels, whose messages depend on the nodes of a machine.
 PLAIN = [(name, way) for name, ways in ALGORITHMS.items() for way in ways if (name, way) not in TWO_LEVEL]
 SIZE = 1000.0
 HEAD = "parameters: {q: {default: 1}, root: {default: 0}}\ngroups:\n  g: GROUP\n"
