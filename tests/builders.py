@@ -88,10 +88,12 @@ def network_of(topology: Topology, *positional: Any, **flat: Any) -> Network:
     messages = model(*positional, **own) if before is None else replace(before, **own)
     rule = flat.pop("sharing", Fcfs.name)
     of_rule = {name: flat.pop(name) for name in [*flat] if name in _SHARING_FIELDS}
-    sharing = SHARINGS[rule](**of_rule) if isinstance(rule, str) else rule
+    if isinstance(rule, str):
+        known = {field.name for field in fields(SHARINGS[rule])}
+        rule = SHARINGS[rule](**{name: value for name, value in of_rule.items() if name in known})
     routing = flat.pop("routing", Minimal())
     routing = flat.pop("ugal", None) or (ROUTINGS[routing]() if isinstance(routing, str) else routing)
-    return Network(topology, messages, sharing, routing, **flat)
+    return Network(topology, messages, rule, routing, **flat)
 
 
 def network_with(network: Network, **flat: Any) -> Network:

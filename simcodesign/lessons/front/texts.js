@@ -31,7 +31,7 @@ const TEXTS = {
     codeIs: "Answers of {0}. Reload the page for another code.", points: "Points: {0}", within: "within {0} %", keep: "Keep", kept: "Kept. You can change it until you export your answers.", keptAs: "Kept: {0}.{1} You can change it until you export your answers.",
     understood: "Understood: {0}.", thousands: "The comma separates thousands.", twoWays: "“{0}” can be read in two ways. Which do you mean?",
     teacher: "For teachers", teacherNote: "Choose what students see, and write a page of your own. This one stays as it is.", tolerance: "Tolerance", question: "Question", starts: "Sliders begin at", write: "Write the page", cancel: "Cancel",
-    effect_hops: "Hops", effect_links: "Links", effect_interfaces: "Interfaces", effect_disks: "Disks", effect_memory: "Memory", effect_accelerators: "Accelerators", effect_storage: "Storage",
+    effect_hops: "Hops", effect_links: "Links", effect_interfaces: "Interfaces", effect_node: "Inside nodes", effect_disks: "Disks", effect_memory: "Memory", effect_accelerators: "Accelerators", effect_storage: "Storage",
     effect_conflicts: "Conflicts", effect_caches: "Caches", effect_imbalance: "Imbalance", effect_noise: "Noise", effect_background: "Background", effect_failures: "Failures",
   },
   de: {
@@ -62,7 +62,7 @@ const TEXTS = {
     codeIs: "Antworten von {0}. Für einen anderen Code laden Sie die Seite neu.", points: "Punkte: {0}", within: "auf {0} % genau", keep: "Merken", kept: "Gemerkt. Sie können es ändern, bis Sie die Antworten exportieren.", keptAs: "Gemerkt: {0}.{1} Sie können es ändern, bis Sie die Antworten exportieren.",
     understood: "Verstanden: {0}.", thousands: "Der Punkt trennt die Tausender.", twoWays: "„{0}“ lässt sich auf zwei Arten lesen. Was meinen Sie?",
     teacher: "Für Lehrende", teacherNote: "Wählen Sie, was Studierende sehen, und schreiben Sie eine eigene Seite. Diese bleibt, wie sie ist.", tolerance: "Toleranz", question: "Frage", starts: "Regler beginnen bei", write: "Seite schreiben", cancel: "Abbrechen",
-    effect_hops: "Teilstrecken", effect_links: "Verbindungen", effect_interfaces: "Netzanschlüsse", effect_disks: "Platten", effect_memory: "Speicher", effect_accelerators: "Beschleuniger", effect_storage: "Dateiserver",
+    effect_hops: "Teilstrecken", effect_links: "Verbindungen", effect_interfaces: "Netzanschlüsse", effect_node: "Im Knoten", effect_disks: "Platten", effect_memory: "Speicher", effect_accelerators: "Beschleuniger", effect_storage: "Dateiserver",
     effect_conflicts: "Konflikte", effect_caches: "Caches", effect_imbalance: "Ungleichgewicht", effect_noise: "Rauschen", effect_background: "Fremdlast", effect_failures: "Ausfälle",
   },
 };

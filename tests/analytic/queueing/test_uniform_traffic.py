@@ -317,7 +317,7 @@ def test_links_that_saturate_early() -> None:
 def test_several_interfaces_saturate_later_and_have_no_closed_form_of_waits() -> None:
     several = plain(CrossbarTopology(4), 0.0, 1.0, count=2)
     assert saturation_per_s(several, 4.0) == pytest.approx(2 / 4)
-    with pytest.raises(InputError, match="several interfaces of a node"):
+    with pytest.raises(InputError, match="several interfaces that each rank takes"):
         uniform_latency(several, 0.1, 4.0)
     free = uniform_latency(several, 0.1, 4.0, interfaces=False)
     assert free.waiting_s == 0

@@ -36,7 +36,7 @@ def test_tables(run: Any, runs: Path) -> None:
     ran = run(runs, "--metric", "time", FORM, "flat = a + b*p")
     row = ran.cells("mine", "3 + 0.5*log2(p)*n + 2*p**1.25")
     assert row[2:5] == ["0 %", "0 %", "1.0000"]
-    assert ran.cells("mine", "x") == ["mine", "x", "1.25", "1.25 to 1.25", "non-linearly"]
+    assert ran.cells("mine", "x") == ["mine", "x", "1.25", "1.25", "non-linearly"]
     assert ran.cells("normal form")[0] == "normal form"
     assert ran.cells("2", "10")[3:5] != ran.cells("32", "160")[3:5]
 
