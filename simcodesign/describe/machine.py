@@ -166,7 +166,7 @@ class Machine(Variant, ShownInNotebooks):
         Raises InputError with file, line and path of what is wrong.
 
         >>> import simcodesign as sc
-        >>> sc.Machine.load("torus-cluster", {"network.startup": "20 us"}).network.startup_s
+        >>> sc.Machine.load("torus-cluster", {"network.startup": "20 us"}).network.message_model.startup_s
         2e-05
         >>> network = {"topology": {"kind": "crossbar"}, "startup": "1 us", "bandwidth": "1 GB/s"}
         >>> sc.Machine.load({"name": "pair", "nodes": 2, "processor": {"rate": 1e9}, "network": network}).nodes
@@ -203,8 +203,8 @@ class Machine(Variant, ShownInNotebooks):
         return levels_of(self._networks, self.nodes, self.sockets_per_node, self.processors_per_node)
 
     def level_of(self, ranks: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int8]:
-        """The place among its ``levels`` of the network that messages between these of so many ranks use: the innermost
-        one that has both."""
+        """Return the index in ``levels`` of the network of messages from ``source`` to ``target``, two of ``ranks``
+        ranks: the innermost network that has both."""
         inside: list[NDArray[np.int64]] = []
         if self.node_network is not None:
             inside.append(self.node_of(ranks))
