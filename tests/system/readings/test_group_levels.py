@@ -105,7 +105,7 @@ def test_the_forecast_is_the_simulation_without_effects(on: Machine, work: Workl
     assert (simulated.messages, simulated.message_bytes) == pytest.approx(sent, rel=ROUNDING)
     is_bound = any(BOUND in text for text in closed.basis)
     in_segments = any(demand.segment is not None for demand in work.program)
-    waits = on.network.rendezvous_above_bytes is not None
+    waits = on.network.message_model.rendezvous_above_bytes is not None
     assert not is_bound or (in_segments and waits)
     if is_bound:
         assert simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
