@@ -14,7 +14,8 @@ ROUNDING = 1e-12
 
 
 def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrArray) -> FloatOrArray:
-    """The constant that messages of so many bytes have: of one message, or of each (n,).
+    """Return the constant of messages of so many bytes: of one message, or of each (n,); 0 where the model has none of
+    this name.
 
     A segment has the sizes above the end of the one before it, up to and including its own end. NaN for a size that is
     not known, where the constant depends on it.
@@ -22,7 +23,7 @@ def constant(part: MessageModel | LocalMessages, name: str, size_bytes: FloatOrA
     whole: FloatOrArray = getattr(part, name, 0.0)
     if not part.segments:
         return whole
-    stated = [getattr(segment, name) for segment in part.segments]
+    stated = [getattr(segment, name, 0.0) for segment in part.segments]
     values = np.array([whole if value is None else value for value in stated], dtype=np.float64)
     if (values == values[0]).all():
         return float(values[0])
