@@ -19,7 +19,7 @@ from glob import escape, iglob
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from simcodesign.core.errors import InputError
 
@@ -58,6 +58,15 @@ class Registry(Mapping[Key, Value]):
         """Take back what was registered, as a test does. Raises KeyError if nothing was."""
         del self._registered[key]
         self.changes += 1
+
+    def of(self, described: object) -> Value:
+        """Return what is registered under the class of an object. Raises InputError if nothing is."""
+        try:
+            return self._all()[cast(Key, type(described))]
+        except KeyError:
+            allowed = ", ".join(getattr(key, "__name__", str(key)) for key in self)
+            what = f"no {self.what} is registered for this class"
+            raise InputError(what, value=type(described).__name__, allowed=allowed) from None
 
     def __getitem__(self, key: Key) -> Value:
         return self._all()[key]

@@ -39,7 +39,7 @@ def at_size(network: Network, size_bytes: FloatOrArray) -> Network:
 def _model_at_size(model: MessageModel, size_bytes: FloatOrArray) -> MessageModel:
     """The model of messages without segments."""
     segments, changes = model.segments, dict[str, Any]()
-    for name, _ in model.constants().values():
+    for name, _ in model.constants_by_size().values():
         values = [getattr(segment, name) for segment in segments]
         common = getattr(model, name)  # what a segment does not say is that of the model
         changes[name] = _of_size([common if value is None else value for value in values], segments, size_bytes)

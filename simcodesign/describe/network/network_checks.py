@@ -74,7 +74,7 @@ def _check_segments(part: MessageModel | LocalMessages, model: MessageModel, pat
             raise InputError(f"{where} is said by {path}", place, value=getattr(part, name), allowed=f"no {where}")
     check_segments(part.segments, path, place)
     for number, segment in enumerate(part.segments, start=1):
-        for key, (name, _) in model.constants().items():
+        for key, (name, _) in model.constants_by_size().items():
             value: FloatOrArray | None = getattr(segment, name)
             if value is not None:
                 check_constant(f"{path}.{number}.{key}", value, place)

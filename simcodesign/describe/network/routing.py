@@ -132,5 +132,6 @@ def check_is_on(routing: Routing, topology: Topology, place: Place) -> None:
     """InputError for a routing that the topology has not."""
     if not routing.is_on(topology):
         kinds = ", ".join(name for name, kind in TOPOLOGIES.items() if routing.name in kind.routings)
+        others = ", ".join(name for name, other in ROUTINGS.items() if other().is_on(topology))
         what = f"network.routing: {routing.name} has no routes on a {topology.kind}"
-        raise InputError(what, place, allowed=f"{', '.join(topology.routings)}; or one of {kinds}")
+        raise InputError(what, place, allowed=f"{others}; or one of {kinds}" if kinds else others)

@@ -37,7 +37,7 @@ def segment_dimension(key: str) -> str:
 
 def segment_constants(model: MessageModel) -> dict[str, FloatOrArray]:
     """All that the segments of a model of messages over the network state, by its path."""
-    keys = {key: name for key, (name, _) in model.constants().items()}
+    keys = {key: name for key, (name, _) in model.constants_by_size().items()}
     values = {
         f"{PATH}.{number}.{key}": getattr(segment, name, None)
         for number, segment in enumerate(model.segments, start=1)
@@ -52,7 +52,7 @@ def with_segment_constants(
 ) -> tuple[SizeSegment, ...]:
     """The segments of a model of messages with other constants, by their paths. InputError for one that they have
     not."""
-    changed, constants = list(model.segments), model.constants()
+    changed, constants = list(model.segments), model.constants_by_size()
     for path, value in values.items():
         found = segment_at(path)
         assert found is not None, path

@@ -223,7 +223,9 @@ def _local_segments(entry: Entry) -> tuple[HockneySegment, ...]:
 
 def _check_keys_of(model: type[MessageModel], items: Mapping[str, Entry]) -> None:
     """InputError for a key that only another network model has."""
-    owners = {key: one.name for one in MESSAGE_MODELS.values() for key in (*one.choices, *one.flags)}
+    owners: dict[str, str] = {}
+    for one in MESSAGE_MODELS.values():
+        owners = {**dict.fromkeys((*one.choices, *one.flags), one.name), **owners}  # a subclass has those of its base
     for key, item in items.items():
         owner = owners.get(key) or next(iter(MODELS_OF.get(f"network.{key}", ())), model.name)
         if owner != model.name and key not in (*model.choices, *model.flags, *model.constants()):

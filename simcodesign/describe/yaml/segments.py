@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from inspect import isabstract
 from typing import Any
 
 from simcodesign.core.errors import InputError
@@ -27,6 +28,8 @@ def segments_from(
     entry: Entry, model: type[MessageModel], keys: Collection[str] | None = None
 ) -> tuple[SizeSegment, ...]:
     """The segments of messages of this network model; with all of its keys, or some."""
+    if isabstract(model.segment):
+        raise entry.error(f"the network model {model.name} has no segments", "its constants, for messages of all sizes")
     every = entry.sequence()
     if not every:
         raise entry.error("no segments", "one or more, the last one without up_to")
@@ -36,7 +39,7 @@ def segments_from(
 
 
 def _segment(entry: Entry, model: type[MessageModel], keys: Collection[str] | None, is_last: bool) -> SizeSegment:
-    per_byte, constants = model.per_byte_key(), model.constants()
+    per_byte, constants = model.per_byte_key(), model.constants_by_size()
     items = entry.mapping(keys or (*constants, "bandwidth", "rendezvous", UP_TO))
     required = [key for key in model.required if key != per_byte]
     entry.mapping(required=(*required, *(() if is_last else (UP_TO,))))

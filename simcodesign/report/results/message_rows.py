@@ -208,9 +208,9 @@ def segment_tables(network: Network) -> Iterator[Table]:
 def _segment_table(title: str, model: MessageModel, segments: Sequence[SizeSegment]) -> Table:
     if isinstance(model, Hockney):
         return _hockney_table(title, [one for one in segments if isinstance(one, HockneySegment)], model)
-    table = text_table(title, "size", *model.constants(), "sender waits")
+    table = text_table(title, "size", *model.constants_by_size(), "sender waits")
     for size, segment in zip(_sizes(segments), segments, strict=True):
-        texts = [amount_text(getattr(segment, name), dimension) for name, dimension in model.constants().values()]
+        texts = [amount_text(getattr(segment, name), dimension) for name, dimension in model.constants_by_size().values()]
         table.add_row(size, *texts, _waits(segment))
     return table
 

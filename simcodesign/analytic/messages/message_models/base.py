@@ -70,12 +70,12 @@ class ForecastMessages(ABC):
 
 
 #: Class of the description -> what its messages cost.
-FORECAST: Registry[Any, ForecastMessages] = Registry("forecast messages", __name__, ENTRY_POINTS)
+FORECAST: Registry[Any, ForecastMessages] = Registry("forecast of messages", __name__, ENTRY_POINTS)
 
 
 def forecast_messages(network: Network) -> ForecastMessages:
     """What the messages of a network cost."""
-    return FORECAST[type(network.message_model)]
+    return FORECAST.of(network.message_model)
 
 
 def waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:

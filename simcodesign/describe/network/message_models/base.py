@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -75,11 +75,14 @@ class MessageModel(ABC):
     bytes_follow_startup: ClassVar[bool] = False
     #: Several messages that follow one another are as one that takes as long (``train``).
     goes_in_trains: ClassVar[bool] = False
-    #: Formulas in symbols (t_s, t_w) are those of its messages.
+    #: Formulas in symbols (t_s, t_w) are those of its messages. Subclasses do not inherit it: they cost more.
     has_symbolic_prices: ClassVar[bool] = False
 
     rendezvous_above_bytes: FloatOrArray | None = field(default=None, kw_only=True)
     segments: tuple[SizeSegment, ...] = field(default=(), kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        cls.has_symbolic_prices = vars(cls).get("has_symbolic_prices", False)
 
     @property
     @abstractmethod
@@ -97,6 +100,12 @@ class MessageModel(ABC):
         return {**cls.required, **cls.optional}
 
     @classmethod
+    def constants_by_size(cls) -> Mapping[str, tuple[str, str]]:
+        """Return the constants that segments can state: those that are fields of its segments."""
+        own = {one.name for one in fields(cls.segment)}
+        return {key: constant for key, constant in cls.constants().items() if constant[0] in own}
+
+    @classmethod
     def per_byte_key(cls) -> str:
         """The key of the time per byte."""
         return [*cls.required][-1]
@@ -104,7 +113,7 @@ class MessageModel(ABC):
     @classmethod
     def in_segments(cls) -> tuple[str, ...]:
         """Keys of constants that a model with segments does not state itself."""
-        return tuple(key for key in cls.constants() if key not in cls.beside_segments)
+        return tuple(key for key in cls.constants_by_size() if key not in cls.beside_segments)
 
     @property
     def least_s_per_byte(self) -> FloatOrArray:

@@ -80,12 +80,12 @@ class SimulatedMessages(ABC):
 
 
 #: Class of the description -> what its messages do.
-SIMULATED: Registry[Any, SimulatedMessages] = Registry("simulated messages", __name__, ENTRY_POINTS)
+SIMULATED: Registry[Any, SimulatedMessages] = Registry("simulation of messages", __name__, ENTRY_POINTS)
 
 
 def simulated(network: Network) -> SimulatedMessages:
     """What the messages of a network do."""
-    return SIMULATED[type(network.message_model)]
+    return SIMULATED.of(network.message_model)
 
 
 def hops_s(network: Network, way: Way, size_bytes: FloatOrArray) -> FloatOrArray:

@@ -115,7 +115,7 @@ for _routing, _choice in ((Minimal, RouteChoice), (Ecmp, EcmpChoice), (Valiant, 
 
 def route_choice(network: Network, seed: int) -> RouteChoice:
     """The routes of a network, by its ``routing`` and the seed."""
-    return ROUTE_CHOICES[type(network.routing)](network, seed)
+    return ROUTE_CHOICES.of(network.routing)(network, seed)
 
 
 def alternatives(

@@ -12,13 +12,13 @@ from simcodesign.generate.plan import Plan
 
 ENTRY_POINTS = "simcodesign.simulated_sharing"
 #: Class of the description -> the Plan whose messages share their stations so: ``made(plan, machine, rule)``.
-SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("sharing rule", __name__, ENTRY_POINTS)
+SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("simulation of sharing", __name__, ENTRY_POINTS)
 
 
 def shared(plan: Plan, machine: Machine) -> Plan:
     """The Plan whose messages share stations as the network of the machine says; the same one without routes."""
     rule = machine.network.sharing
-    return plan if plan.routes is None else SHARED[type(rule)](plan, machine, rule)
+    return plan if plan.routes is None else SHARED.of(rule)(plan, machine, rule)
 
 
 def _in_turn(plan: Plan, machine: Machine, rule: Fcfs) -> Plan:

@@ -8,6 +8,7 @@ model for its startup alone where messages are sent together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,11 +25,13 @@ from simcodesign.generate.messages.sharing.base import SHARED
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
+#: The weights of messages, by the latencies of their routes and by their bytes; shapes (n,).
+Weights = Callable[[Machine, Floats, Floats], NDArray[np.int32]]
 #: Rates are whole numbers of units. The largest capacity has 60 bits: none is rounded by more than 2**-59 of it.
 BITS = 60
 #: Bits of the smallest capacity at least: a million flows then have shares that are right to a millionth.
 LEAST_BITS = 40
-#: Bits of the largest weight where shares go by latency: the ratio of two latencies of up to 1 : 10 is right to 3e-7.
+#: Bits of the largest weight where shares are not equal: the ratio of two latencies of up to 1 : 10 is right to 3e-7.
 WEIGHT_BITS = 24
 #: The same for the smallest capacity then, which is shared by sums of weights.
 LEAST_WEIGHTED_BITS = 54
@@ -36,14 +39,22 @@ LEAST_WEIGHTED_BITS = 54
 
 def with_fair_sharing(plan: Plan, machine: Machine, rule: MaxMin) -> Plan:
     """The Plan whose messages share the stations of their routes fairly. InputError for links without a bandwidth."""
+    return with_weighted_sharing(plan, machine, None if rule.has_equal_shares else _weights)
+
+
+def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None) -> Plan:
+    """Return the Plan whose messages have max-min fair shares in proportion to their weights, or equal ones.
+
+    ``weights(machine, flight_s, size_bytes)`` returns whole numbers from 1 to 2**WEIGHT_BITS, one of each message.
+    Raises InputError for links without a bandwidth.
+    """
     if plan.routes is None:
         return plan
     capacity_per_s = _capacities(plan, machine)
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
     capacity = np.floor(capacity_per_s * unit).astype(np.int64)
     used = capacity_per_s > 0
-    by_latency = not rule.has_equal_shares
-    least_bits = LEAST_WEIGHTED_BITS if by_latency else LEAST_BITS
+    least_bits = LEAST_BITS if weights is None else LEAST_WEIGHTED_BITS
     if capacity[used].min() < 2**least_bits:
         slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
         what = "the slowest link or interface of a network whose links are shared fairly"
@@ -66,8 +77,8 @@ def with_fair_sharing(plan: Plan, machine: Machine, rule: MaxMin) -> Plan:
         delay_s = delay_s + flight_s
     own_rate = _own_rates(plan, routes, sends, capacity, unit)
     weight = np.ones(len(sends), np.int32)
-    if by_latency:
-        weight = _weights(machine, flight_s)
+    if weights is not None:
+        weight = weights(machine, flight_s, size_bytes)
         own_rate = np.where(own_rate > 0, np.maximum(own_rate, weight), 0)
     return replace(
         plan,
@@ -132,7 +143,7 @@ def _own_rates(
     return own
 
 
-def _weights(machine: Machine, flight_s: Floats) -> NDArray[np.int32]:
+def _weights(machine: Machine, flight_s: Floats, size_bytes: Floats) -> NDArray[np.int32]:
     """Whole numbers in proportion to 1 / latency."""
     if not (flight_s > 0).all():
         what = "messages without a latency of their route share no link by their latencies"
