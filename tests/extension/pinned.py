@@ -42,6 +42,9 @@ class Pinned(Hockney):
     def price_is_convex(self) -> bool:
         return False
 
+    def sender_words(self, last: str | None) -> str:
+        return f"{super().sender_words(last)}, after pinning"
+
 
 def pin_s(model: MessageModel, size_bytes: FloatOrArray) -> FloatOrArray:
     """Return the seconds that messages of these sizes take more."""

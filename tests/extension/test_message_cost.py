@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import simcodesign as sc
+from simcodesign.analytic.messages.even_sharing import Doubling, evenly_shared_s
 from simcodesign.analytic.messages.message_models.base import FORECAST
 from simcodesign.core.errors import InputError
+from simcodesign.describe.network.message_models.hockney import Hockney
 from simcodesign.generate.messages.message_models.base import SIMULATED
 from tests.extension import pinned
 
@@ -71,9 +73,8 @@ def test_both_readings_charge_it(size_bytes: float, sends: str, takes_s: float, 
         assert simulated_s(workload, ours, effects=effects, engine=engine) == pytest.approx(takes_s, rel=1e-12)
 
 
-@pytest.mark.parametrize("sharing", ["max_min", "{round_robin: 5 kB}"])
-def test_it_comes_before_shared_links(sharing: str) -> None:
-    rule: Any = {"round_robin": "5 kB"} if "round" in sharing else sharing
+@pytest.mark.parametrize("rule", ["max_min", {"round_robin": "5 kB"}])
+def test_it_comes_before_shared_links(rule: Any) -> None:
     for engine in ("simpy", "compiled"):
         took_s = simulated_s(broadcast(10_000), machine(sharing=rule), effects=["links"], engine=engine)
         assert took_s == pytest.approx(3 * 70e-6, rel=1e-9)
@@ -81,8 +82,7 @@ def test_it_comes_before_shared_links(sharing: str) -> None:
 
 def test_flight_that_holds_no_sender_comes_after_it() -> None:
     """3 sends of 70 us, and 2 us over the hop of the last one."""
-    ours = machine(hops_hold_sender=False, hop_latency="2 us") if "hops_hold_sender" in pinned.Pinned.flags else None
-    assert ours is not None
+    ours = machine(hops_hold_sender=False, hop_latency="2 us")
     assert sc.forecast(broadcast(10_000), ours, {"P": 4}).makespan_s == pytest.approx(212e-6, rel=1e-12)
     assert simulated_s(broadcast(10_000), ours, effects="none") == pytest.approx(212e-6, rel=1e-12)
 
@@ -95,9 +95,7 @@ def test_streams_of_messages_know_it() -> None:
     assert result.requests is not None
     took_s = (result.requests.left_s - result.requests.arrived_s).tolist()
     assert took_s == pytest.approx([70e-6] * len(took_s), rel=1e-6)
-    stream = sc.forecast(workload, machine(), {"P": 4}).stream
-    assert stream is not None
-    assert stream.response_s == pytest.approx(70e-6, rel=1e-6)
+    assert sc.forecast(workload, machine(), {"P": 4}).response_s == pytest.approx(70e-6, rel=1e-6)
 
 
 def test_its_constants_are_constants_of_the_machine() -> None:
@@ -109,24 +107,40 @@ def test_its_constants_are_constants_of_the_machine() -> None:
 
 def test_segments_leave_it_to_the_model() -> None:
     """20 us and 2 GB/s above 5 kB; the memory of 10 kB is pinned as before."""
-    segments = [{"up_to": "5 kB", "startup": "10 us", "bandwidth": "1 GB/s"}, {"startup": "20 us", "bandwidth": "2 GB/s"}]
+    segments = [
+        {"up_to": "5 kB", "startup": "10 us", "bandwidth": "1 GB/s"},
+        {"startup": "20 us", "bandwidth": "2 GB/s"},
+    ]
     network = {key: value for key, value in MACHINE["network"].items() if key not in ("startup", "bandwidth")}
     ours = sc.Machine.load({**MACHINE, "network": {**network, "segments": segments}})
     for size_bytes, message_s in ((1000, 11e-6), (6000, 23e-6), (10_000, 75e-6)):
         workload = broadcast(size_bytes)
         assert sc.forecast(workload, ours, {"P": 4}).makespan_s == pytest.approx(3 * message_s, rel=1e-12)
         assert simulated_s(workload, ours, effects="none") == pytest.approx(3 * message_s, rel=1e-12)
+    slower = ours.with_constants({"network.pin": 80e-6, "network.segments.2.startup": 30e-6})
+    assert sc.forecast(broadcast(10_000), slower, {"P": 4}).makespan_s == pytest.approx(3 * 115e-6, rel=1e-12)
+    with pytest.raises(InputError, match=r"segments\.1.*pin.*unknown key"):
+        sc.Machine.load({**MACHINE, "network": {**network, "segments": [{**segments[1], "pin": "1 us"}]}})
+    with pytest.raises(InputError, match="no segment with this constant"):
+        ours.with_constants({"network.segments.1.pin": 1e-6})
 
 
-def test_rounds_that_share_links_evenly_charge_it_or_have_no_closed_form() -> None:
-    """The first of two rounds of a ring of 4: each link has the messages of one host; the second: those of two."""
-    ours = machine(topology={"kind": "mesh", "shape": [4]}, sharing="max_min")
-    forecast_s = sc.forecast(broadcast(10_000, "binomial"), ours, {"P": 4}).makespan_s
-    assert forecast_s == pytest.approx(2 * 70e-6, rel=1e-12)
+def test_no_closed_form_of_the_model_leaves_it_out() -> None:
+    """Two rounds on a line of four hosts, over one hop and over two: two messages share the link in the middle then.
 
-
-def test_symbols_without_it_are_not_its_formula() -> None:
-    assert sc.describe.network.message_models.hockney.Hockney.has_symbolic_prices  # type: ignore[attr-defined]
+    The closed form of such rounds, and formulas in symbols, are those of Hockney's messages: 20 us + 30 us.
+    """
+    line = {"topology": {"kind": "mesh", "shape": [4]}, "sharing": "max_min"}
+    without = {key: value for key, value in MACHINE["network"].items() if key not in ("model", "pin", "pinned_above")}
+    hockney = sc.Machine.load({**MACHINE, "network": {**without, **line}})
+    assert evenly_shared_s(hockney, 4, 10_000.0, Doubling.EXCHANGE) == pytest.approx(50e-6, rel=1e-12)
+    assert evenly_shared_s(machine(**line), 4, 10_000.0, Doubling.EXCHANGE) is None
+    workload = sc.Workload.load(
+        {"name": "rounds", "program": [{"allreduce": {"bytes": 10_000, "algorithm": "recursive_doubling"}}]}
+    )
+    for engine in ("simpy", "compiled"):
+        assert simulated_s(workload, machine(**line), effects=["links"], engine=engine) == pytest.approx(150e-6)
+    assert Hockney.has_symbolic_prices
     assert not pinned.Pinned.has_symbolic_prices
 
 
@@ -140,7 +154,9 @@ def test_keys_belong_to_the_model_that_had_them_first() -> None:
 def test_a_reading_that_does_not_know_it_says_so() -> None:
     workload, ours = broadcast(1000), machine()
     FORECAST.remove(pinned.Pinned)
-    with pytest.raises(InputError, match="no forecast of messages is registered for this class, got 'Pinned'.*Hockney"):
+    with pytest.raises(
+        InputError, match=r"no forecast of messages is registered for this class, got 'Pinned'.*Hockney"
+    ):
         sc.forecast(workload, ours, {"P": 4})
     FORECAST.add(pinned.Pinned, pinned.ForecastPinned())
     SIMULATED.remove(pinned.Pinned)

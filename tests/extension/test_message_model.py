@@ -54,3 +54,9 @@ def test_its_constants_are_constants_of_the_machine() -> None:
         machine.with_constants({"network.startup": 1e-6})
     with pytest.raises(InputError, match="'L' belongs to the network model loggop, not to postal"):
         sc.Machine.load({**MACHINE, "network": {**MACHINE["network"], "L": "1 us"}})  # type: ignore[dict-item]
+
+
+def test_a_model_without_segments_says_so() -> None:
+    network = {"topology": {"kind": "crossbar"}, "model": "postal", "segments": [{"bandwidth": "1 GB/s"}]}
+    with pytest.raises(InputError, match="the network model postal has no segments"):
+        sc.Machine.load({**MACHINE, "network": network})  # type: ignore[dict-item]

@@ -103,7 +103,7 @@ def test_both_readings_count_its_hops(engine: str) -> None:
 def test_a_network_without_its_routes_says_so() -> None:
     with pytest.raises(InputError, match=r"last_first has no routes on a crossbar \(allowed: minimal\)"):
         machine(topology={"kind": "crossbar"})
-    with pytest.raises(InputError, match="last_first has no routes on a mesh .*minimal, ecmp, valiant, ugal"):
+    with pytest.raises(InputError, match=r"last_first has no routes on a mesh .*minimal, ecmp, valiant, ugal"):
         machine(topology={"kind": "mesh", "shape": [6]})
     with pytest.raises(InputError, match=r"valiant has no routes on a crossbar .*minimal; or one of .*mesh"):
         machine(topology={"kind": "crossbar"}, routing="valiant")
@@ -111,6 +111,6 @@ def test_a_network_without_its_routes_says_so() -> None:
 
 def test_a_simulation_that_does_not_know_it_says_so() -> None:
     ROUTE_CHOICES.remove(last_first.LastFirst)
-    with pytest.raises(InputError, match="no route choice is registered for this class, got 'LastFirst'.*Valiant"):
+    with pytest.raises(InputError, match=r"no route choice is registered for this class, got 'LastFirst'.*Valiant"):
         sc.simulate(sends((0, 5)), machine(), {"P": 6}, effects=["hops"])
     ROUTE_CHOICES.add(last_first.LastFirst, last_first.LastFirstChoice)

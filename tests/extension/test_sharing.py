@@ -88,6 +88,8 @@ def test_its_errors_are_those_of_any_rule() -> None:
 
 def test_a_simulation_that_does_not_know_it_says_so() -> None:
     SHARED.remove(by_size.BySize)
-    with pytest.raises(InputError, match="no simulation of sharing is registered for this class, got 'BySize'.*MaxMin"):
+    with pytest.raises(
+        InputError, match=r"no simulation of sharing is registered for this class, got 'BySize'.*MaxMin"
+    ):
         sc.simulate(sc.Workload.load(WORKLOAD), machine(), {"P": 3}, effects=["links"])
     SHARED.add(by_size.BySize, by_size.by_size)

@@ -103,12 +103,14 @@ def _hockney_rows(network: Network) -> Rows:
 
 
 def _plain_rows(network: Network) -> Rows:
-    """The constants of any other model, by their keys."""
+    """Yield the constants and choices of any other model, by their keys."""
     model = network.message_model
     yield "model", model.title
     if not model.segments:
         for key, (name, dimension) in model.constants().items():
             yield key, amount_text(getattr(model, name), dimension)
+    for key in (*model.choices, *model.flags):
+        yield key, str(getattr(model, key)).lower()
     yield "latency of a hop", _latency_text(network)
     if model.rendezvous_above_bytes is not None:
         yield "rendezvous above S", amount_text(model.rendezvous_above_bytes, "size")
@@ -210,7 +212,9 @@ def _segment_table(title: str, model: MessageModel, segments: Sequence[SizeSegme
         return _hockney_table(title, [one for one in segments if isinstance(one, HockneySegment)], model)
     table = text_table(title, "size", *model.constants_by_size(), "sender waits")
     for size, segment in zip(_sizes(segments), segments, strict=True):
-        texts = [amount_text(getattr(segment, name), dimension) for name, dimension in model.constants_by_size().values()]
+        texts = [
+            amount_text(getattr(segment, name), dimension) for name, dimension in model.constants_by_size().values()
+        ]
         table.add_row(size, *texts, _waits(segment))
     return table
 
