@@ -10,5 +10,5 @@ import simcodesign as sc
 
 machines = ["torus-cluster", "torus-cluster with network.startup=0.2 ms"]
 several = sc.compare("random-steps", machines, {"P": 16, "steps": 5}, replications=10)
-print(several.candidates[1].against.ratio)
+print(several.comparisons[1].against.ratio)
 several.plot(kind="replications")

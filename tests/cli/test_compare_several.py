@@ -29,9 +29,9 @@ def test_a_row_for_each_and_ladders_side_by_side(capfd: pytest.CaptureFixture[st
     assert "Effects with nothing to act on in any of these: node, disks" in ran.out
     assert "hypercube-256 is the fastest" in ran.out
     answer = run(*TWO, "--json").json
-    assert [one["simulated_s"] for one in answer["candidates"]] == [one["simulation"]["makespan_s"] for one in alone]
-    assert [one["use"] for one in answer["candidates"]] == [one["simulation"]["use"] for one in alone]
-    assert [one.get("notes") for one in answer["candidates"]] == [one["forecast"].get("notes") for one in alone]
+    assert [one["simulated_s"] for one in answer["comparisons"]] == [one["simulation"]["makespan_s"] for one in alone]
+    assert [one["use"] for one in answer["comparisons"]] == [one["simulation"]["use"] for one in alone]
+    assert [one.get("notes") for one in answer["comparisons"]] == [one["forecast"].get("notes") for one in alone]
     assert "8 of 256 nodes" in ran.out
 
 
@@ -54,7 +54,7 @@ def test_why_names_the_parts_of_the_difference_between_machines(capfd: pytest.Ca
 def test_several_workloads_are_told_from_machines(capfd: pytest.CaptureFixture[str]) -> None:
     run = command(capfd, "compare")
     ran = run("burst", "transpose", "mesh-256", "hypercube-256", "-P", "4", "--effects", "links", "--json")
-    pairs = [(one["workload"], one["machine"]) for one in ran.json["candidates"]]
+    pairs = [(one["workload"], one["machine"]) for one in ran.json["comparisons"]]
     assert pairs == [(a, b) for a in ("burst", "transpose") for b in ("mesh-256", "hypercube-256")]
 
 
@@ -81,7 +81,7 @@ def test_ladders_over_an_axis_end_with_what_is_not_explained(capfd: pytest.Captu
     given = (*given, "--formula", "mine = (P - 1)*(t_s + size*t_w)")
     run = command(capfd, "compare")
     ran = run(*given, "--why", "--write", tmp_path / "a.svg")
-    answer = run(*given, "--json").json["candidates"]
+    answer = run(*given, "--json").json["comparisons"]
     for one, measured_s in zip(answer, (160e-6, 1e-3), strict=True):
         steps = one["measured_ladder"]
         assert sum(step["change_s"] for step in steps) == pytest.approx(measured_s - one["forecast_s"])
@@ -132,8 +132,8 @@ def test_variants_have_values_of_their_own(capfd: pytest.CaptureFixture[str]) ->
     # Three sends of a rank by hand: startup (20 us, or 1 us), bytes at 100 MB/s, 1 us for each of 32/3 hops.
     hops = 3e-6 * 32 / 3  # the mean distance of a 16 x 16 mesh: 2 (16^2 - 1)/(3 x 16) x 256/255
     by_hand = [3 * (startup + size / 100e6) + hops for size in (64, 4096) for startup in (20e-6, 1e-6)]
-    assert [one["simulated_s"] for one in answer["candidates"]] == pytest.approx(by_hand, rel=1e-3)
-    assert [(one["workload"], one["machine"]) for one in answer["candidates"]] == [
+    assert [one["simulated_s"] for one in answer["comparisons"]] == pytest.approx(by_hand, rel=1e-3)
+    assert [(one["workload"], one["machine"]) for one in answer["comparisons"]] == [
         (workload, machine) for workload in names[:2] for machine in names[2:]
     ]
 

@@ -66,6 +66,6 @@ def test_noise_acts_where_ranks_compute(more: list[object], changes: dict[str, s
     assert (one.makespan_s != other.makespan_s) == acts
     assert random_effects(workload, machine, effect_names()) == (("noise",) if acts else ())
     several = sc.compare(workload, machine, vary={"P": [2.0, 4.0]}, replications=2)
-    assert [len(candidate.times_s) for candidate in several.candidates] == [2 if acts else 1] * 2
-    ladder = {rung.effect: rung for rung in several.candidates[1].comparison.rungs}
+    assert [len(candidate.times_s) for candidate in several.comparisons] == [2 if acts else 1] * 2
+    ladder = {rung.effect: rung for rung in several.comparisons[1].comparison.rungs}
     assert ladder["noise"].applies == acts

@@ -117,9 +117,8 @@ def test_shipped_workloads(tmp_path: Path, name: str, on: str) -> None:
     """To the last bit before rounding. Then, along no path are there more operations than in the Plan, each of which is
     rounded by half a nanosecond, or by the time of half a byte for each end and flight of a message."""
     machine = WRITTEN_FOR[on]
-    most = 0.5 * NS + 2 * (
-        2 * machine.network.message_model.per_byte_s + 2 * machine.network.message_model.overhead_per_byte_s
-    )
+    model = machine.network.message_model
+    most = 0.5 * NS + 4 * (model.per_byte_s + getattr(model, "overhead_per_byte_s", 0.0))
     for ranks in ranks_of(name, (1, 2, 3, 4, 5, 8)):
         plan = planned(load_workload(name), machine, ranks)
         schedule = schedule_of(plan, name)

@@ -96,11 +96,11 @@ def test_several_machines_as_bars_and_over_an_axis(axes: Any, case: Any) -> None
     machines = [machine, sc.Machine.load(FLAT | {"name": "other"}, {"network.startup": "5 us"})]
     several = sc.compare(work, machines, {"P": 4})
     several.plot(axes)
-    wanted = [time_s for one in several.candidates for time_s in (one.forecast_s, one.simulated.mean)]
+    wanted = [time_s for one in several.comparisons for time_s in (one.forecast_s, one.simulated.mean)]
     assert [width for _, width, _ in bars(axes)] == wanted
     over = sc.compare(work, machines, vary={"P": [2, 4]}).plot()
     lines = [tuple(line.get_ydata()) for line in over.get_lines()]
-    assert several.candidates[1].forecast_s in [line[-1] for line in lines]
+    assert several.comparisons[1].forecast_s in [line[-1] for line in lines]
     assert len(lines) == 4
 
 

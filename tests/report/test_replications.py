@@ -45,7 +45,7 @@ def replicated() -> Replicated:
 
 @pytest.fixture(scope="module")
 def pairs() -> dict[Key, PairedIntervals]:
-    return differences(*compare_several("jacobi", [*NAMES], {"P": 8}, phases=["sweep"], replications=6).candidates)
+    return differences(*compare_several("jacobi", [*NAMES], {"P": 8}, phases=["sweep"], replications=6).comparisons)
 
 
 def shown(tables: Any) -> str:
@@ -243,7 +243,7 @@ def test_status_says_whether_the_precision_was_reached(run: Any) -> None:
 def test_another_machine(capfd: pytest.CaptureFixture[str]) -> None:
     compared = command(capfd, "compare")
     two = ("jacobi", "torus-cluster", "xeon-cluster", *CASE[2:])
-    first, second = compared(*two, "--replications", 4, "--json").json["candidates"]
+    first, second = compared(*two, "--replications", 4, "--json").json["comparisons"]
     assert (first["replications"], second["replications"]) == (4, 4)
     assert second["against_first"]["decided"]
     assert "xeon-cluster is smaller" in " ".join(compared(*two).out.split())

@@ -53,7 +53,7 @@ def run_several(options: CompareOptions, files: RequestedFiles) -> dict[str, flo
     files.show(several, lambda: several_tables(several, options.why), options.output.as_json)
     for path in files.paths("plot"):
         several_plot(several, path, options.why)
-    if not all(one.replicated is None or one.replicated.stopping.reached for one in several.candidates):
+    if not all(one.replicated is None or one.replicated.stopping.reached for one in several.comparisons):
         raise Exit(PRECISION_NOT_REACHED)
     return _errors(several, options)
 
@@ -103,16 +103,16 @@ def _axis(texts: Sequence[str], scenario: Scenario, settings: Iterable[str]) -> 
 
 def _over_bandwidth(several: SeveralComparisons, name: str) -> SeveralComparisons:
     """The same over a bandwidth in place of the time per byte that it is the inverse of."""
-    times_s = [one.at[several.axis] for one in several.candidates]
+    times_s = [one.at[several.axis] for one in several.comparisons]
     values = [1 / time_s if time_s else inf for time_s in times_s]
-    candidates = [replace(one, at={name: value}) for one, value in zip(several.candidates, values, strict=True)]
-    return replace(several, candidates=tuple(candidates), axis=name)
+    candidates = [replace(one, at={name: value}) for one, value in zip(several.comparisons, values, strict=True)]
+    return replace(several, comparisons=tuple(candidates), axis=name)
 
 
 def _errors(several: SeveralComparisons, options: CompareOptions) -> dict[str, float]:
     """The errors that count, of every candidate."""
     errors = {}
-    for one in several.candidates:
+    for one in several.comparisons:
         where = ", ".join([label(one, several), *(f"{name} = {value:g}" for name, value in one.at.items())])
         for what, error in judged_errors(one.comparison, options.verdict).items():
             errors[f"{what} ({where})"] = one.error if what == "the forecast" else error

@@ -20,8 +20,8 @@ def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[T
     candidate, or over an axis a table for each, with a column for each value. ``shares``: with the part that each step
     is of the gap, which is that to the measured time where there is one."""
     if not several.axis:
-        names = [label(one, several) for one in several.candidates]
-        return [_ladders("Effects, switched on one after another", names, several.candidates, shares)]
+        names = [label(one, several) for one in several.comparisons]
+        return [_ladders("Effects, switched on one after another", names, several.comparisons, shares)]
     lines = lines_of(several)
     tables = []
     for name, line in lines.items():
@@ -34,7 +34,7 @@ def several_ladders(several: SeveralComparisons, shares: bool = False) -> list[T
 def lines_of(several: SeveralComparisons) -> dict[str, list[Candidate]]:
     """The candidates that differ by their value of the axis only, by what they are called."""
     lines: dict[str, list[Candidate]] = {}
-    for one in several.candidates:
+    for one in several.comparisons:
         lines.setdefault(label(one, several), []).append(one)
     return lines
 

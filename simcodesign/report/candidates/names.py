@@ -64,7 +64,7 @@ def title_of(several: SeveralComparisons) -> str:
 def _workloads(several: SeveralComparisons) -> dict[str, None]:
     """The workloads, with what was set of each; what differs along the axis is none of that."""
     names: dict[str, None] = {}
-    for one in several.candidates:
+    for one in several.comparisons:
         settings = [text for text in one.comparison.forecast.settings if text.partition("=")[0] not in one.at]
         names[variant_label(one.workload, settings)] = None
     return names

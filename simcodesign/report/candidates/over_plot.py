@@ -103,7 +103,7 @@ def _draw(
 
 def _x_axis(mpl: Any, several: SeveralComparisons, panel: Any) -> None:
     """Scale, ticks and label of the axis."""
-    values = sorted({one.at[several.axis] for one in several.candidates})
+    values = sorted({one.at[several.axis] for one in several.comparisons})
     if values[0] > 0 and values[-1] > WIDE * values[0]:
         panel.set_xscale("log")
     step = -(-len(values) // 8)
@@ -128,12 +128,12 @@ def _listed(names: Sequence[str]) -> str:
 def _ladders(mpl: Any, figure: Any, several: SeveralComparisons, rows: int) -> None:
     """A panel for each candidate: at each value of the axis what each effect adds, in per cent of the forecast."""
     lines = lines_of(several)
-    effects = [name for name in effects_shown([one.comparison for one in several.candidates]) if _acts(several, name)]
+    effects = [name for name in effects_shown([one.comparison for one in several.comparisons]) if _acts(several, name)]
     panels = figure.subplots(rows, min(len(lines), _IN_A_ROW), squeeze=False)
     colours: dict[str, Any] = {
         name: {"facecolor": colour} for name, colour in zip(effects, _effect_colours(mpl, len(effects)), strict=True)
     }
-    known = [one.measured is not None for one in several.candidates]
+    known = [one.measured is not None for one in several.comparisons]
     looks = colours | ({UNEXPLAINED: plot_style.NOT_EXPLAINED} if any(known) else {})
     for panel, (name, line) in zip(panels.flat, lines.items(), strict=False):
         _ladder(panel, several.axis, _some(line), looks)
@@ -156,7 +156,7 @@ _END = {"color": plot_style.DARK, "marker": "_", "markersize": 14, "markeredgewi
 
 def _acts(several: SeveralComparisons, effect: str) -> bool:
     """Whether an effect changes the time of any candidate."""
-    return any(step.change_s for one in several.candidates for step in one.steps if step.step == effect)
+    return any(step.change_s for one in several.comparisons for step in one.steps if step.step == effect)
 
 
 def _some(line: Sequence[Candidate]) -> Sequence[Candidate]:

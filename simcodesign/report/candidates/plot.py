@@ -53,7 +53,7 @@ def draw_several(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, 
 
 def _side_by_side(mpl: Any, several: SeveralComparisons) -> Any:
     """Bars of both readings of all candidates, and their ladders in rows below."""
-    candidates = several.candidates
+    candidates = several.comparisons
     down = -(-len(candidates) // _IN_A_ROW)
     across = min(len(candidates), _IN_A_ROW)
     effects = effects_shown([one.comparison for one in candidates])
@@ -96,7 +96,7 @@ def _on_one_scale(candidates: Sequence[Candidate]) -> bool:
 def _bars(mpl: Any, axis: Any, several: SeveralComparisons, series: Sequence[Series], points: bool = False) -> None:
     """Draw a bar for each column of each candidate, with its interval or spread if known; ``points``: and a point for
     each replication."""
-    candidates = several.candidates
+    candidates = several.comparisons
     longest, high = 0.0, 0.8 / len(series)
     for place, one in enumerate(candidates):
         for number, each in enumerate(series):
@@ -134,22 +134,22 @@ def _replications(axis: Any, one: Candidate, at: float, high: float) -> None:
 def draw_replications(mpl: Any, axis: Any, several: SeveralComparisons) -> dict[str, dict[str, Any]]:
     """Draw the simulated times of all replications for each machine, with means and their intervals; return what the
     marks mean. InputError without replications."""
-    found = [one for one in several.candidates if one.replicated is not None]
+    found = [one for one in several.comparisons if one.replicated is not None]
     if several.axis or not found:
         allowed = "several machines with replications=N, on which something is random, without an axis"
         raise InputError("a comparison without replications", allowed=allowed)
     colour = COLOURS[SIMULATED]
-    for place, one in enumerate(several.candidates):
+    for place, one in enumerate(several.comparisons):
         mean = one.simulated
         _replications(axis, one, place, 0.8)
         axis.plot([mean.mean], [place], "D", color=colour, markersize=6, zorder=3)
         if mean.high > mean.low:
             axis.plot([mean.low, mean.high], [place] * 2, "|-", color=colour, linewidth=2.2, markersize=12, zorder=3)
     axis.set_yticks(
-        range(len(several.candidates)), [plot_style.wrapped(label(one, several), 2.2) for one in several.candidates]
+        range(len(several.comparisons)), [plot_style.wrapped(label(one, several), 2.2) for one in several.comparisons]
     )
-    axis.set_ylim(len(several.candidates) - 0.5, -0.5)
-    plot_style.time_axis(mpl, axis.xaxis, max(float(np.max(one.times_s)) for one in several.candidates))
+    axis.set_ylim(len(several.comparisons) - 0.5, -0.5)
+    plot_style.time_axis(mpl, axis.xaxis, max(float(np.max(one.times_s)) for one in several.comparisons))
     interval = f"mean and its {100 * found[0].replicated.level:g} % interval"  # type: ignore[union-attr] # above
     return {"a replication": _POINTS, interval: {"marker": "D", "color": colour, "linestyle": "-"}}
 

@@ -31,7 +31,7 @@ class Series:
 def series_of(several: SeveralComparisons) -> Iterator[Series]:
     """The columns that any candidate has: forecast, formulas, simulation, measurement."""
     yield Series(FORECAST, COLOURS[FORECAST], {"linestyle": "--", "linewidth": 1.3}, lambda one: one.forecast_s)
-    names = dict.fromkeys(formula.name for one in several.candidates for formula in one.comparison.formulas)
+    names = dict.fromkeys(formula.name for one in several.comparisons for formula in one.comparison.formulas)
     for name, colour, marker in zip(names, _FORMULAS, _MARKERS, strict=False):
         look = {"linestyle": ":", "linewidth": 1.3, "marker": marker, "markersize": 4}
         shown = name if name.startswith("formula") else f"{name} (formula)"
@@ -44,7 +44,7 @@ def series_of(several: SeveralComparisons) -> Iterator[Series]:
         lambda one: one.simulated.mean,
         lambda one: (one.simulated.low, one.simulated.high),
     )
-    if any(one.measured for one in several.candidates):
+    if any(one.measured for one in several.comparisons):
         look = {"marker": "s", "markersize": 6, "markerfacecolor": "none", "markeredgewidth": 1.3, "linestyle": ""}
         yield Series(MEASURED, COLOURS[MEASURED], look, measured_s, _spread_s)
 

@@ -55,7 +55,7 @@ _TWICE = 2.0
 def several_tables(several: SeveralComparisons, why: bool = False) -> list[RenderableType]:
     """Everything in one answer, ending with the order of the machines. ``why``: with the ladders over an axis as well,
     which part of the gap each step is, and the parts of the difference between machines."""
-    candidates = several.candidates
+    candidates = several.comparisons
     comparisons = [one.comparison for one in candidates]
     ladders = several_ladders(several, shares=why) if why or not several.axis else []
     return [
@@ -95,14 +95,14 @@ def _title(several: SeveralComparisons) -> str:
 
 
 def _facts(several: SeveralComparisons) -> RenderableType:
-    one = several.candidates[0].comparison.simulation
+    one = several.comparisons[0].comparison.simulation
     random = dict.fromkeys(
-        source for each in several.candidates if each.replicated for source in each.replicated.random_sources
+        source for each in several.comparisons if each.replicated for source in each.replicated.random_sources
     )
     rows = [("effects", ", ".join(one.effects) or "none"), *_collectives(several), *_in_use(several)]
     if random:
-        first = next(each.replicated for each in several.candidates if each.replicated)
-        most = max(len(each.times_s) for each in several.candidates)
+        first = next(each.replicated for each in several.comparisons if each.replicated)
+        most = max(len(each.times_s) for each in several.comparisons)
         runs = f"{most} replications of what is random ({', '.join(random)})"
         rows.append(("simulated", f"{runs}, with the same random numbers on all machines"))
         rows += [("intervals", f"{100 * first.level:g}% confidence intervals of means"), ("seed", str(first.seed))]
@@ -112,7 +112,7 @@ def _facts(several: SeveralComparisons) -> RenderableType:
 def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
     """Which part of the machines has ranks: once where it is the same of all, else of each; over an axis at its first
     value, which says what placement does."""
-    first = several.candidates[0].at
+    first = several.comparisons[0].at
     found = _of_whom(
         several, lambda one: [text for _, text in use_facts(one.comparison.simulation)] if one.at == first else []
     )
@@ -124,11 +124,11 @@ def _in_use(several: SeveralComparisons) -> list[tuple[str, str]]:
 def _collectives(several: SeveralComparisons) -> list[tuple[str, str]]:
     """The algorithms of collective operations: once where all candidates have the same, else of each."""
     found: dict[str, dict[str, None]] = {}
-    for one in several.candidates:
+    for one in several.comparisons:
         if one.comparison.collectives:
             found.setdefault(", ".join(one.comparison.collectives), {})[_apart(one, several)] = None
-    if len(found) == 1 and len(several.candidates) == sum(
-        bool(one.comparison.collectives) for one in several.candidates
+    if len(found) == 1 and len(several.comparisons) == sum(
+        bool(one.comparison.collectives) for one in several.comparisons
     ):
         return [("collectives", text) for text in found]
     return [("collectives", f"{text} ({'; '.join(names)})") for text, names in found.items()]
@@ -140,7 +140,7 @@ def _apart(one: Candidate, several: SeveralComparisons) -> str:
     own = one.comparison.collectives
 
     def same(alike: Callable[[Candidate], bool]) -> bool:
-        return all(each.comparison.collectives == own for each in several.candidates if alike(each))
+        return all(each.comparison.collectives == own for each in several.comparisons if alike(each))
 
     if len(several.workloads) > 1 and same(lambda each: each.workload == one.workload):
         return one.workload
@@ -152,7 +152,7 @@ def _apart(one: Candidate, several: SeveralComparisons) -> str:
 def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[str]]) -> dict[str, list[str]]:
     """By what is said of candidates, the names of those it is said of."""
     found: dict[str, list[str]] = {}
-    for one in several.candidates:
+    for one in several.comparisons:
         for text in texts(one):
             found.setdefault(text, []).append(whole_name(one, several))
     return found
@@ -160,7 +160,7 @@ def _of_whom(several: SeveralComparisons, texts: Callable[[Candidate], Iterable[
 
 def candidate_table(several: SeveralComparisons) -> Table:
     """A row for each candidate: both times, what explains the gap, and the time against that of the first machine."""
-    candidates = several.candidates
+    candidates = several.comparisons
     times = [time for one in candidates for time in (one.forecast_s, one.simulated.mean)]
     show = None if max(times) > _FAR * min(times) > 0 else Seconds(times)
     has_measured = any(one.measured for one in candidates)
@@ -252,8 +252,9 @@ def _notes(several: SeveralComparisons) -> list[str]:
     """What a reader of the forecasts should know, and what a dash in the ladder means, where there is one."""
     said = _of_whom(several, lambda one: one.comparison.forecast.notes)
     notes = [f"Note: {text} ({'; '.join(names)})." for text, names in said.items()]
-    shown = effects_shown([one.comparison for one in several.candidates])
-    some = any(rung.effect in shown and not rung.applies for one in several.candidates for rung in one.comparison.rungs)
+    shown = effects_shown([one.comparison for one in several.comparisons])
+    rungs = [rung for one in several.comparisons for rung in one.comparison.rungs]
+    some = any(rung.effect in shown and not rung.applies for rung in rungs)
     if some and not several.axis:
         notes.append(f"{DOES_NOT_APPLY}: nothing there for the effect to act on; 0: it changes nothing.")
     return notes
@@ -261,7 +262,7 @@ def _notes(several: SeveralComparisons) -> list[str]:
 
 def _farther(several: SeveralComparisons) -> list[str]:
     """Whose ladder leads away from what was measured."""
-    names = [whole_name(one, several) for one in several.candidates if one.comparison.farther_from_measured]
+    names = [whole_name(one, several) for one in several.comparisons if one.comparison.farther_from_measured]
     what = "the simulation is farther from the measured time than the forecast, so that no effect explains that"
     return [f"{'; '.join(names)}: {what}."] if names else []
 

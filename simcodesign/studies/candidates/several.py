@@ -134,24 +134,24 @@ class SeveralComparisons(PlainResult, Drawn):
     """All candidates: workload by workload, value of the ``axis`` by value, machine by machine. ``axis``: its name;
     empty without one."""
 
-    candidates: tuple[Candidate, ...]
+    comparisons: tuple[Candidate, ...]
     axis: str = ""
 
     @property
     def workloads(self) -> list[str]:
         """Their names, in the order given."""
-        return list(dict.fromkeys(one.workload for one in self.candidates))
+        return list(dict.fromkeys(one.workload for one in self.comparisons))
 
     @property
     def machines(self) -> list[str]:
         """Their names, in the order given."""
-        return list(dict.fromkeys(one.machine for one in self.candidates))
+        return list(dict.fromkeys(one.machine for one in self.comparisons))
 
     @property
     def groups(self) -> list[list[Candidate]]:
         """Those that differ by their machine only."""
         groups: dict[tuple[object, ...], list[Candidate]] = {}
-        for one in self.candidates:
+        for one in self.comparisons:
             groups.setdefault((one.workload, *one.at.values()), []).append(one)
         return list(groups.values())
 
@@ -160,7 +160,7 @@ class SeveralComparisons(PlainResult, Drawn):
         much each effect changes the time."""
         import pandas as pd
 
-        return pd.DataFrame([_row(one) for one in self.candidates])
+        return pd.DataFrame([_row(one) for one in self.comparisons])
 
     def json_fields(self) -> dict[str, Any]:
         """The candidates, and the order of the machines by each reading."""
@@ -173,7 +173,7 @@ class SeveralComparisons(PlainResult, Drawn):
             }
             for group in self.groups
         ]
-        return {"reading": "several comparisons", "axis": self.axis, "candidates": self.candidates, "orders": orders}
+        return {"reading": "several comparisons", "axis": self.axis, "candidates": self.comparisons, "orders": orders}
 
 
 #: Machines whose times differ by a smaller share are equally fast.

@@ -111,7 +111,7 @@ def compare(
     >>> comparison = sc.compare("broadcast", "mesh-256", {"P": 64}, effects="hops,links")
     >>> [rung.effect for rung in comparison.rungs]
     ['dependencies and waiting', 'hops', 'links']
-    >>> len(sc.compare("broadcast", ["mesh-256", "crossbar-16"], {"P": 16}, effects="none").candidates)
+    >>> len(sc.compare("broadcast", ["mesh-256", "crossbar-16"], {"P": 16}, effects="none").comparisons)
     2
     >>> sc.compare("jacobi", "torus-cluster", {"P": 4}, replications=2, effects="noise").count
     2

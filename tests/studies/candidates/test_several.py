@@ -39,8 +39,8 @@ NOISE = "noise: {compute: {distribution: uniform, spread: 0.5}}\n"
 def test_every_candidate_is_what_it_is_alone() -> None:
     several = compare([BROADCAST, OTHER], [FAST, SLOW], {"P": 4})
     pairs = [(BROADCAST, FAST), (BROADCAST, SLOW), (OTHER, FAST), (OTHER, SLOW)]
-    assert [(one.workload, one.machine) for one in several.candidates] == [(a.name, b.name) for a, b in pairs]
-    for one, pair in zip(several.candidates, pairs, strict=True):
+    assert [(one.workload, one.machine) for one in several.comparisons] == [(a.name, b.name) for a, b in pairs]
+    for one, pair in zip(several.comparisons, pairs, strict=True):
         alone = compare(*pair, {"P": 4})
         assert one.forecast_s == alone.forecast.makespan_s
         assert one.simulated.mean == alone.simulation.makespan_s
@@ -51,16 +51,16 @@ def test_over_an_axis_by_hand() -> None:
     """1 ms of computation, then log2(P) messages of 1 us, or 9 us, and 1 us for the bytes."""
     several = compare(BROADCAST, [FAST, SLOW], vary={"P": [2, 8]}, effects="none")
     times = [1e-3 + log2(ranks) * (startup + 1) * 1e-6 for ranks in (2, 8) for startup in (1, 9)]
-    assert [one.at for one in several.candidates] == [{"P": ranks} for ranks in (2, 2, 8, 8)]
-    assert [one.forecast_s for one in several.candidates] == pytest.approx(times)
-    assert [one.simulated.mean for one in several.candidates] == pytest.approx(times)
-    second, fourth = several.candidates[1], several.candidates[3]
+    assert [one.at for one in several.comparisons] == [{"P": ranks} for ranks in (2, 2, 8, 8)]
+    assert [one.forecast_s for one in several.comparisons] == pytest.approx(times)
+    assert [one.simulated.mean for one in several.comparisons] == pytest.approx(times)
+    second, fourth = several.comparisons[1], several.comparisons[3]
     assert second.against is not None
     assert fourth.against is not None
     assert second.against.ratio.mean == pytest.approx(times[1] / times[0])
     assert fourth.against.difference.mean == pytest.approx(times[3] - times[2])
     assert fourth.against.difference.same
-    assert several.candidates[0].against is several.candidates[2].against is None
+    assert several.comparisons[0].against is several.comparisons[2].against is None
 
 
 def test_pairs_have_the_same_random_numbers() -> None:
@@ -70,18 +70,18 @@ def test_pairs_have_the_same_random_numbers() -> None:
     seeds = [replication_seed(3, number) for number in range(6)]
     times = [np.array([simulate(BROADCAST, one, {"P": 4}, seed=seed).makespan_s for seed in seeds]) for one in machines]
     by_scipy = stats.ttest_rel(times[1], times[0]).confidence_interval(0.9)
-    pair = several.candidates[1].against
+    pair = several.comparisons[1].against
     assert pair is not None
     assert (pair.difference.low, pair.difference.high) == pytest.approx((by_scipy.low, by_scipy.high), rel=1e-9)
-    assert [one.simulated.mean for one in several.candidates] == pytest.approx([each.mean() for each in times])
-    assert [len(one.times_s) for one in several.candidates] == [6, 6]
+    assert [one.simulated.mean for one in several.comparisons] == pytest.approx([each.mean() for each in times])
+    assert [len(one.times_s) for one in several.comparisons] == [6, 6]
 
 
 def test_a_precision_of_the_difference() -> None:
     """By SciPy: the half-width of the interval of the paired differences, as a fraction of the mean on the first."""
     machines = [machine("fast", 1, NOISE), machine("slow", 9, NOISE)]
     several = compare(BROADCAST, machines, {"P": 4}, precision=0.04, level=0.9, effects="noise")
-    first, second = (one.times_s for one in several.candidates)
+    first, second = (one.times_s for one in several.comparisons)
     assert len(first) == len(second) >= 20
     low, high = stats.ttest_rel(second, first).confidence_interval(0.9)
     assert (high - low) / 2 <= 0.04 * first.mean()
@@ -108,7 +108,7 @@ def test_options_of_one_simulation_and_of_several(options: dict[str, object]) ->
 
 def test_a_machine_without_noise_beside_one_with() -> None:
     several = compare(BROADCAST, [FAST, machine("slow", 9, NOISE)], {"P": 4}, replications=4)
-    calm, noisy = several.candidates
+    calm, noisy = several.comparisons
     assert calm.simulated.same
     assert not noisy.simulated.same
     assert noisy.against is not None
@@ -127,8 +127,8 @@ def test_json_has_the_orders() -> None:
             "ranks": {"forecast": [["fast"], ["slow"]], "simulated": [["fast"], ["slow"]]},
         }
     ]
-    assert [one["against_first"] is None for one in shown["candidates"]] == [True, False]
-    assert {rung["effect"]: rung["applies"] for rung in shown["candidates"][0]["ladder"]}["disks"] is False
+    assert [one["against_first"] is None for one in shown["comparisons"]] == [True, False]
+    assert {rung["effect"]: rung["applies"] for rung in shown["comparisons"][0]["ladder"]}["disks"] is False
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,11 @@ def test_machines_between_which_chance_decides_are_in_one_place(spread: float, r
     one, other = machine("one", 1, NOISE), machine("other", 1, noise)
     other = other.with_constants({"processor.rate": rate * 1e9})
     several = compare(OTHER, [one, other], {"P": 1}, effects="noise", seed=1)
-    first, second = several.candidates
+    first, second = several.comparisons
     difference = second.times_s - first.times_s
     low, high = stats.t.interval(0.95, len(difference) - 1, difference.mean(), stats.sem(difference))
     assert is_open(first, second) == (low <= 0 <= high) == (rate == 1)
-    assert len(ranked(several.candidates, "simulated")) == (1 if rate == 1 else 2)
-    assert same_order(several.candidates)
+    assert len(ranked(several.comparisons, "simulated")) == (1 if rate == 1 else 2)
+    assert same_order(several.comparisons)
     text = " ".join(str(getattr(one, "renderable", one)) for one in several_tables(several))
     assert ("no difference between" in text) == (rate == 1)

@@ -342,7 +342,7 @@ def test_a_precision_is_of_the_response_time_of_a_stream(machine: Machine, queue
 def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Machine) -> None:
     """A processor that is slightly slower: the same shares of computation, so most of the spread cancels."""
     other = replace(machine, name="other", processor=replace(machine.processor, rate_flop_per_s=0.98e8))
-    first, second = compare_several(loop, [machine, other], replications=15).candidates
+    first, second = compare_several(loop, [machine, other], replications=15).comparisons
     pair = second.against
     assert first.replicated.seeds == second.replicated.seeds
     assert pair.correlation > 0.99
@@ -358,7 +358,7 @@ def test_common_random_numbers_narrow_the_difference(loop: Workload, machine: Ma
 
 def against_first(loop: Workload, machine: Machine, other: Machine, **options: Any) -> PairedIntervals:
     """Return the intervals of the second machine against the first one."""
-    (_, second) = compare_several(loop, [machine, other], **options).candidates
+    (_, second) = compare_several(loop, [machine, other], **options).comparisons
     assert second.against is not None
     return second.against
 
@@ -384,7 +384,7 @@ def test_a_machine_against_itself(loop: Workload, machine: Machine) -> None:
 
 def test_a_precision_of_the_difference(loop: Workload, machine: Machine) -> None:
     other = load_machine_with(machine, startup_s=120e-6)
-    first, second = compare_several(loop, [machine, other], precision=0.01).candidates
+    first, second = compare_several(loop, [machine, other], precision=0.01).comparisons
     assert first.replicated.stopping.reached
     assert first.replicated.count == 20  # the difference is known long before the makespan is
     assert second.against.difference.half_width <= 0.01 * first.simulated.mean
@@ -396,13 +396,13 @@ def test_a_precision_is_of_the_difference_of_every_machine(loop: Workload, machi
     """A slower start of messages differs by the same in every replication; another noise does not."""
     close, far = load_machine_with(machine, startup_s=120e-6), replace(machine, name="far", noise=0.5)
     for machines, reached in (([machine, close], True), ([machine, close, far], False)):
-        candidates = compare_several(loop, machines, precision=1e-4, at_most=20).candidates
+        candidates = compare_several(loop, machines, precision=1e-4, at_most=20).comparisons
         assert {one.replicated.count for one in candidates} == {20}
         assert {one.replicated.stopping.reached for one in candidates} == {reached}
 
 
 def test_without_chance_one_run_of_each(loop: Workload, machine: Machine) -> None:
     slower = load_machine_with(machine, startup_s=1e-3)
-    first, second = compare_several(loop, [machine, slower], effects="none").candidates
+    first, second = compare_several(loop, [machine, slower], effects="none").comparisons
     assert (first.replicated, second.replicated) == (None, None)
     assert second.against.difference.mean > 0
