@@ -602,8 +602,8 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
 
 def test_the_sheet_shows_how_links_are_shared() -> None:
     for sharing, stored, expected in (
-        ("fcfs", "max(h - 1, 0) x m /", "one message after another"),
-        ("round_robin", "max(h - 1, 0) x min(m, 4 KiB) /", "packets of 4 KiB"),
+        ("fcfs", "max(h - 1, 0) x m /", "first come, first served, by whole messages"),
+        ("round_robin", "max(h - 1, 0) x min(m, 4 KiB) /", "round robin, by packets of 4 KiB"),
     ):
         console = Console(width=200, record=True, file=StringIO())
         changes = {"network.switching": "store_and_forward", "network.sharing": sharing}
