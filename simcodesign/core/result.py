@@ -73,8 +73,8 @@ class BackgroundUse:
 class MachineUse:
     """How many ``nodes`` of ``of_nodes`` have ranks, and so on. ``links``: those between nodes that carry messages,
     counted by a simulation with the effect ``links``, otherwise None; ``inside_links``: those inside nodes, with the
-    effect ``node``, of ``of_inside_links`` (0 for a machine without networks inside nodes). ``hint``: how else ranks may be placed, where nodes are left.
-    ``background``: what other jobs send; None without any."""
+    effect ``node``, of ``of_inside_links`` (0 for a machine without networks inside nodes). ``hint``: how else ranks
+    may be placed, where nodes are left. ``background``: what other jobs send; None without any."""
 
     nodes: int
     of_nodes: int

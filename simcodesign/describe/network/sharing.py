@@ -119,7 +119,7 @@ class MaxMin(Sharing):
 
 @dataclass(frozen=True)
 class RoundRobin(Sharing):
-    """By packets of ``packet_bytes``, one of each message after another. A message that holds its sender while its bytes
+    """By packets of ``packet_bytes``, round robin among messages. A message that holds its sender while its bytes
     leave does so until its last packet has passed; links that store anything store packets."""
 
     name = "round_robin"

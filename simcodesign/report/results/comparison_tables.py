@@ -270,7 +270,7 @@ def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
     why = (
         "links are named since they are switched on first"
         if kind == "link"
-        else "interfaces are named since they spread out the bytes of messages, which waits for links then delay in full"
+        else "interfaces are named since they spread out messages, which waits for links then delay in full"
     )
     return (
         f" But with all effects messages wait {time_text(there_s)} for {other}s and {time_text(here_s)} for {kind}s, "

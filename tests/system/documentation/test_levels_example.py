@@ -1,4 +1,4 @@
-"""The example of docs/levels.md: what its page states of times, by hand."""
+"""The examples of docs/levels.md and of groups in docs/describe-workloads.md: the times on these pages, by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 import simcodesign as sc
-from simcodesign.describe.yaml.files import machine_of_text
+from simcodesign.describe.yaml.files import machine_of_text, workload_of_text
 from tests import ROOT
 
 TEXT = (ROOT / "docs" / "levels.md").read_text(encoding="utf-8")
@@ -50,3 +50,17 @@ def test_all_to_all_of_a_node() -> None:
     assert sc.simulate(exchange, MACHINE, {"P": 8}).makespan_s == pytest.approx(shared_s)
     assert f"{1e3 * alone_s:.2f} ms" in TEXT
     assert f"{1e3 * shared_s:.2f} ms" in TEXT
+
+
+def test_the_example_of_groups() -> None:
+    """14 messages of 8 MB in a ring of a node, and among N nodes 2 (N - 1) of 1 GB / N."""
+    text = (ROOT / "docs" / "describe-workloads.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (example,) = (workload_of_text(one, "groups.yaml") for one in blocks if "name: training-step" in one)
+    inside_s = 14 * (2e-6 + 8e6 / 450e9)
+    for nodes in (2, 16):
+        wanted_s = inside_s + 2 * (nodes - 1) * (5e-6 + 1e9 / nodes / 50e9)
+        assert sc.forecast(example, MACHINE, {"P": 8 * nodes}).makespan_s == pytest.approx(wanted_s)
+    assert f"{1e3 * wanted_s:.2f} ms" in text
+    simulated = sc.simulate(example, MACHINE, {"P": 16})
+    assert simulated.makespan_s == pytest.approx(inside_s + 2 * (5e-6 + 10e-3))
