@@ -71,9 +71,10 @@ class BackgroundUse:
 
 @dataclass(frozen=True)
 class MachineUse:
-    """How many ``nodes`` of ``of_nodes`` have ranks, and so on. ``links``: those that carry messages, counted by a
-    simulation with the effect ``links``; else None. ``hint``: how else ranks may be placed, where nodes are left.
-    ``background``: what other jobs send; None without any."""
+    """How many ``nodes`` of ``of_nodes`` have ranks, and so on. ``links``: those between nodes that carry messages,
+    counted by a simulation with the effect ``links``, otherwise None; ``inside_links``: those inside nodes, with the
+    effect ``node``, of ``of_inside_links`` (0 for a machine without networks inside nodes). ``hint``: how else ranks
+    may be placed, where nodes are left. ``background``: what other jobs send; None without any."""
 
     nodes: int
     of_nodes: int
@@ -83,10 +84,13 @@ class MachineUse:
     links: int | None = None
     hint: str = ""
     background: BackgroundUse | None = None
+    of_inside_links: int = 0
+    inside_links: int | None = None
 
     def json_fields(self) -> dict[str, Any]:
-        """Of others only where there are any."""
-        return fields_of(self, without=() if self.background else ("background",))
+        """What is inside nodes and what others send, only where there is any."""
+        inside = () if self.of_inside_links else ("of_inside_links", "inside_links")
+        return fields_of(self, without=(*inside, *(() if self.background else ("background",))))
 
     @property
     def text(self) -> str:
@@ -95,6 +99,11 @@ class MachineUse:
             _share(self.nodes, self.of_nodes, "node"),
             _share(self.processors, self.of_processors, "processor"),
             *([] if self.links is None else [_share(self.links, self.of_links, "link")]),
+            *(
+                []
+                if not self.inside_links
+                else [f"{_share(self.inside_links, self.of_inside_links, 'link')} inside nodes"]
+            ),
         ]
         more = [self.hint, "" if self.background is None else self.background.text]
         return "; ".join([", ".join(parts), *filter(None, more)])

@@ -18,7 +18,10 @@ def machine_use(machine: Machine, ranks: int) -> MachineUse:
         hint = f"{drawn}; {hint}" if hint else drawn
     links = machine.network.link_count
     others = _background(machine, ranks)
-    return MachineUse(nodes, machine.nodes, ranks, machine.processors, links, hint=hint, background=others)
+    inside = sum(level.links for level in machine.numbered_levels[1:])
+    return MachineUse(
+        nodes, machine.nodes, ranks, machine.processors, links, hint=hint, background=others, of_inside_links=inside
+    )
 
 
 def _drawn(machine: Machine) -> str:

@@ -59,8 +59,7 @@ def measured(
             "power_profile": power.profile,
         }
     stations, own = _stations(point, plan, log, makespan), point.result_fields()
-    if "links" in effects:
-        own["use"] = _use_of_links(own["use"], plan, log, makespan)
+    own["use"] = _use_of_links(own["use"], plan, log, makespan, effects)
     return Result(
         reading="simulation",
         **own,
@@ -93,9 +92,14 @@ def measured(
     )
 
 
-def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float) -> MachineUse:
-    """With the links that carry messages, and what of it was background."""
-    links = (plan.stations.kind == LINK) & (log.served > 0)
+def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, effects: Collection[str]) -> MachineUse:
+    """With the links that carry messages, between nodes and inside, and what of it was background."""
+    used = (plan.stations.kind == LINK) & (log.served > 0)
+    links = used & (plan.stations.unit < use.of_links)
+    if "node" in effects and use.of_inside_links:
+        use = replace(use, inside_links=int(np.count_nonzero(used & ~links)))
+    if "links" not in effects:
+        return use
     use = replace(use, links=int(np.count_nonzero(links)))
     if use.background is None or log.others_busy_s is None:
         return use

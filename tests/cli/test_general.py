@@ -320,7 +320,8 @@ def test_a_malformed_setting_shows_a_good_one(files: tuple[str, str], item: str)
         ("P=1.5", "a whole number"),
         ("P=5", "1 to 4"),
         ("m=3", "neither a parameter of"),
-        ("node=3", "did you mean 'nodes'"),
+        ("nodess=3", "did you mean 'nodes'"),
+        ("node=3", "must be a mapping of keys to values"),
         ("network.starup=3", "did you mean 'startup'"),
         ("network.startup=3 MB", "unit of size"),
         ("network.=3", "network."),
@@ -687,6 +688,27 @@ def test_links_that_are_named_for_coming_first_are_told(tmp_path: Path, bandwidt
     text = " ".join(result.stdout.split())
     assert "contention for links" in text
     assert ("named since they are switched on first" in text) is says
+
+
+def test_interfaces_that_nobody_waits_for_are_told(tmp_path: Path) -> None:
+    """Eight ranks of a node, each with an interface of its own, send 250 MB at once over a link of 200 GB/s: 10 ms each
+    without waits, and the last one waits 7 x 1.25 ms for the link. Waits of 0 to 7 times 1.25 ms are 35 ms together; there are none at the link of the receiver, where they
+    come one after another."""
+    machine, workload = tmp_path / "rails.yaml", tmp_path / "pairs.yaml"
+    machine.write_text(
+        "simcodesign: 1\nname: rails\nnodes: 2\nprocessors_per_node: 8\nprocessor: {rate: 1 GFLOP/s}\n"
+        "network: {topology: {kind: fat_tree, arity: 2}, startup: 5 us, bandwidth: 25 GB/s, link_bandwidth: 200 GB/s,"
+        " interfaces: {count: 8}}\n"
+    )
+    workload.write_text(
+        "simcodesign: 1\nname: pairs\nprogram:\n"
+        "  - send: {to: rank + 8, bytes: 250 MB, when: rank < 8}\n  - receive: {from: rank - 8, when: rank >= 8}\n"
+    )
+    result = CliRunner().invoke(cli.app, ["compare", str(workload), str(machine), "-P", "16"])
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "the sharing of network interfaces (interfaces), which adds 8.75 ms (100% of the gap)" in text
+    assert "messages wait 35 ms for links and 0 s for interfaces, summed over all: interfaces are named since" in text
 
 
 def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,14 +39,14 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
         ({"receive_overhead_s": 1e-6}, BOTH, "receiver", "held for receive_overhead"),
         ({}, ["links"], "interfaces", NOT_SHARED),
         ({}, ["interfaces"], "links", NOT_SHARED),
-        ({}, BOTH, "interfaces", "one per node, full duplex, messages in turn"),
+        ({}, BOTH, "interfaces", "one per node, full duplex, first come, first served"),
         (
             {"interfaces": Interfaces(2, "half")},
             BOTH,
             "interfaces",
-            "2 per node, taken one after another, all on the one link of the node (rails: 1), half duplex, messages in turn",
+            "2 per node, taken one after another, all on the one link of the node (rails: 1), half duplex, first come, first served",
         ),
-        ({"sharing": "round_robin", "per_byte_s": 1e-9}, BOTH, "links", "packets of 4 KiB in turn"),
+        ({"sharing": "round_robin", "per_byte_s": 1e-9}, BOTH, "links", "round robin by packets of 4 KiB"),
         ({"sharing": "round_robin", "per_byte_s": 1e-9}, BOTH, "sender", "held until the last packet has passed"),
     ],
 )

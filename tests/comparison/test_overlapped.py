@@ -64,16 +64,21 @@ def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
     [
         ("fat-tree-cluster", (), True),
         ("fat-tree-cluster", ("network.rails=2",), False),
+        ("fat-tree-cluster", ("network.link_bandwidth=7.9GB/s",), True),
+        ("fat-tree-cluster", ("network.link_bandwidth=8GB/s",), False),
         ("torus-cluster", (), False),
     ],
 )
 def test_interfaces_that_add_no_links_are_noted(
     capfd: pytest.CaptureFixture[str], machine: str, more: tuple[str, ...], noted: bool
 ) -> None:
-    """A node of a torus has several links."""
+    """A node of a torus has several links, and one link may be as fast as two interfaces of 4 GB/s."""
     settings = ("network.interfaces.count=2", *more)
     ran = command(capfd, "forecast")(
         "burst", machine, "-P", "8", *(word for one in settings for word in ("--set", one))
     )
     assert ran.status == 0
     assert ("they add no links" in ran.err) == noted
+    shown = command(capfd, "show")(f"{machine} with {', '.join(settings)}")
+    assert shown.status == 0
+    assert ("they add no links" in shown.err) == noted

@@ -26,8 +26,18 @@ def test_a_row_for_each_rank(tmp_path: Path) -> None:
     file = tmp_path / "g.svg"
     gantt_chart(sc.simulate(*CASE, effects="links", timeline=True), file)
     texts = set(re.findall(r"<!-- (.*?) -->", file.read_text(encoding="utf-8")))
-    assert {"rank 0", "rank 3", "communication", "waiting", "message of 1 KiB", "1 KiB"} <= texts
+    assert {"rank 0", "rank 3", "communication", "waiting for messages", "message of 1 KiB", "1 KiB"} <= texts
     assert "computation" not in texts  # nobody computes
+
+
+def test_waits_of_other_kinds_are_not_for_messages(tmp_path: Path) -> None:
+    """Eight ranks write to a disk of four spindles."""
+    pytest.importorskip("matplotlib")
+    writes = sc.Workload.load({"name": "writes", "program": [{"write": {"bytes": 1e6}}]})
+    gantt_chart(sc.simulate(writes, "torus-cluster", {"P": 8}, effects="disks", timeline=True), tmp_path / "g.svg")
+    texts = set(re.findall(r"<!-- (.*?) -->", (tmp_path / "g.svg").read_text(encoding="utf-8")))
+    assert "waiting" in texts
+    assert "waiting for messages" not in texts
 
 
 def test_arrows_go_from_the_sender_to_the_receiver() -> None:

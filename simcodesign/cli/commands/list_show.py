@@ -127,6 +127,7 @@ def _show_aspen(options: ShowOptions) -> None:
 
 
 def _show_machine(options: ShowOptions) -> None:
+    from simcodesign.cli.run.scenario import note_shared_link
     from simcodesign.describe.yaml.files import load_machine
     from simcodesign.report.descriptions.to_json import machine_json
     from simcodesign.report.results.machine_sheet import machine_sheet
@@ -140,6 +141,7 @@ def _show_machine(options: ShowOptions) -> None:
         write_json(machine_json(machine))
     else:
         print_all(machine_sheet(machine))
+        note_shared_link(machine, options.name)
 
 
 def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:

@@ -104,8 +104,7 @@ def scenario_of(
     values = {name: _number(name, value, workload.parameters.get(name)) for name, value in parameters.items()}
     values |= machine_parameters(machine, own)
     _note_unused_changes(workload, machine, changes)
-    if names_a_path(split_variant(machine_name)[0]) or any(name.startswith("network.interfaces") for name in changes):
-        _note_shared_link(machine)
+    note_shared_link(machine, machine_name, changes)
     return GivenScenario(workload, machine, values, preset, [*phases] or None)
 
 
@@ -151,11 +150,13 @@ def _note_slow_nodes(machine: Machine, effects: str) -> None:
         complain(f"note: noise.slow_nodes of {machine.name} acts by the effect imbalance, which is off")
 
 
-def _note_shared_link(machine: Machine) -> None:
-    """Say on standard error that several interfaces of a node add no links; nodes of a mesh or torus have several."""
-    network = machine.network
-    if network.interfaces.count > 1 and network.rails == 1 and not network.topology.directions:
-        count = network.interfaces.count
+def note_shared_link(machine: Machine, name: str, changes: Iterable[str] = ()) -> None:
+    """Print to standard error that several interfaces of a node add no links, if their link is slower than they are and
+    a file or ``changes`` of the user's have them."""
+    plain, of_variant = split_variant(name)
+    own = names_a_path(plain) or any(path.startswith("network.interfaces") for path in (*of_variant, *changes))
+    if own and machine.network.interfaces_share_a_link:
+        count = machine.network.interfaces.count
         what = f"note: the {count} interfaces of a node of {machine.name} have one rail: they add no links, and only"
         complain(f"{what} messages that wait for an interface gain by them; network.rails={count} adds links")
 

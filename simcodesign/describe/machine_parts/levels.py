@@ -177,7 +177,7 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
             what = f"{path}.{key} is said of the network between the nodes alone"
             value = getattr(network, name)
             value = value.name if isinstance(value, Routing) else value
-            raise InputError(what, place, value=value, allowed=f"no {path}.{key}")
+            raise InputError(what, place, value=value, allowed=without.name if key == "routing" else f"no {path}.{key}")
     outside = _as_outside(outer)
     for name, value in _as_outside(network).items():
         if outside.get(name, value) != value:

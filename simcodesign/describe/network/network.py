@@ -23,6 +23,9 @@ CUT_THROUGH, STORE_AND_FORWARD = SWITCHINGS = ("cut_through", "store_and_forward
 #: Fields of a network that are one of a few words.
 CHOICES = {"distance": DISTANCES, "switching": SWITCHINGS}
 
+#: A relative difference of two bandwidths that is rounding.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class LocalMessages:
@@ -189,3 +192,13 @@ class Network:
         if self.interfaces.assignment is not None:
             return self.interfaces.assignment == DIRECTION
         return self.rails == 1 and self.interfaces.count == self.topology.directions > 0
+
+    @property
+    def interfaces_share_a_link(self) -> bool:
+        """Whether the interfaces of a node are on one link, which is slower than all of them together."""
+        topology, count = self.topology, self.interfaces.count
+        if count == 1 or self.rails > 1 or topology.directions or topology.node_count == 1:
+            return False
+        _, first = topology.step(np.array([0]), np.array([topology.node_count - 1]))
+        link_s_per_byte = self.links_s_per_byte[int(topology.group_of(first)[0])]
+        return bool(np.any(link_s_per_byte * count > self.interface_occupancy_s_per_byte * (1 + ROUNDING)))

@@ -74,11 +74,11 @@ class Fcfs(Sharing):
 
     @property
     def words(self) -> str:
-        return "messages in turn"
+        return "first come, first served"
 
     @property
     def sheet_words(self) -> str:
-        return "by one message after another"
+        return "first come, first served, by whole messages"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class MaxMin(Sharing):
 
 @dataclass(frozen=True)
 class RoundRobin(Sharing):
-    """By packets of ``packet_bytes``, one of each message in turn. A message that holds its sender while its bytes
+    """By packets of ``packet_bytes``, round robin among messages. A message that holds its sender while its bytes
     leave does so until its last packet has passed; links that store anything store packets."""
 
     name = "round_robin"
@@ -137,11 +137,11 @@ class RoundRobin(Sharing):
 
     @property
     def words(self) -> str:
-        return f"packets of {format_quantity(self.packet_bytes, 'size')} in turn"
+        return f"round robin by packets of {format_quantity(self.packet_bytes, 'size')}"
 
     @property
     def sheet_words(self) -> str:
-        return f"by messages in turn, packets of {format_quantity(self.packet_bytes, 'size')}"
+        return f"round robin, by packets of {format_quantity(self.packet_bytes, 'size')}"
 
     def check(self, model: MessageModel, is_stored: bool, is_as_fast: bool, place: Place) -> None:
         """InputError for messages that do not go in packets, for packets of no size, and for packets that are stored by

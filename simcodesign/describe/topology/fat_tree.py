@@ -89,8 +89,8 @@ class FatTreeTopology(UpDownTopology):
 
     @cached_property
     def link_groups(self) -> tuple[LinkGroup, ...]:
-        """The links of each level."""
-        names = [f"level {level}" for level in range(self.levels)]
+        """The links of each tier, a word of its own since machines have levels too."""
+        names = [f"tier {level}" for level in range(self.levels)]
         links = [
             2 * (self.switches_per_level * self.arity if level else self.node_count) for level in range(self.levels)
         ]

@@ -105,7 +105,46 @@ def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) 
     path = _find(name, "topologies")
     tree = _extended(path, ())
     changes = {key: _multiplied(tree, key, value) for key, value in (changes or {}).items()}
-    return (merged(tree, nested(changes, "set"), _replacing()) if changes else tree), path.parent
+    return _changed(tree, changes), path.parent
+
+
+#: Parts that changes of some of their keys do not make, and the keys with which they do.
+_WHOLE_PARTS: dict[str, tuple[str, ...]] = {
+    "node.network": ("topology",),
+    "socket.network": ("topology",),
+    "network.node": ("bandwidth", "segments"),
+    "network.socket": ("bandwidth", "segments"),
+    "partitions": (),
+}
+
+
+def _changed(tree: Entry, changes: Mapping[str, object]) -> Entry:
+    """The tree of a machine with ``changes``."""
+    check_parts(tree, changes, "set")
+    return merged(tree, nested(changes, "set"), _replacing()) if changes else tree
+
+
+def check_parts(tree: Entry, changes: Iterable[str], file: str) -> None:
+    """Raise InputError for a change in a part that neither the tree of a machine nor the other changes have."""
+    name = items_by_key(tree).get("name")
+    label = "the machine" if name is None else name.text()
+    for path in changes:
+        part = next((part for part in _WHOLE_PARTS if path.startswith(f"{part}.")), None)
+        if part is None or _has(tree, part):
+            continue
+        makes = tuple(f"{part}.{key}." for key in _WHOLE_PARTS[part])
+        if not any(f"{one}.".startswith(makes) for one in changes):
+            raise InputError(f"{label} has no {part}, so {path} cannot be set", Place(file, None, path))
+
+
+def _has(tree: Entry, path: str) -> bool:
+    """Whether there is something at a path without numbers."""
+    for key in path.split("."):
+        items = items_by_key(tree)
+        if key not in items:
+            return False
+        tree = items[key]
+    return True
 
 
 def _multiplied(tree: Entry, path: str, value: object) -> object:
@@ -171,8 +210,7 @@ def workload_variant(workload: Workload, changes: Mapping[str, str]) -> Workload
 def make_machine(content: Mapping[str, object], changes: Mapping[str, object] | None = None) -> Machine:
     """Return the machine of the keys and values of a file, as ``Machine.load`` describes."""
     tree = _laid_over_base(_in_python(content, _MACHINE), Path(_MACHINE), ())
-    changed = merged(tree, nested(in_file(changes), "set"), _replacing()) if changes else tree
-    return with_changes(machine_from(changed, Path()), changes or {})
+    return with_changes(machine_from(_changed(tree, in_file(changes or {})), Path()), changes or {})
 
 
 def make_workload(content: Mapping[str, object]) -> Workload:

@@ -36,7 +36,7 @@ _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "
 #: How the fields of a model of messages begin among those of a network.
 _OF_MODEL = "message_model."
 #: The inner parts of a network, which have readers of their own; and those of the network between the nodes alone.
-_PARTS = ("topology", "interfaces", "segments", "sharing", "routing", "model")
+_PARTS = ("topology", "interfaces", "segments", "sharing", "model")
 _OUTSIDE = ("node", "socket", "rails", "saturation")
 
 
@@ -52,6 +52,8 @@ def network_from(
     _check_keys_of(model, items)
     words = (key for one in MESSAGE_MODELS.values() for key in (*one.choices, *one.flags))
     others = (*_PARTS, *words, *CHOICES, *(_OUTSIDE if outer is None else ()))
+    if outer is None or "routing" in items:  # a level has only one, which it need not state
+        others += ("routing",)
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
     values = constants_from(entry, path, others, {"bandwidth": per_byte})

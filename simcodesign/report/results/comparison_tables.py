@@ -257,16 +257,24 @@ def verdict(comparison: Comparison) -> RenderableType:
 
 
 def _waits_elsewhere(comparison: Comparison, largest: Rung) -> str:
-    """That links are named for being switched on first, where in the whole simulation interfaces make messages wait."""
-    if largest.effect != "links" or largest.change_s <= 0:
+    """That messages wait elsewhere in the whole simulation than at what the largest effect switches on: links come
+    first, and interfaces may make messages meet on links."""
+    others = {"links": "interface", "interfaces": "link"}
+    if largest.effect not in others or largest.change_s <= 0:
         return ""
     waited_s = comparison.simulation.stations.waits_by_kind()
-    at_links_s, at_interfaces_s = waited_s.get("link", 0.0), waited_s.get("interface", 0.0)
-    if at_interfaces_s <= at_links_s:
+    kind, other = largest.effect.removesuffix("s"), others[largest.effect]
+    here_s, there_s = waited_s.get(kind, 0.0), waited_s.get(other, 0.0)
+    if there_s <= here_s:
         return ""
+    why = (
+        "links are named since they are switched on first"
+        if kind == "link"
+        else "interfaces are named since they spread out messages, which waits for links then delay in full"
+    )
     return (
-        f" But with all effects messages wait {time_text(at_interfaces_s)} for interfaces and {time_text(at_links_s)} "
-        "for links, summed over all: links are named since they are switched on first."
+        f" But with all effects messages wait {time_text(there_s)} for {other}s and {time_text(here_s)} for {kind}s, "
+        f"summed over all: {why}."
     )
 
 

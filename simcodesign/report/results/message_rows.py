@@ -23,7 +23,7 @@ from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_
 ASSIGNMENT_TEXTS = {
     RANK: "each rank its own",
     NEAREST: "each rank its own of its socket",
-    ROUND_ROBIN: "taken in turn",
+    ROUND_ROBIN: "taken round robin",
     DIRECTION: "taken by the direction of the first and last link",
 }
 HOP_LAWS = {"one": "1", "log2": "log2(P)", "sqrt": "sqrt(P)", "mean": "the mean of the topology", "none": "0"}

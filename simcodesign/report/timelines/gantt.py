@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, SEND
+from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, COMPONENTS, RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Timeline
 from simcodesign.core.units import format_quantity
@@ -26,7 +26,8 @@ MOST_RANKS, MOST_LINES = 64, 400
 MOST_LABELS = 48
 #: Operations that are drawn one by one.
 MOST_BARS = 20_000
-_WAITING = "waiting"
+#: What paler bars are, if all are of receives, and otherwise: a rank whose own bytes are under way may wait as well.
+_FOR_MESSAGES, _WAITING = "waiting for messages", "waiting"
 _LINE = {"color": plot_style.DARK, "linewidth": 0.5, "alpha": 0.7, "linestyle": "-", "marker": ">", "markersize": 4}
 #: The look of an arrow, in inches and in multiples of its width; size of the text of its bytes in points.
 _ARROW = {"width": 0.007, "headwidth": 8, "headlength": 10, "headaxislength": 9}
@@ -145,7 +146,8 @@ def _bars(
             used[name] = look
     if waits.any():
         axis.barh(rows[waits], (start_s - ready_s)[waits], left=ready_s[waits], height=0.4, **plot_style.WAITING)
-        used[_WAITING] = plot_style.WAITING
+        is_for_messages = bool((timeline.kind[waits] == RECEIVE).all())
+        used[_FOR_MESSAGES if is_for_messages else _WAITING] = plot_style.WAITING
     return used
 
 

@@ -13,7 +13,7 @@ from simcodesign.describe.scenario import MachineSource
 from simcodesign.describe.topology.base import TOPOLOGIES
 from simcodesign.describe.variants import split_variant
 from simcodesign.describe.yaml.constants import OTHER_NAMES
-from simcodesign.describe.yaml.files import in_file, machine_changes, machine_tree, with_changes
+from simcodesign.describe.yaml.files import check_parts, in_file, machine_changes, machine_tree, with_changes
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import Entry, merged, nested
 from simcodesign.studies.sweep.content_digest import REMARKS
@@ -42,6 +42,7 @@ class MachineFile:
         if reshaped(tree, changes):
             dimension_count = len(_shape(tree))
             tree = merged(_without_shape(tree), nested({"network.topology.dims": dimension_count}, "--vary"))
+        check_parts(tree, changes, "--vary")
         changed = machine_from(merged(tree, nested(changes, "--vary"), OTHER_NAMES), self.folder)
         return replace(changed, changes=self.machine.changes)
 

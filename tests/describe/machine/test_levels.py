@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import simcodesign as sc
+from simcodesign.describe.yaml.files import machine_tree
+from simcodesign.studies.sweep.machine_source import MachineFile
 
 INSIDE = {"topology": {"kind": "crossbar"}, "startup": "2 us", "bandwidth": "300 GB/s"}
 GPUS: dict[str, Any] = {
@@ -82,7 +85,8 @@ def test_a_phase_may_replace_them() -> None:
         ({"node.network.model": "loggop"}, "node.network", "not to loggop"),
         ({"node.network.sharing": "max_min"}, "node.network.sharing", "same on all levels"),
         ({"node.network.routing": "ecmp"}, "node.network.routing", "between the nodes alone"),
-        ({"node.network.rails": 2}, "node.network.rails", "unknown key"),
+        ({"node.network.routing": "valiant"}, "node.network.routing", "(allowed: minimal)"),
+        ({"node.network.rails": 2}, "node.network.rails", "receive_overhead, segments"),  # routing is not offered
         ({"node.network.saturation": 0.5}, "node.network.saturation", "unknown key"),
         ({"node.network.interfaces.count": 2}, "node.network.interfaces.count", "1, as fast as all together"),
         ({"network.node": {"startup": "1 us", "bandwidth": "1 TB/s"}}, "node", "network.node says"),
@@ -108,3 +112,29 @@ def test_a_socket_needs_the_network_of_its_node() -> None:
 def test_a_constant_of_a_level_that_is_not_there() -> None:
     with pytest.raises(sc.InputError, match=r"gpus has no socket\.network"):
         sc.Machine.load(GPUS).with_constants({"socket.network.startup": 1e-6})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "node.network.startup",
+        "socket.network.startup",
+        "network.node.startup",
+        "network.socket.startup",
+        "partitions.gpu.processor.rate",
+    ],
+)
+@pytest.mark.parametrize("option", ["set", "--vary"])
+def test_a_change_in_a_part_that_a_machine_has_not(path: str, option: str) -> None:
+    """The part is named, not what is missing in it."""
+    part = path.removesuffix(".startup").removesuffix(".gpu.processor.rate")
+    swept = MachineFile(sc.Machine.load("crossbar-16"), machine_tree("crossbar-16")[0])
+    change = swept.changed if option == "--vary" else partial(sc.Machine.load, "crossbar-16")
+    with pytest.raises(sc.InputError, match=rf"{option}: .*: crossbar-16 has no {part}, so {path} cannot be set"):
+        change({path: 1.0})
+
+
+def test_changes_that_state_a_whole_level_make_it() -> None:
+    changes = {"node.network.topology.kind": "crossbar", "node.network.startup": "1 us"}
+    machine = sc.Machine.load("crossbar-16", {"processors_per_node": 2, **changes, "node.network.bandwidth": "1 TB/s"})
+    assert [one.topology.node_count for one in machine.levels] == [16, 2]

@@ -105,6 +105,12 @@ network:
   S: 64 KiB
   hop_latency: 100 ns
 """
+_INSIDE = "{topology: {kind: crossbar}, hop_latency: 1 ns, receive_overhead: 1 us, startup: 1 us, bandwidth: 200 MB/s}"
+_LOGGOP = "{topology: {kind: crossbar}, hop_latency: 1 ns, L: 1 us, o: 1 us, g: 2 us, G: 4 ns/B, O: 2 ns/B, S: 64 KiB}"
+#: Networks inside nodes and sockets, by the model of messages.
+INSIDE, LOGGOP_INSIDE = (
+    f"node: {{network: {one}}}\nsocket: {{per_node: 2, network: {one}}}\n" for one in (_INSIDE, _LOGGOP)
+)
 
 
 def changed(old: str, new: str, text: str = TEXT) -> str:
@@ -500,8 +506,11 @@ def test_a_long_mapping_is_read_quickly() -> None:
 
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
-    text = LOGGOP if MODELS_OF.get(path) == ("loggop",) or path == "network.S" else TEXT
-    toy = read_machine(text + ("processors_per_node: 2\n" if text == LOGGOP else "") + PARTS)
+    is_inside = path.startswith(("node.", "socket."))
+    outside = path[path.index("network.") :] if is_inside else path
+    text = LOGGOP if MODELS_OF.get(outside) == ("loggop",) or outside == "network.S" else TEXT
+    inside = (LOGGOP_INSIDE if text == LOGGOP else INSIDE) if is_inside else ""
+    toy = read_machine(text + ("processors_per_node: 2\n" if text == LOGGOP else "") + inside + PARTS)
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     if path in AT_LEAST_ONE:
         value = 10.0
@@ -602,8 +611,8 @@ def test_the_sheet_shows_hops_that_do_not_hold_the_sender() -> None:
 
 def test_the_sheet_shows_how_links_are_shared() -> None:
     for sharing, stored, expected in (
-        ("fcfs", "max(h - 1, 0) x m /", "one message after another"),
-        ("round_robin", "max(h - 1, 0) x min(m, 4 KiB) /", "packets of 4 KiB"),
+        ("fcfs", "max(h - 1, 0) x m /", "first come, first served, by whole messages"),
+        ("round_robin", "max(h - 1, 0) x min(m, 4 KiB) /", "round robin, by packets of 4 KiB"),
     ):
         console = Console(width=200, record=True, file=StringIO())
         changes = {"network.switching": "store_and_forward", "network.sharing": sharing}

@@ -15,8 +15,10 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_use import machine_use
 from simcodesign.describe.placement import RANKS, RandomMapping, RankMapping
 from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests.builders import machine, network, network_with, workload
+from tests.describe.machine.test_levels import GPUS
 
 
 def on_mesh(shape: tuple[int, ...], per_node: int = 1, mapping: RankMapping = "linear") -> Machine:
@@ -68,6 +70,34 @@ def test_links_that_carry_messages_are_counted(target: int, links: int) -> None:
     without = simulate(workload(steps), on_mesh((8, 8)), {"P": 64}, effects="none")
     assert without.use is not None
     assert without.use.links is None
+
+
+@pytest.mark.parametrize(
+    ("effects", "links", "inside", "text"),
+    [
+        ("links, node", 12, 32, "12 of 16 links, 32 of 224 links inside nodes"),
+        ("links", 12, None, "12 of 16 links"),
+        ("node", None, 32, "32 of 224 links inside nodes"),
+    ],
+)
+def test_links_between_and_inside_nodes_are_counted_apart(
+    effects: str, links: int | None, inside: int | None, text: str
+) -> None:
+    """Rings of 8 in each of 4 nodes, which have 8 x 7 links, take 8 of them each. A ring of the nodes in a binary tree of
+    two levels takes all 8 links of hosts, and for two of its four messages one up and one down."""
+    changes = {"nodes": 4, "network.topology": {"kind": "fat_tree", "arity": 2}}
+    load = Workload.load(
+        {
+            "name": "rings",
+            "groups": {"node": "rank // 8", "peers": "rank % 8"},
+            "program": [{"allreduce": {"bytes": 8e6, "group": one, "algorithm": "ring"}} for one in ("node", "peers")],
+        }
+    )
+    use = simulate(load, Machine.load(GPUS, changes), {"P": 32}, effects=effects).use
+    assert use is not None
+    assert (use.links, use.of_links, use.inside_links, use.of_inside_links) == (links, 16, inside, 224)
+    assert use.text == f"all 4 nodes, all 32 processors, {text}"
+    assert use.json_fields()["inside_links"] == inside
 
 
 def test_several_numbers_of_ranks_have_none() -> None:

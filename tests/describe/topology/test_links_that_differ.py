@@ -51,11 +51,11 @@ def test_links_of_a_grid_are_grouped_by_the_dimension_in_which_their_ends_differ
 
 
 @pytest.mark.parametrize(("nodes", "arity"), [(8, 2), (27, 3), (11, 2), (20, 3), (5, 8), (1, 2)])
-def test_links_of_a_fat_tree_are_grouped_by_the_level_of_their_upper_end(nodes: int, arity: int) -> None:
+def test_links_of_a_fat_tree_are_grouped_by_the_tier_of_their_upper_end(nodes: int, arity: int) -> None:
     topology = build_topology("fat_tree", nodes, arity=arity)
     per_level = topology.switches_per_level
     ends = np.maximum(*topology.link_ends(np.arange(topology.link_count)))
-    assert group_names(topology) == [f"level {(end - nodes) // per_level}" for end in ends.tolist()]
+    assert group_names(topology) == [f"tier {(end - nodes) // per_level}" for end in ends.tolist()]
     assert sum(group.links for group in topology.link_groups) == topology.link_count
 
 
