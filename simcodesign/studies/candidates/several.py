@@ -173,7 +173,7 @@ class SeveralComparisons(PlainResult, Drawn):
             }
             for group in self.groups
         ]
-        return {"reading": "several comparisons", "axis": self.axis, "candidates": self.comparisons, "orders": orders}
+        return {"reading": "several comparisons", "axis": self.axis, "comparisons": self.comparisons, "orders": orders}
 
 
 #: Machines whose times differ by a smaller share are equally fast.
