@@ -238,12 +238,16 @@ def test_the_forecast_of_a_message_is_the_simulation_without_effects(name: str) 
     ],
 )
 def test_a_collective_takes_what_the_levels_of_its_pairs_say(name: str, step: dict[str, Any]) -> None:
-    """Of 8 ranks of a node and of 16 on two nodes."""
+    """Of 8 ranks of a node and of 16 on two nodes. In LogGOPS, a forecast of several levels says that it is a bound."""
     machine, workload = sc.Machine.load(MACHINES[name]), program(step)
     for ranks in (1, 4, 8, 16):
-        forecast_s = float(sc.forecast(workload, machine, {"P": ranks}).makespan_s)
-        simulated_s = sc.simulate(workload, machine, {"P": ranks}, effects="none", engine="simpy").makespan_s
-        assert forecast_s == pytest.approx(float(simulated_s), rel=1e-12)
+        forecast = sc.forecast(workload, machine, {"P": ranks})
+        simulated_s = float(sc.simulate(workload, machine, {"P": ranks}, effects="none", engine="simpy").makespan_s)
+        if any("upper bound" in text for text in forecast.basis):
+            assert (name, ranks) == ("loggops", 16)
+            assert simulated_s <= float(forecast.makespan_s)
+        else:
+            assert float(forecast.makespan_s) == pytest.approx(simulated_s, rel=1e-12)
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
