@@ -253,7 +253,7 @@ class _Lookup:
         total = sum(shares, start=np.zeros(()))
         if np.any(total > 1 + ROUNDING):
             raise InputError(
-                "shares of the accesses, together", self.demand.place, value=float(np.max(total)), allowed="up to 1"
+                "fractions of the accesses, together", self.demand.place, value=float(np.max(total)), allowed="up to 1"
             )
 
     def _of_profile(self, profile: StackDistanceProfile) -> Served:
