@@ -210,7 +210,8 @@ def kind_of_machine(name: str) -> tuple[object, ...]:
     model = network.message_model
     words = tuple(getattr(model, key) for key in (*model.choices, *model.flags))
     rules = (model.name, *words, network.switching, network.sharing, network.distance)
-    return *rules, network.node is not None, machine.processors_per_node > 1
+    inside = network.node is not None, machine.has_levels, bool(machine.partitions), machine.processors_per_node > 1
+    return *rules, *inside
 
 
 @cache

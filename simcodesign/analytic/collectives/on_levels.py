@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 FOLLOWED = "each message at the price of the level that its pair of ranks is on, rank by rank"
 BOUND = "an upper bound: every message at the price of the slowest level of its group"
+#: In LogGOPS, where not all closed forms are exact.
+AT_SLOWEST = "every message at the price of the slowest level of its group: an upper bound if the closed form is exact"
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,14 @@ def refined(
                 reduction_s[where] = followed.reduction_s
     if not shape:
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
-    return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, BOUND if is_bound else FOLLOWED)
+    at_slowest = BOUND if _can_be_followed(on.machine) else AT_SLOWEST
+    return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, at_slowest if is_bound else FOLLOWED)
+
+
+def _can_be_followed(machine: Machine) -> bool:
+    """Return whether ranks do one thing after another, without gaps between their messages."""
+    model = machine.network.message_model
+    return model.ranks_work_in_order and not model.has_gaps
 
 
 def cost_of_members(
@@ -127,7 +136,7 @@ def _followed(
 ) -> Followed | None:
     """The groups of a pattern at some design points; None where they cannot be followed."""
     network = on.machine.network
-    if network.message_model.name != "hockney":
+    if not _can_be_followed(on.machine):
         return None
     whole = bool(where.all())
 

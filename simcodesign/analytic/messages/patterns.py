@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import Ints, Rows
+from simcodesign.analytic.messages.ordered_steps import bits
 from simcodesign.core.units import FloatOrArray
 
 
@@ -97,4 +98,4 @@ def ring(rank: Ints, size: FloatOrArray) -> Rows:
 
 def powers_of_two(rank: Ints) -> list[int]:
     """1, 2, 4, ... below P."""
-    return [2**k for k in range(32) if 2**k < len(rank)]
+    return bits(len(rank))
