@@ -101,12 +101,30 @@ def test_simulation_without_effects_is_the_forecast(workload: str, machine: str)
     for ranks in RANKS:
         forecasted, simulated = both(workload, machine, ranks)
         if simulated is not None:
-            assert_equal(forecasted, simulated)
+            is_sum = forecasted.response_s is not None or is_the_sum(load_machine(machine), ranks)
+            (assert_equal if is_sum else assert_no_longer)(forecasted, simulated)
             compared += 1
     assert compared >= 3
 
 
-@pytest.mark.parametrize("machine", available("topologies"))
+def is_the_sum(machine: Machine, ranks: int) -> bool:
+    """Return whether operations on a machine take the sum of their closed forms, one after another.
+
+    On machines with networks inside nodes, messages are nonblocking: ranks that are on several levels, or only fold in
+    and out of a power of two, leave an operation before others and begin the next one early.
+    """
+    return not machine.has_levels or (ranks <= machine.processors_per_node and not ranks & (ranks - 1))
+
+
+def assert_no_longer(expected, result) -> None:
+    """The sum of closed forms is an upper bound, of the same messages and computations."""
+    assert result.makespan_s <= expected.makespan_s * (1 + ROUNDING)
+    counted = ("messages", "message_bytes", "disk_bytes", "flops", "instructions")
+    for name in counted:
+        assert getattr(result, name) == pytest.approx(getattr(expected, name), rel=ROUNDING), name
+
+
+@pytest.mark.parametrize("machine", [name for name in available("topologies") if load_machine(name).disk is not None])
 @pytest.mark.parametrize("ranks", [4, 8])
 @pytest.mark.thorough
 def test_seismic_small(machine: str, ranks: int) -> None:
