@@ -110,7 +110,8 @@ class RequestedFiles:
             tables = list(make_tables())
             if prints_tables:
                 print_all(tables)
-            self.write_tables(tables)
+            if TABLE.word in self:
+                self.write_tables(tables)
         self.write(answer)
 
     def write_tables(self, tables: Iterable[Any]) -> None:

@@ -36,7 +36,6 @@ def test_import_stays_light() -> None:
     assert loaded == "[]"
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["forecast", "simulate", "compare"])
 def test_small_cases_load_no_large_package(command: str) -> None:
     """Loading these takes longer than all that the command does."""
