@@ -237,7 +237,7 @@ class _Loads:
             self.serial_s -= times * len(sent.source) * float(empty_receive_s(machine, self.ranks))
             return Path(own)
         sends_s = own.copy()
-        np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
+        np.add.at(own, sent.target, (near.held_s - near.spread_s) * sent.messages)
         if step.demand.started_as:  # what goes on beside it counts, so that nothing is cut
             return Path(own if near.in_order else sends_s)
         # In LogGOPS a message may be taken up before its receiver comes to the operation.
@@ -296,4 +296,5 @@ class _Loads:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
+        alone = alone + np.sum(most.copy_s * sent.messages)
         self.serial_s += float(times * alone)

@@ -2,7 +2,7 @@
 
 A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
 s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
+the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
 moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
 (of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
 and evaluated at all design points.
@@ -32,7 +32,7 @@ MOST_TIMES = 2**18
 #: Design points from which on paths are counted.
 MANY_POINTS = 1024
 #: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity.
-NOTHING, SEND, ARRIVAL, RECEIVE, HELD = range(5)
+NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD = range(6)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
 _LEVELS = 2**4
@@ -67,12 +67,18 @@ class TooManyError(Exception):
 
 
 def course(
-    steps: Iterable[Step | Burst], labels: Ints, counts: Ints, waits: bool, by_rank: bool = False
+    steps: Iterable[Step | Burst],
+    labels: Ints,
+    counts: Ints,
+    waits: bool,
+    by_rank: bool = False,
+    copies: bool = False,
 ) -> Course | None:
     """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
     group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
-    receivers; ``by_rank``: the size of a message is that of its owner. None where there would be too many."""
-    maker = _Maker(labels, counts, waits, by_rank)
+    receivers; ``by_rank``: the size of a message is that of its owner; ``copies``: whether messages may hold their
+    receivers. None where there would be too many."""
+    maker = _Maker(labels, counts, waits, by_rank, copies)
     try:
         for step in steps:
             maker.burst(step) if isinstance(step, Burst) else maker.step(step)
@@ -97,6 +103,7 @@ class _Maker:
     counts: Ints
     waits: bool
     by_rank: bool
+    copies: bool
     rows: list[Expressions] = field(default_factory=list)
     sizes: dict[tuple[int, float], int] = field(default_factory=dict)
     codes: list[Ints] = field(default_factory=list)
@@ -114,11 +121,13 @@ class _Maker:
             return
         code = self._code(source, target, self._size(step))
         before, after = now[:, source], now.copy()
-        goes_on = np.ones(len(source), bool) if self.waits else ~np.isin(source, target)
+        goes_on = np.ones(len(source), bool) if self.waits or self.copies else ~np.isin(source, target)
         after[:, source[goes_on]] = self._moment(before[:, goes_on], _term(SEND, code[:, goes_on]))
         receives = np.isin(target, source)
         own, own_term = now[:, target], np.zeros_like(code)
-        if receives.any():  # in one expression with the send of the receiver
+        if self.copies:
+            own, own_term = after[:, target], _term(COPY, code)
+        elif receives.any():  # in one expression with the send of the receiver
             sends = np.full(now.shape[1], -1)
             sends[source] = np.arange(len(source))
             own_term[:, receives] = _term(SEND, code[:, sends[target[receives]]])
@@ -149,7 +158,8 @@ class _Maker:
         for source in burst.source:
             code = self._code(source, rank, size[source], counted=False)
             sent = before[number[source, rank], :, source].T
-            now = self._moment(now, np.zeros_like(code), sent, _term(ARRIVAL, code), _term(RECEIVE, code))
+            own_term = _term(COPY, code) if self.copies else np.zeros_like(code)
+            now = self._moment(now, own_term, sent, _term(ARRIVAL, code), _term(RECEIVE, code))
         self.now = now
 
     def _code(self, source: Ints, target: Ints, size: Ints, counted: bool = True) -> Ints:
@@ -287,7 +297,7 @@ class Prices:
         message = self._message(code)
         if kind == HELD:
             return self._pick(np.where(message.waits, 0.0, -np.inf))
-        return self._pick((message.send_s, message.arrival_s, message.receive_s)[kind - SEND])
+        return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
 
     def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
         """(n,) seconds of the operator on a size, from 1 on; 0 of nothing."""
@@ -298,7 +308,7 @@ class Prices:
         total = self._pick(0.0)
         for code, count in zip(self._course.messages.tolist(), self._course.counts.tolist(), strict=True):
             message = self._message(code)
-            total = total + count * self._pick(message.send_s + message.receive_s)
+            total = total + count * self._pick(message.send_s + message.held_s)
         return total
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,10 @@ class ForecastMessages(ABC):
     ) -> tuple[FloatOrArray, FloatOrArray]:
         """Seconds before the head of a message sets out, and by which its tail follows at first."""
 
+    def holds_receiver(self, model: MessageModel) -> bool:
+        """Whether a message holds its receiver as long as its sender."""
+        return False
+
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
         """What rounds cost whose messages share links evenly; None where that has no closed form."""
         return None
@@ -76,6 +80,11 @@ FORECAST: Registry[Any, ForecastMessages] = Registry("forecast of messages", __n
 def forecast_messages(network: Network) -> ForecastMessages:
     """What the messages of a network cost."""
     return FORECAST.of(network.message_model)
+
+
+def hold_receivers(networks: Iterable[Network]) -> bool:
+    """Whether a message over any of these networks holds its receiver as long as its sender."""
+    return any(forecast_messages(one).holds_receiver(one.message_model) for one in networks)
 
 
 def waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:
