@@ -121,19 +121,19 @@ def refined(
 
 
 def _of_bound(on: OnLevels) -> str:
-    if not _can_be_followed(on.machine):
+    if not can_be_followed(on.machine):
         return AT_SLOWEST
     if not on.holds_receiver:
         return BOUND
-    return COPIED_ABOVE_S if _has_rendezvous(on.machine) else COPIED_LATE
+    return COPIED_ABOVE_S if has_rendezvous(on.machine) else COPIED_LATE
 
 
-def _has_rendezvous(machine: Machine) -> bool:
+def has_rendezvous(machine: Machine) -> bool:
     """Return whether a sender may wait for its receiver."""
     return any(one.message_model.has_rendezvous for one in machine.levels)
 
 
-def _can_be_followed(machine: Machine) -> bool:
+def can_be_followed(machine: Machine) -> bool:
     """Return whether ranks do one thing after another, without gaps between their messages."""
     model = machine.network.message_model
     return model.ranks_work_in_order and not model.has_gaps
@@ -166,7 +166,7 @@ def _followed(
 ) -> Followed | None:
     """The groups of a pattern at some design points; None where they cannot be followed."""
     network = on.machine.network
-    if not _can_be_followed(on.machine):
+    if not can_be_followed(on.machine):
         return None
     whole = bool(where.all())
 
@@ -174,7 +174,7 @@ def _followed(
         every = np.broadcast_to(np.asarray(values, dtype=np.float64), where.shape)
         return every.reshape(-1) if whole else every[where]
 
-    waits = _has_rendezvous(on.machine)
+    waits = has_rendezvous(on.machine)
     if way.segment is not None:
         if waits:
             return None
@@ -201,10 +201,10 @@ def _known_course(
     key: tuple[str, str], waits: bool, by_rank: bool, copies: bool, *arrays: tuple[bytes, tuple[int, ...]]
 ) -> Course | None:
     node, parts, counts = (np.frombuffer(data, np.int64).reshape(shape) for data, shape in arrays)
-    return course(_steps(key, node), parts, counts, waits, by_rank, copies)
+    return course(steps_of(key, node), parts, counts, waits, by_rank, copies)
 
 
-def _steps(key: tuple[str, str], node: Ints) -> Steps:
+def steps_of(key: tuple[str, str], node: Ints) -> Steps:
     """The messages of groups (G, n); all share nodes in the same way if that matters (``level_groups``)."""
     form = ALGORITHM_FORMS[key]
     if form.on_nodes is not None:

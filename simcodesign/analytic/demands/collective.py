@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.collectives.loaded import loaded_s
 from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, refined
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
@@ -149,6 +150,9 @@ class CollectiveForm(ClosedForm[Collective]):
             return None
         size_bytes = float(step.amount(demand.bytes, "bytes"))
         return evenly_shared_s(step.machine, step.evaluation.design_point.ranks, size_bytes, pattern)
+
+    def loaded_s(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
+        return loaded_s(demand, step, charge.time_s)
 
     def rounds_s(self, demand: Collective, own_s: Floats) -> float | None:
         """The work of the least busy rank on the rounds that every rank takes part in.

@@ -106,7 +106,8 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
 class Together(NamedTuple):
     """An operation of M ranks ``who``. Row by row, a rank (by its place in ``who``) gets a message no
     earlier than ``whole_s`` after another one came to the operation. ``chain_s`` (M,): what each works in it itself,
-    ``work_s`` with what it might do before it comes. If ``rounds_s`` is no NaN, nobody leaves before the last
+    ``work_s`` with what it might do before it comes, ``uncopied_s`` without what it might copy before the last one
+    comes. If ``rounds_s`` is no NaN, nobody leaves before the last
     one has come and for so long after."""
 
     who: Ints
@@ -115,6 +116,7 @@ class Together(NamedTuple):
     whole_s: Floats
     chain_s: Floats
     work_s: Floats
+    uncopied_s: Floats
     rounds_s: float = float("nan")
 
     @classmethod
@@ -126,10 +128,13 @@ class Together(NamedTuple):
         taken_s = np.asarray(message.receive_s - message.spread_s)
         sends_s, work_s = np.zeros(len(who)), np.zeros(len(who))
         np.add.at(sends_s, sent.source, message.send_s * sent.messages)
-        np.add.at(work_s, sent.target, (taken_s + message.copy_s) * sent.messages)
+        np.add.at(work_s, sent.target, taken_s * sent.messages)
         work_s += sends_s
+        uncopied_s = work_s.copy() if message.in_order else sends_s
+        np.add.at(work_s, sent.target, message.copy_s * sent.messages)
         whole_s = np.broadcast_to(message.arrival_s + taken_s, sent.source.shape)
-        return cls(who, sent.source, sent.target, whole_s, work_s if message.in_order else sends_s, work_s)
+        chain_s = work_s if message.in_order else sends_s
+        return cls(who, sent.source, sent.target, whole_s, chain_s, work_s, uncopied_s)
 
 
 def within(sent: Traffic, who: Ints) -> Traffic:

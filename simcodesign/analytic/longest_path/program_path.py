@@ -167,7 +167,7 @@ class _Walk:
     def _together(self, step: EvaluatedStep, who: Ints, traffic: Traffic) -> Act:
         operation = Together.of(who, within(traffic, who), step.machine, self._ranks)
         if len(who) == self._ranks:
-            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.chain_s)
+            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.uncopied_s)
             operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
 
         def act(graph: EventGraph, is_started: bool) -> Moments:

@@ -64,10 +64,6 @@ class ForecastMessages(ABC):
     ) -> tuple[FloatOrArray, FloatOrArray]:
         """Seconds before the head of a message sets out, and by which its tail follows at first."""
 
-    def holds_receiver(self, model: MessageModel) -> bool:
-        """Whether a message holds its receiver as long as its sender."""
-        return False
-
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
         """What rounds cost whose messages share links evenly; None where that has no closed form."""
         return None
@@ -84,7 +80,7 @@ def forecast_messages(network: Network) -> ForecastMessages:
 
 def hold_receivers(networks: Iterable[Network]) -> bool:
     """Whether a message over any of these networks holds its receiver as long as its sender."""
-    return any(forecast_messages(one).holds_receiver(one.message_model) for one in networks)
+    return any(one.message_model.holds_both_ends for one in networks)
 
 
 def waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:

@@ -45,9 +45,6 @@ class ForecastHockney(ForecastMessages):
         head = np.asarray(model.startup_s * (hops if model.starts_at_every_hop else 1.0))
         return head, size_bytes * model.per_byte_s
 
-    def holds_receiver(self, model: MessageModel) -> bool:
-        return isinstance(model, Hockney) and model.holds_receiver
-
     def even_rounds(self, model: MessageModel) -> EvenRounds | None:
         """Return those of this model alone: what a subclass adds to a message is not in them."""
         return _EvenHockney(model) if type(model) is Hockney else None
