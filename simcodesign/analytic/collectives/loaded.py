@@ -45,7 +45,7 @@ Ints = NDArray[np.int64]
 
 def is_shared(machine: Machine) -> bool:
     """Whether the machine states what messages share of its nodes."""
-    return machine.node_memory is not None or machine._stated(machine) is not None
+    return machine.node_memory is not None or _stated(machine) is not None
 
 
 def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> FloatOrArray | None:
