@@ -46,6 +46,12 @@ from simcodesign.describe.machine_parts.levels import (
 )
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
+from simcodesign.describe.machine_parts.message_memory import (
+    MessageMemory,
+    cache_share_bytes,
+    check_message_memory,
+    message_load_s_per_byte,
+)
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
@@ -83,6 +89,7 @@ class Machine(Variant, ShownInNotebooks):
     - ``network``: topology of the nodes, cost model of messages (Hockney, LogGP or LogGPS) and its constants.
     - ``node_network``: the network inside every node, whose hosts are its processors, or its sockets if there is a
       ``socket_network``, whose hosts are the processors of a socket; None: messages within a node cost what others do.
+    - ``node_memory``: what messages within a node take of its ``memory``; None: nothing.
     - ``memory``: latency (s) and time per byte (s/B) of the memory of a node, its controllers, and the caches of each
       processor; caches with a latency in cycles need the clock of ``processor``.
     - ``capacity_bytes``: memory of a node.
@@ -126,6 +133,7 @@ class Machine(Variant, ShownInNotebooks):
     partitions: tuple[Partition, ...] = ()
     node_network: Network | None = None
     socket_network: Network | None = None
+    node_memory: MessageMemory | None = None
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -141,6 +149,8 @@ class Machine(Variant, ShownInNotebooks):
         if self.memory is not None:
             check_memory(self.memory, self.processors_per_node, self._sockets_of_messages, self.place)
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
+        if self.node_memory is not None:
+            check_message_memory(self.node_memory, self.memory, self.has_levels, self.place)
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
@@ -225,6 +235,21 @@ class Machine(Variant, ShownInNotebooks):
     def has_levels(self) -> bool:
         """Whether its nodes have a network inside."""
         return self.node_network is not None
+
+    @property
+    def message_cache_bytes(self) -> FloatOrArray:
+        """Footprint above which messages within a node pass through its memory; infinite where they never do."""
+        if self.node_memory is None or self.memory is None:
+            return np.inf
+        return cache_share_bytes(self.node_memory, self.memory)
+
+    @property
+    def message_memory_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which a byte of a message occupies the memory of its node, if it passes through that: one over
+        R_m, the bytes of messages per second."""
+        if self.node_memory is None or self.memory is None:
+            return 0.0
+        return message_load_s_per_byte(self.node_memory, self.memory)
 
     @property
     def paths_differ(self) -> bool:

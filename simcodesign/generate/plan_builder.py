@@ -17,7 +17,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import OVERLAP
-from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_ranks, with_waits
+from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_ranks, with_holds, with_waits
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
@@ -205,7 +205,7 @@ class StepWriter:
     def segment(self, is_collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
-        columns = builder.prices.priced(self.columns.columns, self.machine, is_collective)
+        columns = with_holds(builder.prices.priced(self.columns.columns, self.machine, is_collective))
         if builder.prices.loggops:
             columns = with_waits(columns)
         elif builder.prices.has_rendezvous:

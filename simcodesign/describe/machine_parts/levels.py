@@ -145,6 +145,7 @@ def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArr
 def check_levels(networks: Networks, processors: int, place: Place) -> None:
     """InputError for networks inside nodes that cannot be, or that differ from the outer one where they may not."""
     outer, node, socket = networks
+    check_outer(outer, place)
     if node is None and socket is None:
         return
     both = next((name for name in ("node", "socket") if getattr(outer, name) is not None), None)
@@ -167,6 +168,14 @@ def check_levels(networks: Networks, processors: int, place: Place) -> None:
     for path, network in zip(PATHS[1:], (node, socket), strict=True):
         if network is not None:
             check_level(network, outer, path, place)
+
+
+def check_outer(outer: Network, place: Place) -> None:
+    """InputError for what the network between the nodes states of its messages, and only networks inside can have."""
+    for key in outer.message_model.flags_of_level:
+        if getattr(outer.message_model, key):
+            what = f"network.{key}: messages between nodes do not, their interfaces move the bytes"
+            raise InputError(what, place, value=True, allowed=f"false; or node.network.{key}, socket.network.{key}")
 
 
 def check_level(network: Network, outer: Network, path: str, place: Place) -> None:
@@ -192,6 +201,7 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
 def _as_outside(network: Network) -> dict[str, Any]:
     """What a level has as the network between the nodes has it."""
     model, sharing = network.message_model, network.sharing
-    words = {key: getattr(model, key) for key in (*model.choices, *model.flags)}
+    of_all = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
+    words = {key: getattr(model, key) for key in of_all}
     rule = {field.name: getattr(sharing, field.name) for field in fields(sharing)}
     return {"model": model.name, "sharing": sharing.name, **rule, **words, "switching": network.switching}

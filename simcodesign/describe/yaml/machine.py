@@ -21,7 +21,7 @@ from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from,
 from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
-from simcodesign.describe.yaml.memory import capacity_from, memory_from
+from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
 from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.partitions import constants_of_parts, partitions_from
@@ -91,6 +91,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         network=network,
         node_network=inside.get("node_network"),
         socket_network=inside.get("socket_network"),
+        node_memory=message_memory_from(items, memory),
         disk=_disk(items["disk"], nodes) if "disk" in items else None,
         accelerator=accelerator,
         storage=storage_from(items["storage"]) if "storage" in items else None,

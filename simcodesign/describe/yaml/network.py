@@ -8,7 +8,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
-from simcodesign.describe.machine_parts.levels import PATHS, check_level
+from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
@@ -84,7 +84,10 @@ def network_from(
         rails=rails,
         **own,
     )
-    if outer is not None:
+    if outer is None:
+        stated = next((items[key] for key in network.message_model.flags_of_level if key in items), entry)
+        check_outer(network, stated.place)
+    else:
         apart = [item for key, item in items.items() if key in _AS_OUTSIDE]
         check_level(network, outer, path, (apart[0] if len(apart) == 1 else entry).place)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
@@ -121,7 +124,7 @@ def networks_inside(
             raise inside["per_node"].error("sockets of a node", f"a divisor of {processors_per_node} processors")
         within = processors_per_node // hosts
         found["socket_network"] = network_from(inside["network"], within, folder, PATHS[2], outer)
-    node = items["node"].mapping(("network",), ("network",))["network"]
+    node = items["node"].mapping(("network", "memory"), ("network",))["network"]
     return {"node_network": network_from(node, hosts, folder, PATHS[1], outer)} | found
 
 
@@ -149,7 +152,8 @@ def _message_model(
     """The model of messages with these constants, and what else the file says of it; inside a node, as outside it."""
     own = dict(values)
     if isinstance(outer, model):
-        own |= {key: getattr(outer, key) for key in (*model.choices, *model.flags)}
+        as_outside = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
+        own |= {key: getattr(outer, key) for key in as_outside}
     own |= {key: items[key].text(allowed) for key, allowed in model.choices.items() if key in items}
     own |= {key: items[key].flag() for key in model.flags if key in items}
     if "segments" in items:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
@@ -26,7 +26,7 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.generate.columns import Column, Ranks, have_rendezvous, with_waits
+from simcodesign.generate.columns import Column, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
@@ -53,6 +53,8 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         total = float(len(recording.op) - len(calls.entry))
         if writer.builder.prices.waits_for_receivers:
             total += len(recording.entries_of(recording.of_kind(kinds.SEND)))
+        if writer.builder.prices.holds_receivers:
+            total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.effects) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
@@ -116,6 +118,8 @@ class _Layout:
             piece[sends] = has_rendezvous(
                 self._builder.machine.network.message_model, self._sizes[sends]
             )  # piece 1: and a wait
+        if prices.holds_receivers:
+            piece[recording.entries_of(recording.of_kind(kinds.RECEIVE))] = 2  # piece 2: after being held
         op, size = recording.op[calls.entry], calls.size
         keys, number = np.unique(np.stack([op, size], axis=1), axis=0, return_inverse=True)
         shared: dict[tuple[Any, ...], int] = {}
@@ -150,6 +154,9 @@ class _Layout:
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         columns = writer.columns
+        if builder.prices.holds_receivers:
+            unknown = (replace(one, held_s=np.nan) if one.kind == RECEIVE else one for one in columns)
+            columns = with_holds([*unknown])
         if builder.prices.loggops:
             columns = with_waits(columns)
         elif builder.prices.waits_for_receivers:
@@ -266,6 +273,8 @@ class _Layout:
         tag = recording.column(4, (kinds.SEND, kinds.RECEIVE))
         for name, kind in (("send", SEND), ("receive", RECEIVE)):
             entry, at = self._named(name)
+            if kind == RECEIVE:  # the last one, if its rank is held before
+                at = at + self._length[entry] - 1
             op = recording.op[entry]
             fields["kind"][at], fields["size_bytes"][at] = kind, self._sizes[entry]
             fields["peer"][at] = np.where(np.isnan(peer[op]), ANY, peer[op])
@@ -292,6 +301,8 @@ class _Layout:
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
                 (column,) = prices.priced([whole], machine, is_collective)
                 fields["duration_s"][mine] = column.duration_s
+                if kind == RECEIVE and prices.holds_receivers:
+                    fields["duration_s"][mine - 1] = column.held_s
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
@@ -324,14 +335,15 @@ class _Layout:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, and one with a wait after it."""
-    nothing, wait = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT))
-    plain, awaited = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait]))
-    every = [plain, awaited, *segments]
+    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one whose
+    rank is held before it."""
+    nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
+    plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
+    every = [plain, *others, *segments]
     fields = {name: np.concatenate([one.fields[name] for one in every]) for name in plain.fields}
     length = np.concatenate([one.counts for one in every])
     pieces = np.cumsum([len(one.counts) for one in every])
-    return _Templates(fields, np.cumsum(length) - length, length, pieces[1:-1])
+    return _Templates(fields, np.cumsum(length) - length, length, pieces[len(others) : -1])
 
 
 LOWERINGS.add(PythonProgram, PythonProgramLowering())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.operation_kinds import HELD, RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.exchange import Exchange
@@ -53,6 +53,8 @@ class MessagePricing:
         self._flies = self.loggops or not machine.network.message_model.flight_holds_sender
         self.has_rendezvous = _has_rendezvous(point)
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
+        self._holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
+        self.holds_receivers = bool(self._holds.any()) and not self.loggops
         steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
@@ -75,7 +77,7 @@ class MessagePricing:
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
         rendezvous = ("until", "rendezvous") if self.waits_for_receivers else ()
-        sized = ("variant",) if self._receives_by_size and not self.loggops else ()
+        sized = ("variant",) if (self._receives_by_size or self.holds_receivers) and not self.loggops else ()
         return routed + flies + loggops + rendezvous + sized + (("train",) if self._trains else ())
 
     @cached_property
@@ -95,12 +97,39 @@ class MessagePricing:
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
-                priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
+                same = priced[-1]
+                priced.append(replace(column, duration_s=same.duration_s, extra=same.extra, held_s=same.held_s))
             elif column.kind == SEND:
                 priced.append(self._send(column, machine, ways_of(column)))
             else:
-                priced.append(self._receive(column, machine))
+                held_s = self._held_s(column, machine, ways_of) if self.holds_receivers else 0.0
+                priced.append(self._receive(replace(column, held_s=held_s), machine))
         return priced
+
+    def _held_s(
+        self, column: Column, machine: Machine, ways_of: Callable[[Column], Sequence[LevelWay] | None]
+    ) -> FloatOrArray:
+        """For how long the messages that a column receives hold their receivers: as long as their senders, on levels
+        where they do. NaN where the size or the sender is known only when a message is."""
+        assert self._levels is not None
+        source, target = self._ends(column.who, column.peer)
+        size_bytes = np.broadcast_to(np.asarray(column.size_bytes, dtype=np.float64), source.shape)
+        known = source >= 0
+        holds = ~known | self._holds[self._levels.level_of(np.where(known, source, target), target)]
+        held_s = np.where(holds, np.nan, 0.0)
+        here = holds & known & ~np.isnan(size_bytes)
+        if here.any():
+            who, peer = source[here].astype(np.int32), target[here].astype(np.int32)
+            size = column.size_bytes if np.ndim(column.size_bytes) == 0 else size_bytes[here]
+            sends = Column(SEND, who, peer, size, train=column.train, alike=column.alike)
+            held_s[here] = self._sent_s(sends, machine, ways_of(sends))
+        return held_s if holds.any() else 0.0
+
+    def _sent_s(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None) -> FloatOrArray:
+        """For how long messages hold their senders."""
+        ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
+        sent_s: FloatOrArray = longest(ways, lambda network, way: simulated(network).send_s(network, way, size, train))
+        return sent_s
 
     def _receive(self, column: Column, machine: Machine) -> Column:
         size = column.size_bytes
@@ -111,7 +140,7 @@ class MessagePricing:
                 np.isnan(size), np.nan, longest(ways, lambda network, way: simulated(network).between_s(network, size))
             )
             extra["gap_s"] = gap
-        if self.loggops or self._receives_by_size:
+        if "variant" in self.names:
             extra["variant"] = self._variant(machine)
         return replace(
             column,
@@ -246,13 +275,13 @@ class MessagePricing:
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
+        if self.holds_receivers:
+            self._price_holds(fields, rank, place)
         if not self.loggops and not self._receives_by_size:
             return
         unknown = np.isnan(fields["gap_s" if self.loggops else "duration_s"])
         receives = np.flatnonzero((fields["kind"] == RECEIVE) & unknown)
-        if np.isnan(fields["size_bytes"][receives]).any():
-            what = "messages of several sizes may come to a receive from anyone that states no size"
-            raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
+        _check_sizes_known(fields["size_bytes"][receives], place)
         variants = fields["variant"][receives]
         for number in np.unique(variants):
             mine = receives[variants == number]
@@ -261,6 +290,33 @@ class MessagePricing:
             fields["duration_s"][mine] = longest(ways, functools.partial(_receive_s, size))
             if self.loggops:
                 fields["gap_s"][mine] = longest(ways, functools.partial(_between_s, size))
+
+    def _price_holds(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
+        """For how long receivers are held whose messages were not known before, in place. One that takes a message from
+        anyone is held as on the level on which that is longest."""
+        assert self._levels is not None
+        held = np.flatnonzero((fields["kind"] == HELD) & np.isnan(fields["duration_s"]))
+        receives = held + 1
+        _check_sizes_known(fields["size_bytes"][receives], place)
+        variants = fields["variant"][receives]
+        for number in np.unique(variants):
+            machine, here = self._variants[number], variants == number
+            peer, size = fields["peer"][receives], fields["size_bytes"][receives]
+            named = here & (peer >= 0)
+            if named.any():
+                sends = Column(SEND, peer[named], rank[receives[named]], size[named])
+                fields["duration_s"][held[named]] = self._sent_s(sends, machine, None)
+            anyone = here & (peer < 0)
+            if anyone.any():
+                ways = [one for one in self._levels.by_law(machine, size[anyone]) if self._holds[one.number]]
+                longest_s = longest(ways, lambda network, way: simulated(network).send_s(network, way, size[anyone]))
+                fields["duration_s"][held[anyone]] = longest_s
+
+
+def _check_sizes_known(size_bytes: NDArray[np.float64], place: Place) -> None:
+    if np.isnan(size_bytes).any():
+        what = "messages of several sizes may come to a receive from anyone that states no size"
+        raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
 
 
 def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:

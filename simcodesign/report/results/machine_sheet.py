@@ -37,7 +37,7 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
         section("Messages", message_rows(machine)),
         *segment_tables(machine.network),
         *level_tables(machine),
-        section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
+        section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory), *_message_rows(machine)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
         *_stated_parts(machine),
         *_custom_parts(machine),
@@ -177,6 +177,15 @@ def _memory_rows(memory: Memory | None) -> Rows:
         yield "accesses under way", amount_text(memory.outstanding, "count")
     yield "lines", f"{memory.line_bytes} bytes"
     yield "hits by method", memory.hits
+
+
+def _message_rows(machine: Machine) -> Rows:
+    """What messages within a node take of its memory."""
+    if machine.node_memory is None:
+        return
+    copies = amount_text(machine.node_memory.copies, "count")
+    yield "messages within the node", f"copied {copies} times, {bandwidth_text(machine.message_memory_s_per_byte)}"
+    yield "pass through memory", f"if an operation touches more than {amount_text(machine.message_cache_bytes, 'size')}"
 
 
 def _controller_rows(memory: Memory) -> Rows:

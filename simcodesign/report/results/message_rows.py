@@ -87,13 +87,15 @@ def _hockney_rows(network: Network) -> Rows:
         yield "bandwidth", bandwidth_text(model.per_byte_s)
     yield "latency of a hop", _latency_text(network)
     if model.bytes_hold_sender:
-        yield "hops hold the sender", "yes" if model.hops_hold_sender else "no: they delay the arrival alone"
-    yield "sends of a rank", _SENDS[model.sends]
+        yield "hops hold the sender", "yes" if model.flight_holds_sender else "no: they delay the arrival alone"
+    yield "sends of a rank", _SENDS[BLOCKING if model.bytes_hold_sender else NONBLOCKING]
     for name, part in (("within a node", network.node), ("between sockets", network.socket)):
         if part is not None:
             yield f"messages {name}", f"{_startup_text(part)} + {_bytes_text(part)}, no hops"
     if network.socket is not None:
         yield "sockets of a node", str(network.sockets_per_node)
+    if model.holds_receiver:
+        yield "receiver", "held as long as the sender, from when it receives"
     if not model.segments:
         yield "charged to the receiver", amount_text(model.receive_overhead_s, "time")
     limit = model.rendezvous_above_bytes
@@ -149,7 +151,7 @@ def _message_model(network: Network, model: Hockney) -> str:
     if not model.bytes_hold_sender:
         parts = [part for part in (_way(network, model), bytes_) if part != "0"]
         return f"m bytes occupy the sender for {startup} and arrive {' + '.join(parts) or '0'} later, over h hops"
-    if not model.hops_hold_sender:
+    if not model.flight_holds_sender:
         way = _way(network, model)
         return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {way} later, over h hops"
     times = "max(h, 1) x " if model.startup_per == HOP else ""
@@ -247,7 +249,8 @@ def level_tables(machine: Machine) -> Iterator[Table]:
             f"{network.topology.node_count:,} {what}",
             network.topology.kind,
             f"{network.topology.diameter:,}",
-            f"{_first_text(network)} + {_bytes_text(network.message_model)}",
+            f"{_first_text(network)} + {_bytes_text(network.message_model)}"
+            + (", at both ends" if network.message_model.holds_both_ends else ""),
             amount_text(network.longest_hop_latency_s, "time"),
             bandwidth_text(network.link_occupancy_s_per_byte),
             bandwidth_text(network.interface_occupancy_s_per_byte),
