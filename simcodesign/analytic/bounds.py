@@ -8,22 +8,26 @@ the work itself; the bounds of what can be shared are for simulations in which i
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.collectives.loaded import loaded_s_per_byte
 from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
+from simcodesign.analytic.group_sizes import group_sizes, size_names
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import longest_links, modelled_hops, without_links
 from simcodesign.core.forecast_parts import Bounds
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
@@ -97,6 +101,17 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
         f"needs {needed} for its bytes: with sends: nonblocking, messages that are on their way at once are "
         f"each as fast in a closed form as one alone; only the effect {effect} of the simulation lets them share one",
     )
+
+
+def _footprints(step: EvaluatedStep) -> tuple[float, float]:
+    """The smallest and the largest footprint of an operation, by its ranks and its groups."""
+    assert isinstance(step.demand, MessageDemand)
+    every = []
+    for groups in group_sizes(step):
+        amount = functools.partial(step.amount, changed=size_names(step, groups))
+        every.append(np.ravel(step.demand.footprint_bytes(groups.ranks, amount)))
+    several = np.concatenate(every)
+    return float(several.min()), float(several.max())
 
 
 def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
@@ -227,6 +242,8 @@ class _Loads:
         machine = step.machine
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
+        if machine.node_memory is not None:
+            self._load_memory(step, sent, times)
         here = without_links(machine, self.ranks, sent.source, sent.target)
         near = price(machine.network, self.ranks, 0.0, here).message(sent.size_bytes)
         self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
@@ -238,11 +255,13 @@ class _Loads:
             return Path(own)
         sends_s = own.copy()
         np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
+        copied = np.zeros(self.ranks)  # perhaps before the last rank comes to the operation
+        np.add.at(copied, sent.target, near.copy_s * sent.messages)
         if step.demand.started_as:  # what goes on beside it counts, so that nothing is cut
-            return Path(own if near.in_order else sends_s)
+            return Path(own + copied if near.in_order else sends_s)
         # In LogGOPS a message may be taken up before its receiver comes to the operation.
         rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)
-        return Path(own) if rounds_s is None else cut(self.ranks, rounds_s)
+        return Path(own + copied) if rounds_s is None else cut(self.ranks, rounds_s)
 
     def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:
         """What the messages occupy on their way: interfaces and links."""
@@ -278,6 +297,19 @@ class _Loads:
             per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
             self._add_inside(level.number, "link", links + copy * network.link_count, size * per_byte_s)
 
+    def _load_memory(self, step: EvaluatedStep, sent: Traffic, times: float) -> None:
+        """What messages within nodes occupy of the memory there: half of each at the controller of either end."""
+        machine = step.machine
+        least, most = _footprints(step)
+        inside = self.node[sent.source] == self.node[sent.target]
+        seconds = sent.load_bytes[inside] * times * float(machine.message_memory_s_per_byte)
+        if most > machine.message_cache_bytes:
+            self.serial_s += float(seconds.sum())
+        if least > machine.message_cache_bytes:
+            controller = _controllers(machine, self.node)[0]
+            for ends in (sent.source, sent.target):
+                self._add_inside(1, "memory", controller[ends[inside]], seconds / 2)
+
     def _add_inside(self, level: int, kind: str, unit: NDArray[np.int64], seconds: Floats) -> None:
         units, which = np.unique(unit, return_inverse=True)
         for number, total in zip(units.tolist(), np.bincount(which, weights=seconds).tolist(), strict=True):
@@ -291,9 +323,10 @@ class _Loads:
         hops = max(float(longest), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops, longest_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
+        stations = hops * network.link_occupancy_s_per_byte + 2 * loaded_s_per_byte(machine)
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
+        alone = alone + np.sum(most.copy_s * sent.messages)
         self.serial_s += float(times * alone)

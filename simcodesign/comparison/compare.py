@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
+LOADED = "loaded"
+
+
 @dataclass(frozen=True)
 class Comparison(PlainResult, Drawn):
     """A forecast compared with simulations with the effects switched on one after another.
@@ -80,11 +84,14 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def measured_errors(self) -> dict[str, float]:
-        """Signed errors of both readings against the measured total; empty where none was measured."""
+        """Signed errors of both readings against the measured total, and of the loaded forecast where there is one;
+        empty where none was measured."""
         if self.measured is None or self.measured.total_s is None:
             return {}
-        sides = {"forecast": self.forecast, "simulation": self.simulation}
-        return {name: relative_error(float(it.headline_s), self.measured.total_s) for name, it in sides.items()}
+        sides = {"forecast": self.forecast.headline_s, LOADED: self.forecast.loaded_s}
+        sides |= {"simulation": self.simulation.headline_s}
+        total_s = self.measured.total_s
+        return {name: relative_error(float(it), total_s) for name, it in sides.items() if it is not None}
 
     @property
     def farther_from_measured(self) -> bool:

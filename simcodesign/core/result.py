@@ -18,6 +18,7 @@ from simcodesign.core.forecast_parts import (
     LongestPath,
     Pipelined,
     SharedLinks,
+    SharedTime,
 )
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.shown_answers import Drawn
@@ -147,7 +148,9 @@ class Result(PlainResult, Drawn):
     Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
     what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
     the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
-    (``analytic.messages.even_sharing``); ``longest_path``: that of the program's own sends and receives; ``notes``:
+    (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
+    and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
+    operations; ``longest_path``: that of the program's own sends and receives; ``notes``:
     what a reader should know of it.
 
     Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``steady``: loops that were
@@ -205,6 +208,8 @@ class Result(PlainResult, Drawn):
     basis: tuple[str, ...] = ()
     pipelined: Pipelined | None = None
     shared_links: SharedLinks | None = None
+    loaded_s: FloatOrArray | None = None
+    loaded: tuple[SharedTime, ...] = ()
     longest_path: LongestPath | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
@@ -290,6 +295,8 @@ class Result(PlainResult, Drawn):
             shown["pipelined"] = self.pipelined
         if self.shared_links is not None:
             shown["shared_links"] = self.shared_links
+        if self.loaded_s is not None:
+            shown |= attributes_of(self, "loaded_s", loaded_operations="loaded")
         if self.longest_path is not None:
             shown["longest_path"] = self.longest_path
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}

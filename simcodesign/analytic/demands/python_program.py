@@ -266,8 +266,7 @@ class _Costs:
         one = prices.message(sizes[sends])
         self.time_s[sends] = np.maximum(one.arrival_s, one.send_s)
         self.messages[sends], self.sent_bytes[sends], self.busy_s[sends] = 1.0, sizes[sends], one.send_s
-        receive_s = prices.message(sizes[receives]).receive_s
-        self.time_s[receives] = self.busy_s[receives] = receive_s
+        self.time_s[receives] = self.busy_s[receives] = prices.message(sizes[receives]).held_s
 
     def _collectives(self, recording: Recording, machine: Machine) -> None:
         """The closed form of each algorithm, at the size of the group, or where it lies."""

@@ -2,10 +2,14 @@
 
 A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
 s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
+the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
 moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
 (of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
 and evaluated at all design points.
+
+Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
+network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
+that all send and receive in a step then go on together: who is early shares the more with those of the step after.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.ordered_steps import Burst, Step
 from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
+from simcodesign.analytic.rank_by_rank.shared_stations import Load, Shared
 from simcodesign.core.units import FloatOrArray
 
 Ints = NDArray[np.int64]
@@ -31,8 +36,10 @@ MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**16
 MOST_TIMES = 2**18
 #: Design points from which on paths are counted.
 MANY_POINTS = 1024
+#: Loads of a node that differ.
+_LOADS = 2**20
 #: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity.
-NOTHING, SEND, ARRIVAL, RECEIVE, HELD = range(5)
+NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD = range(6)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
 _LEVELS = 2**4
@@ -52,14 +59,15 @@ class Expressions(NamedTuple):
 @dataclass(frozen=True)
 class Course:
     """``rows``: of the moments, in order; the first moment of all is 0. ``ends``: the moments at which ranks are done.
-    ``sizes``: parts and blocks of a size by its number. ``messages``: their codes (level and size), ``counts``: how
-    many there are of each in all groups."""
+    ``sizes``: parts and blocks of a size by its number; ``loads``: likewise. ``messages``: their codes (load, level and
+    size), ``counts``: how many there are of each in all groups."""
 
     rows: Sequence[Expressions]
     ends: Ints
     sizes: Sequence[tuple[int, float]]
     messages: Ints
     counts: Floats
+    loads: Sequence[Load] = ()
 
 
 class TooManyError(Exception):
@@ -67,12 +75,19 @@ class TooManyError(Exception):
 
 
 def course(
-    steps: Iterable[Step | Burst], labels: Ints, counts: Ints, waits: bool, by_rank: bool = False
+    steps: Iterable[Step | Burst],
+    labels: Ints,
+    counts: Ints,
+    waits: bool,
+    by_rank: bool = False,
+    copies: bool = False,
+    shared: Shared | None = None,
 ) -> Course | None:
     """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
     group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
-    receivers; ``by_rank``: the size of a message is that of its owner. None where there would be too many."""
-    maker = _Maker(labels, counts, waits, by_rank)
+    receivers; ``by_rank``: the size of a message is that of its owner; ``copies``: whether messages may hold their
+    receivers; ``shared``: what messages load together. None where there would be too many."""
+    maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
         for step in steps:
             maker.burst(step) if isinstance(step, Burst) else maker.step(step)
@@ -81,7 +96,7 @@ def course(
     codes, weights = np.concatenate([NONE, *maker.codes]), np.concatenate([NONE, *maker.weights])
     messages, where = np.unique(codes, return_inverse=True)
     counts_of = np.bincount(where.ravel(), weights, len(messages)).astype(np.float64)
-    return Course(maker.rows, np.unique(maker.now), list(maker.sizes), messages, counts_of)
+    return Course(maker.rows, np.unique(maker.now), list(maker.sizes), messages, counts_of, list(maker.loads))
 
 
 def levels_of(labels: Ints, source: Ints, target: Ints) -> Ints:
@@ -97,8 +112,11 @@ class _Maker:
     counts: Ints
     waits: bool
     by_rank: bool
+    copies: bool
+    shared: Shared | None = None
     rows: list[Expressions] = field(default_factory=list)
     sizes: dict[tuple[int, float], int] = field(default_factory=dict)
+    loads: dict[Load, int] = field(default_factory=lambda: {Load(): 0})
     codes: list[Ints] = field(default_factory=list)
     weights: list[Floats] = field(default_factory=list)
     seen: int = 0
@@ -109,16 +127,25 @@ class _Maker:
 
     def step(self, step: Step) -> None:
         """A rank that sends goes on; a rank that receives takes up the message after that."""
-        source, target, now = step.source, step.target, self.now
-        if not len(source):
+        if not len(step.source):
             return
+        self._pass(step)
+        if self.shared is not None and np.array_equal(np.sort(step.source), np.sort(step.target)):
+            self.now[:, step.source] = self._latest(self.now[:, step.source])
+
+    def _pass(self, step: Step) -> None:
+        source, target, now = step.source, step.target, self.now
         code = self._code(source, target, self._size(step))
+        if self.shared is not None:
+            code = self._with_loads(code, self.shared.loads(source, target))
         before, after = now[:, source], now.copy()
-        goes_on = np.ones(len(source), bool) if self.waits else ~np.isin(source, target)
+        goes_on = np.ones(len(source), bool) if self.waits or self.copies else ~np.isin(source, target)
         after[:, source[goes_on]] = self._moment(before[:, goes_on], _term(SEND, code[:, goes_on]))
         receives = np.isin(target, source)
         own, own_term = now[:, target], np.zeros_like(code)
-        if receives.any():  # in one expression with the send of the receiver
+        if self.copies:
+            own, own_term = after[:, target], _term(COPY, code)
+        elif receives.any():  # in one expression with the send of the receiver
             sends = np.full(now.shape[1], -1)
             sends[source] = np.arange(len(source))
             own_term[:, receives] = _term(SEND, code[:, sends[target[receives]]])
@@ -136,20 +163,29 @@ class _Maker:
         self.now = after
 
     def burst(self, burst: Burst) -> None:
-        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held."""
+        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held. All messages
+        are on their way at once: what is shared serves them in this order."""
         rank, now, begun = np.arange(self.now.shape[1]), self.now, []
+        loads, queued = [np.zeros((*now.shape, 2))], []
         number = np.zeros((len(rank), len(rank)), np.int64)  # of the message of a source to a target, by both
         size = np.array([self._number(1, 1.0, each) for each in (rank if self.by_rank else rank[:1])])
         size = np.broadcast_to(size, rank.shape)
         for place, target in enumerate(burst.target):
             begun.append(now)
             number[rank, target] = place
-            now = self._moment(now, _term(SEND, self._code(rank, target, size)))
+            code = self._code(rank, target, size)
+            now = self._moment(now, _term(SEND, code))
+            if self.shared is not None:
+                loads.append(loads[-1] + self.shared.loads(rank, target))
+                queued.append(self._with_loads(code, loads[-1]))
         before = np.array(begun)
         for source in burst.source:
-            code = self._code(source, rank, size[source], counted=False)
-            sent = before[number[source, rank], :, source].T
-            now = self._moment(now, np.zeros_like(code), sent, _term(ARRIVAL, code), _term(RECEIVE, code))
+            code, place = self._code(source, rank, size[source], counted=False), number[source, rank]
+            if queued:
+                there = np.array(queued)[place, :, source].T
+                now = self._moment(now, np.zeros_like(code), self.now[:, source], _term(ARRIVAL, there))
+            own_term = _term(COPY, code) if self.copies else np.zeros_like(code)
+            now = self._moment(now, own_term, before[place, :, source].T, _term(ARRIVAL, code), _term(RECEIVE, code))
         self.now = now
 
     def _code(self, source: Ints, target: Ints, size: Ints, counted: bool = True) -> Ints:
@@ -162,6 +198,26 @@ class _Maker:
             self.codes.append(code.ravel())
             self.weights.append(np.repeat(self.counts, len(source)).astype(np.float64))
         return code
+
+    def _latest(self, several: Ints) -> Ints:
+        """(G, 1) the latest of the moments (G, m) of each group."""
+        if len(several) == 1:
+            several = np.unique(several)[None, :]
+        while several.shape[1] > 1:
+            pairs = several.shape[1] // 2
+            first, rest = several[:, :pairs], several[:, pairs:]
+            nothing = np.zeros_like(first)
+            later = self._moment(first, nothing, rest[:, :pairs], nothing)
+            several = np.concatenate([later, rest[:, pairs:]], axis=1)
+        return several
+
+    def _with_loads(self, code: Ints, loads: Floats) -> Ints:
+        """Codes of messages with these loads (G, m, 2)."""
+        distinct, which = np.unique(loads.reshape(-1, 2), axis=0, return_inverse=True)
+        number = np.array([self.loads.setdefault(Load(*one), len(self.loads)) for one in distinct.tolist()])
+        if len(self.loads) > _LOADS:
+            raise TooManyError
+        return code + number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
 
     def _number(self, parts: int, blocks: float, owner: int) -> int:
         key = (1, float(owner)) if self.by_rank else (parts, blocks)
@@ -217,7 +273,7 @@ class _Maker:
 
 
 def _term(kind: int, code: Ints) -> Ints:
-    return kind * _SIZES * _LEVELS + code
+    return kind * _SIZES * _LEVELS * _LOADS + code
 
 
 def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
@@ -249,7 +305,8 @@ class Followed:
 
 class Prices:
     """The times of a course at some design points, as ``where`` picks them from arrays that are broadcast to a shape:
-    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``."""
+    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``;
+    ``under_load(level, size, message, load)``: the message as it is if others share what it passes."""
 
     def __init__(
         self,
@@ -258,9 +315,10 @@ class Prices:
         size_bytes: FloatOrArray,
         by_rank: bool,
         pick: Callable[[FloatOrArray], Floats],
+        under_load: Callable[[int, FloatOrArray, Message, Load], Message] | None = None,
     ) -> None:
         self._course, self._prices, self._pick = one, prices, pick
-        self._size_bytes, self._by_rank = size_bytes, by_rank
+        self._size_bytes, self._by_rank, self._under_load = size_bytes, by_rank, under_load
         self._messages: dict[int, Message] = {}
         self._levels: dict[int, MessageCosts] = {}
 
@@ -272,22 +330,27 @@ class Prices:
         return self._size_bytes / parts * blocks
 
     def _message(self, code: int) -> Message:
-        level = code // _SIZES
+        load, alone = divmod(code, _SIZES * _LEVELS)
+        level, number = divmod(alone, _SIZES)
         if level not in self._levels:
             self._levels[level] = self._prices(level)
         if code not in self._messages:
-            self._messages[code] = self._levels[level].message(self._bytes(code % _SIZES))
+            size = self._bytes(number)
+            one = self._levels[level].message(size) if not load else self._message(alone)
+            if load and self._under_load is not None:
+                one = self._under_load(level, size, one, self._course.loads[load])
+            self._messages[code] = one
         return self._messages[code]
 
     def of_term(self, term: int) -> Floats:
         """(n,) seconds of a term."""
-        kind, code = divmod(term, _SIZES * _LEVELS)
+        kind, code = divmod(term, _SIZES * _LEVELS * _LOADS)
         if kind == NOTHING:
             return self._pick(0.0)
         message = self._message(code)
         if kind == HELD:
             return self._pick(np.where(message.waits, 0.0, -np.inf))
-        return self._pick((message.send_s, message.arrival_s, message.receive_s)[kind - SEND])
+        return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
 
     def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
         """(n,) seconds of the operator on a size, from 1 on; 0 of nothing."""
@@ -298,7 +361,7 @@ class Prices:
         total = self._pick(0.0)
         for code, count in zip(self._course.messages.tolist(), self._course.counts.tolist(), strict=True):
             message = self._message(code)
-            total = total + count * self._pick(message.send_s + message.receive_s)
+            total = total + count * self._pick(message.send_s + message.held_s)
         return total
 
 
