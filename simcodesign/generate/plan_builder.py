@@ -17,7 +17,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import OVERLAP
-from simcodesign.generate.columns import Int32s, Ranks, have_rendezvous, of_ranks, with_holds, with_waits
+from simcodesign.generate.columns import DataCosts, Int32s, Ranks, have_rendezvous, of_ranks, with_holds, with_waits
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.pricing import MessagePricing
@@ -131,7 +131,7 @@ class StepWriter:
     @cached_property
     def columns(self) -> Ranks:
         """What was written."""
-        return Ranks(self.builder.ranks, float(self.machine.network.reduction_s_per_byte))
+        return Ranks(self.builder.ranks, DataCosts.of(self.machine.network))
 
     @property
     def machine(self) -> Machine:

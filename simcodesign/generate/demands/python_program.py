@@ -26,7 +26,7 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.generate.columns import Column, Ranks, have_rendezvous, with_holds, with_waits
+from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
@@ -150,7 +150,7 @@ class _Layout:
     def _template(self, op: int, ranks: int, size_bytes: float) -> Segment:
         """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
-        writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
+        writer = Ranks(ranks, DataCosts.of(builder.machine.network))
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         columns = writer.columns
