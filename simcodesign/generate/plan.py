@@ -57,7 +57,8 @@ class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
     In the order of their kinds: disks, memory controllers, accelerators with their links, storage and processors, then
-    interfaces, then links, memory controllers that messages pass, and mailboxes. Only disks may have a discipline other than FIRST_COME.
+    interfaces, then links, memory controllers that messages pass, and mailboxes. Only disks may have a discipline other
+    than FIRST_COME.
     """
 
     kind: NDArray[np.int8]  # (S,) DISK ... MAILBOX
@@ -148,8 +149,8 @@ class Routes:
 
     These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
     Where links differ, service and latency of a link have a column for each group of links: that of station s is
-    ``group[s]``. Memory controllers that messages pass (MESSAGE_MEMORY) count as links of a group of their own; they serve
-    operations as well, in the same order.
+    ``group[s]``. Memory controllers that messages pass (MESSAGE_MEMORY) count as links of a group of their own; they
+    serve operations as well, in the same order.
     """
 
     route: Int32s  # (N,) or NONE

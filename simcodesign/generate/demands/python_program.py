@@ -352,8 +352,8 @@ class _Layout:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one whose
-    rank is held before it."""
+    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one that
+    follows a hold of its rank."""
     nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
     plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
     every = [plain, *others, *segments]

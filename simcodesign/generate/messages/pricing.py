@@ -313,14 +313,17 @@ class MessagePricing:
             anyone = here & (peer < 0)
             if anyone.any():
                 ways = [one for one in self._levels.by_law(machine, size[anyone]) if self._holds[one.number]]
-                longest_s = longest(ways, lambda network, way: simulated(network).send_s(network, way, size[anyone]))
-                fields["duration_s"][held[anyone]] = longest_s
+                fields["duration_s"][held[anyone]] = longest(ways, functools.partial(_send_s, size[anyone]))
 
 
 def _check_sizes_known(size_bytes: NDArray[np.float64], place: Place) -> None:
     if np.isnan(size_bytes).any():
         what = "messages of several sizes may come to a receive from anyone that states no size"
         raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
+
+
+def _send_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
+    return simulated(network).send_s(network, way, size)
 
 
 def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:

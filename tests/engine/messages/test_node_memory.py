@@ -114,7 +114,7 @@ def test_a_controller_for_each_socket(sharing: str) -> None:
     """Two controllers of 4 GB/s for four ranks each, 1 GB/s in messages. Four messages within socket 0 take 4 ms of its
     controller; four from socket 0 to 1 load each with one copy of the two, 2 ms."""
     machine = node(8, "4 GB/s", sharing=sharing, controllers=2)
-    inside = [step for rank in range(0, 4) for step in one_send(rank, (rank + 1) % 4, SIZE)]
+    inside = [step for rank in range(4) for step in one_send(rank, (rank + 1) % 4, SIZE)]
     sends, receives = inside[::2], inside[1::2]
     wanted_s = 1e-6 + 4 * SIZE / 1e9
     assert took_s(program(*sends, *receives), machine, 8, "node") == pytest.approx(wanted_s, rel=1e-9)

@@ -104,7 +104,8 @@ def _with_accesses(plan: Plan) -> Plan:
     """The Plan whose operations at memory controllers that messages pass are flows there, too. The bytes of a flow are
     those of messages that would occupy the controller for as long as the operation takes."""
     routes = plan.routes
-    assert routes is not None and routes.fair is not None
+    assert routes is not None
+    assert routes.fair is not None
     if plan.station is None or not (plan.stations.kind == MESSAGE_MEMORY).any():
         return plan
     there = (plan.station != NONE) & (plan.stations.kind[plan.station] == MESSAGE_MEMORY) & (plan.duration_s > 0)
