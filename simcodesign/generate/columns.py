@@ -117,8 +117,8 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before this
-        one."""
+        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before
+        this one."""
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:

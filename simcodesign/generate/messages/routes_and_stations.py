@@ -111,8 +111,8 @@ class RouteTable:
         return self._add(pairs // nodes, pairs % nodes)[index]
 
     def _with_loads(self, source: Int64s, target: Int64s, in_memory: NDArray[np.bool_] | bool) -> Int64s:
-        """The targets of messages between hosts; where a message loads the memory of its node, with a number after those
-        of all hosts."""
+        """The targets of messages between hosts; where a message loads the memory of its node, with a number after
+        those of all hosts."""
         if self.memory is None:
             return target
         return np.where(in_memory & (source >= self._machine.nodes), target + self._hosts, target)
