@@ -25,6 +25,7 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     "network.hop_latency": ("network", "hop_latency_s", "time"),
     "network.S": ("network", "message_model.rendezvous_above_bytes", "size"),
     "network.reduction_per_byte": ("network", "reduction_per_byte_s", "per_byte"),
+    "network.packing": ("network", "packing_s", "time"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),

@@ -101,9 +101,9 @@ def _meets_others(workload: Any, machine: Any) -> bool:
 
 
 def _uses_processors(workload: Any, machine: Any) -> bool:
-    """Return whether processors have work; combining what messages bring is work, if it takes any time."""
-    reduces = machine.network.reduces or workload.sets_reduction
-    return bool(workload.may_use("processor")) or (reduces and bool(workload.may_use("network")))
+    """Return whether processors have work; combining what messages bring, and packing, is work if it takes any time."""
+    processes = machine.network.processes_data or workload.sets_processing
+    return bool(workload.may_use("processor")) or (processes and bool(workload.may_use("network")))
 
 
 def _computes(workload: Any, machine: Any) -> bool:

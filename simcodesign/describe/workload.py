@@ -39,8 +39,8 @@ from simcodesign.describe.randomness.noise import Imbalance, share_as_distributi
 
 #: Names that a program may use besides parameters and equations.
 RESERVED = ("P", "rank")
-#: The constant for combining what is received, which is a computation.
-REDUCTION = "network.reduction_per_byte"
+#: The constants for combining what is received, and for packing, which are computations.
+PROCESSING = frozenset({"network.reduction_per_byte", "network.packing"})
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,10 @@ class Workload(ShownInNotebooks):
         return all(one.works_on == part for one in users) and not started
 
     @property
-    def sets_reduction(self) -> bool:
-        """Return whether some block has a time of its own for combining what is received."""
+    def sets_processing(self) -> bool:
+        """Return whether some block has times of its own for combining or packing data of messages."""
         blocks = (step for step in walk(self.program) if isinstance(step, Block))
-        return any(path == REDUCTION for block in blocks for path, _ in block.constants)
+        return any(path in PROCESSING for block in blocks for path, _ in block.constants)
 
     @property
     def has_overlap(self) -> bool:

@@ -16,6 +16,8 @@
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
    ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
+   A memory controller that messages pass may serve operations as well: requests of both are one line. Where messages
+   share links fairly, such an operation is a flow there from its beginning, and done when that has ended.
    Where messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
    arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and asks
    for the next station of its way in the same instant. In service is who has a server that is not free yet.
@@ -60,11 +62,13 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import RECEIVE, WAIT
 from simcodesign.core.stations.services import Services
-from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.
 OnProgress = Callable[[float, int], None]
 FLOWS_AT_A_TIME = 2**14
+#: Kinds of stations that messages pass.
+ON_ROUTES = (INTERFACE, LINK, MESSAGE_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,10 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     if plan.routes is not None and plan.routes.fair is not None:  # flows begin and end
         route, size_bytes = plan.routes.route[: len(plan)], plan.routes.fair.size_bytes[: len(plan)]
         flows = np.count_nonzero((route != NONE) & (size_bytes > 0))
-        return int(own + travelling + flows + served[(kind != INTERFACE) & (kind != LINK)].sum())
-    on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
+        return int(own + travelling + flows + served[~np.isin(kind, ON_ROUTES)].sum())
+    on_the_way = served[np.isin(kind, ON_ROUTES)].sum()
+    if plan.station is not None and (kind == MESSAGE_MEMORY).any():  # which serves operations, too
+        on_the_way -= np.count_nonzero((plan.station != NONE) & (kind[plan.station] == MESSAGE_MEMORY))
     return int(own + travelling + served.sum() + on_the_way)
 
 

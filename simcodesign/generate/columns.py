@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.network.network import Network
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
@@ -34,7 +36,8 @@ class Column:
     prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN where that is not
-    known before messages meet receives.
+    known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
+    are within one; one for all or one for each, the same for all columns of a step that have the same ranks.
     """
 
     kind: int
@@ -49,6 +52,7 @@ class Column:
     train: int = 1
     alike: int | None = None
     held_s: FloatOrArray = 0.0
+    in_memory: NDArray[np.bool_] | bool = False
 
     def costs_as(self, other: Column) -> bool:
         """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""
@@ -61,13 +65,27 @@ def _same(value: FloatOrArray, other: FloatOrArray) -> bool:
     return value is other or (isinstance(value, float) and isinstance(other, float) and value == other)
 
 
-class Ranks:
-    """All ranks at work on one step of the program: what they do is appended column by column. The operator of a
-    reduction takes ``reduction_s_per_byte`` of a rank."""
+class DataCosts(NamedTuple):
+    """The seconds of a rank for a byte that the operator of a reduction combines, and for a block that is copied."""
 
-    def __init__(self, ranks: int, reduction_s_per_byte: float = 0.0) -> None:
+    reduction_s_per_byte: float = 0.0
+    packing_s: float = 0.0
+
+    @classmethod
+    def of(cls, network: Network) -> DataCosts:
+        """Those of a machine with this network between its nodes."""
+        return cls(float(network.reduction_s_per_byte), float(network.packing_s_per_block))
+
+
+NO_COSTS = DataCosts()
+
+
+class Ranks:
+    """All ranks at work on one step of the program: what they do is appended column by column."""
+
+    def __init__(self, ranks: int, data_costs: DataCosts = NO_COSTS) -> None:
         self.count = ranks
-        self.reduction_s_per_byte = reduction_s_per_byte
+        self.data_costs = data_costs
         self.rank = np.arange(ranks, dtype=np.int32)
         self.columns: list[Column] = []
 
@@ -99,15 +117,20 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) waits for the message, or the ``train``, that its source sent ``-match`` columns before
+        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before
         this one."""
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
         """Every rank (of ``who``) combines so many bytes that it has received with its own: it computes, unless
         operators take no time."""
-        if self.reduction_s_per_byte > 0:
-            self.work(COMPUTE, 0.0, size_bytes * self.reduction_s_per_byte, who)
+        if self.data_costs.reduction_s_per_byte > 0:
+            self.work(COMPUTE, 0.0, size_bytes * self.data_costs.reduction_s_per_byte, who)
+
+    def copy(self, blocks: int) -> None:
+        """Every rank copies so many blocks within its memory, unless that takes no time."""
+        if self.data_costs.packing_s > 0:
+            self.work(COMPUTE, 0.0, blocks * self.data_costs.packing_s)
 
     def message(self, kind: int, peer: Int32s | int, size_bytes: FloatOrArray, tag: int, who: Int32s | None) -> None:
         """A send or receive that is paired by its tag; the peer of a receive may be ``ANY``."""

@@ -46,6 +46,7 @@ def machine(seed: int = 0) -> Machine:
             startup_s=draw.uniform(1e-6, 1e-3),
             per_byte_s=draw.uniform(1e-9, 1e-6),
             sends="blocking",
+            packing_s=draw.uniform(1e-8, 1e-6),
         ),
         disk=Disk(draw.uniform(1e-4, 1e-2), draw.uniform(1e-4, 1e-2), draw.uniform(1e-9, 1e-6)),
     )
@@ -62,6 +63,7 @@ def constants(of: Machine, value_bytes: float) -> dict[str, float]:
         "t_s": network.message_model.startup_s,
         "t_w": value_bytes * network.message_model.per_byte_s,
         "t_B": network.message_model.per_byte_s,
+        "t_q": network.packing_s,
         "t_r": of.disk.read_startup_s,
         "t_x": of.disk.write_startup_s,
         "t_d": of.disk.per_byte_s,

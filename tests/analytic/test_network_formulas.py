@@ -372,6 +372,55 @@ def test_one_message_within_a_node_takes_no_hop(startup_per: str) -> None:
 REDUCING = [key for key in KEYS if key[0] in {"allreduce", "reduce_scatter", "scan", "reduce"}]
 
 
+def copied_blocks(operation: str, algorithm: str, ranks: int) -> int:
+    """Count the blocks that a rank copies, place by place, as the algorithms describe it."""
+    bits = [2**k for k in range(20) if 2**k < ranks]
+    power_of_two = ranks & (ranks - 1) == 0
+    if ranks == 1:
+        return 0
+    if (operation, algorithm) == ("all_to_all", "bruck"):
+        turned = sum(1 for _ in range(ranks))  # every block changes its place before the rounds, and after them
+        packed = sum(1 for bit in bits for distance in range(ranks) if distance & bit)
+        return 2 * turned + 2 * packed
+    if (operation, algorithm) == ("allgather", "bruck"):
+        return ranks
+    falls_back = {("allgather", "recursive_doubling"), ("reduce_scatter", "recursive_halving")}
+    return ranks if (operation, algorithm) in falls_back and not power_of_two else 0
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 16, 64])
+def test_bruck_copies_the_blocks_of_the_literature(ranks: int) -> None:
+    """P log2 P + 2 P of an all-to-all: half of P packed and unpacked in each round, and all before and after."""
+    assert copied_blocks("all_to_all", "bruck", ranks) == ranks * np.log2(ranks) + 2 * ranks
+
+
+@pytest.mark.parametrize(("name", "algorithm"), KEYS)
+@pytest.mark.parametrize("model", ["blocking", "nonblocking", "loggop"])
+def test_copies_of_blocks_take_time_in_both_readings(name: str, algorithm: str, model: str) -> None:
+    """The time without copies and that of the blocks of one rank, since all ranks copy alike; in LogGOPS a gap that is
+    over when blocks have been copied is not waited for."""
+    constants = {"startup_s": 3e-6, "receive_overhead_s": 4e-7, "sends": model}
+    if model == "loggop":
+        constants = {"model": model, "latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6}
+    plain, packing_s = crossbar(per_byte_s=1e-9, **constants), 7e-7
+    network = replace(plain, packing_s=packing_s)
+    copies = any(copied_blocks(name, algorithm, ranks) for ranks in (5, 8))
+    for ranks in numbers_of_ranks(MOST_RANKS) if copies else (5, 8):
+        result = run(collective(name, algorithm, 3e4), network, ranks)
+        costs = [ALGORITHM_FORMS[name, algorithm].cost(3e4, price(one, float(ranks))) for one in (plain, network)]
+        copies_s = copied_blocks(name, algorithm, ranks) * packing_s
+        assert float(costs[1].packed_blocks) == ranks * copied_blocks(name, algorithm, ranks)
+        assert costs[1].reduction_s == close(copies_s)
+        if copies_s and model == "loggop":
+            assert result.makespan_s == close(costs[1].time_s)
+        if copies_s and model != "loggop":
+            assert result.makespan_s == close(costs[0].time_s + copies_s)
+        assert result.phases["main"].get("computation", 0.0) == close(copies_s)
+        assert costs[1].time_s >= costs[0].time_s
+        if not copies_s:
+            assert float(costs[1].time_s) == float(costs[0].time_s)
+
+
 #: Trees whose ranks may take up messages of LogGOPS in another order than that in which they reduce them.
 MIXED = {"binomial", "binomial_far", "binary_tree", "reduce_broadcast"}
 

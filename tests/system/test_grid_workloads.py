@@ -275,6 +275,37 @@ def test_pivoting_elsewhere_folds_in_besides(p: int) -> None:
     assert by_column.makespan_s - priced.makespan_s == pytest.approx(missing, rel=1e-6)
 
 
+def copied_rows(swap: str, rows: int, processes: int, is_current: bool) -> float:
+    """Count the rows that HPL copies in a process where b rows are swapped whose pivots are spread evenly, by its routines:
+    dlaswp01N to 06N copy a row where they pack or unpack one, and twice where they exchange two, as dlaswp00N does."""
+    own = rows / processes
+    if swap == "spread_roll":
+        before_roll = rows + own if is_current else 2 * own  # 01N; 06N
+        return before_roll + 2 * rows  # 00N
+    if is_current:
+        return (rows + own) + (rows - own)  # 01N; 03N in all rounds
+    return own + own + (rows - own)  # 02N; 04N into the matrix; 04N and 03N into U
+
+
+@pytest.mark.parametrize("swap", ["binary_exchange", "spread_roll"])
+def test_hpl_copies_rows_as_its_routines_do(swap: str) -> None:
+    """4 x 4 processes; the diagonal moves from row to row, and the forecast is the row that copies most."""
+    given: dict[str, float | str] = {"n": 320, "b": 32, "q": 4, "P": 16, "lookahead": 0, "swap": swap}
+    machine = files.load_machine("torus-cluster", {"network.packing": 1e-6})
+    of_rows = [
+        sum(copied_rows(swap, 32, 4, row == (panel - 1) % 4) for panel in range(1, 10)) * 1e-6 for row in range(4)
+    ]
+    assert forecast(load_workload("hpl"), machine, given).phases["swap"]["computation"] == pytest.approx(max(of_rows))
+    simulated = simulate(load_workload("hpl"), machine, given, effects="none")
+    without = simulate(load_workload("hpl"), without_packing(machine), given, effects="none")
+    more_s = (simulated.ranks.busy_s - without.ranks.busy_s)[:, :, 0].sum(axis=1)
+    assert more_s.reshape(4, 4) == pytest.approx(np.repeat(of_rows, 4).reshape(4, 4))
+
+
+def without_packing(machine: Machine) -> Machine:
+    return machine.with_constants({"network.packing": 0.0})
+
+
 @pytest.mark.parametrize("swap", [0, 1])
 @pytest.mark.parametrize("broadcast", [0, 1])
 def test_hpl_without_lookahead_is_the_sum_over_its_panels(broadcast: int, swap: int) -> None:

@@ -44,6 +44,7 @@ class AlgorithmForm:
     another, and what they carry together in units of ``bytes``. They are the two factors of the formula in symbols.
     ``sent_per_byte(ranks)``: bytes that a process sends on average for each byte that it contributes, as models of
     requirements in the literature count them, which call this function ``cost_function``.
+    ``copies_in_turn``: text of how many blocks a rank copies to pack and unpack messages, for P = 2^k.
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
@@ -63,6 +64,7 @@ class AlgorithmForm:
     sizes_in_turn: str
     sent_per_byte: Callable[[FloatOrArray], FloatOrArray]
     cost_function: str = ""
+    copies_in_turn: str = ""
     synchronises: bool = False
     folds: bool = False
     succession: Succession = UNKNOWN

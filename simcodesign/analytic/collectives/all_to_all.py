@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
 from simcodesign.analytic.messages import ordered_steps
@@ -61,8 +62,16 @@ def all_of_sizes(time_s: FloatOrArray, sizes: FloatOrArray) -> Cost:
 
 
 def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set."""
-    return growing_rounds(size, p, lambda k: numbers_with_digit(p.ranks, k))
+    """ceil(log2 P) rounds; in round k go the blocks whose distance 1..P-1 has bit k set, packed into one message and
+    unpacked. All P blocks are copied into the order of distances before, and of ranks after."""
+
+    def blocks(k: int) -> FloatOrArray:
+        return numbers_with_digit(p.ranks, k)
+
+    def copied(k: int, is_last: NDArray[np.bool_]) -> tuple[FloatOrArray, FloatOrArray]:
+        return blocks(k) + (p.ranks if k == 0 else 0.0), blocks(k) + np.where(is_last, p.ranks, 0.0)
+
+    return growing_rounds(size, p, blocks, copied)
 
 
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -138,6 +147,7 @@ register_algorithm_form(
         "log2(P)*P/2",
         sent_by_bruck,
         "Alltoall_bruck",
+        copies_in_turn="P*(log2(P) + 2)*min(P - 1, 1)",
         synchronises=True,
         succession=SYMMETRIC,
         steps=ordered_steps.bruck_exchange,

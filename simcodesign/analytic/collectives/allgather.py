@@ -12,9 +12,9 @@ from simcodesign.analytic.collectives.all_to_all import (
     sent_to_each_other,
 )
 from simcodesign.analytic.messages import ordered_steps
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
-from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, rounds_of
+from simcodesign.analytic.messages.rounds import Round, equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.rank_by_rank.sizes_by_rank import ring_s
 from simcodesign.core.units import FloatOrArray
@@ -33,14 +33,30 @@ def ring_of_sizes(sizes: FloatOrArray, p: MessageCosts) -> Cost:
 
 
 def allgather_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing."""
-    return growing_rounds(size, p, lambda k: np.clip(p.ranks - 2.0**k, 0.0, 2.0**k))
+    """ceil(log2 P) rounds: of the P - 1 blocks of the others 1, 2, 4, ..., and in the last what is missing. Then the P
+    blocks are copied into the order of ranks."""
+    return _doubling_rounds(size, p, p.ranks)
+
+
+def allgather_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
+    """The same rounds between pairs, whose blocks are in order, if P is a power of two."""
+    return _doubling_rounds(size, p, np.where(np.exp2(ceil_log2(p.ranks)) == p.ranks, 0.0, p.ranks))
+
+
+def _doubling_rounds(size: FloatOrArray, p: MessageCosts, copied: FloatOrArray) -> Cost:
+    """So many blocks are copied after the last round."""
+    return growing_rounds(
+        size,
+        p,
+        lambda k: np.clip(p.ranks - 2.0**k, 0.0, 2.0**k),
+        lambda k, is_last: (0.0, np.where(is_last, copied, 0.0)),
+    )
 
 
 def allgather_neighbour_exchange(size: FloatOrArray, p: MessageCosts) -> Cost:
     """P / 2 rounds: of one block, then of two; as a ring if P is odd. From the fourth round on, all take as long."""
     is_odd, rounds = np.asarray(p.ranks) % 2 > 0, np.floor(np.asarray(p.ranks) / 2)
-    first = rounds_of(p, (((1.0 if k == 0 else 2.0) * size, k < rounds, False) for k in range(3)))
+    first = rounds_of(p, (Round((1.0 if k == 0 else 2.0) * size, k < rounds) for k in range(3)))
     later = np.maximum(rounds - 3, 0.0)
     ring_cost, even_s = allgather_ring(size, p), first.time_s + later * p.message(2.0 * size).round_s
     messages = np.where(is_odd, ring_cost.messages, p.ranks * rounds)
@@ -93,7 +109,7 @@ register_algorithm_form(
     "allgather",
     "recursive_doubling",
     AlgorithmForm(
-        allgather_bruck,
+        allgather_recursive_doubling,
         doubling_gather,
         "log2(P)",
         "P - 1",
@@ -127,6 +143,7 @@ register_algorithm_form(
         "P - 1",
         sent_to_each_other,
         "Allgather_bruck",
+        copies_in_turn="P*min(P - 1, 1)",
         synchronises=True,
         succession=SYMMETRIC,
         steps=ordered_steps.bruck_gather,

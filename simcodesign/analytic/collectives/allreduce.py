@@ -11,7 +11,7 @@ from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.messages.patterns import binomial_tree, ring
-from simcodesign.analytic.messages.rounds import equal_rounds, rounds_of, row_s
+from simcodesign.analytic.messages.rounds import Round, equal_rounds, rounds_of, row_s
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
 from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray
@@ -55,8 +55,8 @@ def allreduce_rabenseifner(size: FloatOrArray, p: MessageCosts) -> Cost:
     cube = floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(cube)
     places, rest = range(int(np.max(cube))), p.ranks - power
-    halving = [(size / 2.0 ** (place + 1), place < cube, True) for place in places]
-    rounds = rounds_of(p, [*halving, *((part, there, False) for part, there, _ in reversed(halving))])
+    halving = [Round(size / 2.0 ** (place + 1), place < cube, reduces=True) for place in places]
+    rounds = rounds_of(p, [*halving, *(one._replace(reduces=False) for one in reversed(halving))])
     folded = p.reduced(size).whole_s + rounds.time_s + p.message(size).whole_s
     corners, is_folded = power / p.ranks, rest > 0
     return Cost(

@@ -9,16 +9,22 @@ from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
-from simcodesign.analytic.messages.rounds import reducing_rounds, rounds_of
+from simcodesign.analytic.messages.rounds import Round, reducing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
 
 
 def reduce_scatter_recursive_halving(size: FloatOrArray, p: MessageCosts) -> Cost:
-    """ceil(log2 P) rounds: of the P parts, P - 2^k in the first one, then 2^k / 2, ..., 2, 1."""
+    """ceil(log2 P) rounds: of the P parts, P - 2^k in the first one, then 2^k / 2, ..., 2, 1. Unless P is a power of
+    two, a rank first copies its P parts into the order in which it sends them."""
     rounds, part = ceil_log2(p.ranks), size / p.ranks
-    places = reversed(range(int(np.max(rounds))))
-    return rounds_of(p, ((np.clip(p.ranks - 2.0**k, 0.0, 2.0**k) * part, k < rounds, True) for k in places))
+    copied = np.where(np.exp2(rounds) == p.ranks, 0.0, p.ranks)
+
+    def one(k: int) -> Round:
+        parts = np.clip(p.ranks - 2.0**k, 0.0, 2.0**k) * part
+        return Round(parts, k < rounds, True, np.where(k + 1 == rounds, copied, 0.0))
+
+    return rounds_of(p, map(one, reversed(range(int(np.max(rounds))))))
 
 
 def reduce_scatter_in_steps(size: FloatOrArray, p: MessageCosts) -> Cost:

@@ -205,6 +205,8 @@ class CollectiveForm(ClosedForm[Collective]):
         messages, sizes = (to_sympy(put_in(parse(text), "P", ranks)) for text in texts)
         yield prices.of("t_s"), (messages,)
         yield prices.bytes(put_in(demand.bytes, "group_size", ranks), (sizes,))
+        if form.copies_in_turn:
+            yield prices.of("t_q"), (to_sympy(put_in(parse(form.copies_in_turn), "P", ranks)),)
 
     def model_terms(self, demand: Collective) -> list[tuple[str, str]]:
         if demand.name in SIGNALS:

@@ -14,12 +14,12 @@ from simcodesign.analytic.indexed_loops.index_shapes import IndexedLoop, Shape, 
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.computation import BLOCKS, Compute
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine_parts.processor import Processor
 
 #: Unit of the work -> symbol of its price.
-_SYMBOLS = {"flops": "t_c", "instructions": "CPI", "seconds": None}
+_SYMBOLS = {"flops": "t_c", "instructions": "CPI", "seconds": None, BLOCKS: "t_q"}
 
 
 def compute_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:
@@ -38,6 +38,9 @@ class ComputeForm(ClosedForm[Compute]):
 
     def charge(self, demand: Compute, step: EvaluatedStep) -> Charge:
         work = demand.work(step.amount)
+        if demand.unit == BLOCKS:
+            time_s = work * step.machine.network.packing_s_per_block
+            return Charge("computation", time_s, draws=part_draws(step, "processor", time_s))
         time_s = compute_s(demand, step.machine.processor, work)
         counts = (Count("work", demand.unit, work),)
         return Charge("computation", time_s, counts, draws=part_draws(step, "processor", time_s))

@@ -77,6 +77,7 @@ def _of_all_groups(parts: Sequence[tuple[GroupSize, Cost]]) -> Cost:
         _sum(groups.count * cost.message_bytes for groups, cost in parts),
         reduction_s,
         _sum(groups.count * cost.reduced_bytes for groups, cost in parts),
+        _sum(groups.count * cost.packed_blocks for groups, cost in parts),
     )
 
 
@@ -95,17 +96,18 @@ def _draws(step: EvaluatedStep, cost: Cost, busy_s: FloatOrArray, at_work: Float
     energy_j = busy_s * power_w + cost.message_bytes * per_byte_j
     working = step.over_ranks(step.present) if at_work is None else at_work
     at_work_w = np.where(np.asarray(busy_s) > 0, power_w, 0.0) * working
-    reduction_j, processor_w = _reduction(step, cost, working)
+    processor_j, processor_w = _processing(step, cost, working)
     return (
-        Draw("processor", reduction_j, np.where(reduction_j > 0, processor_w, 0.0), of_all=True),
+        Draw("processor", processor_j, np.where(processor_j > 0, processor_w, 0.0), of_all=True),
         Draw("network", energy_j, at_work_w, of_all=True),
         Draw("bytes", 0.0, byte_power_w(network, cost), of_all=True),
     )
 
 
-def _reduction(step: EvaluatedStep, cost: Cost, at_work: FloatOrArray) -> tuple[FloatOrArray, FloatOrArray]:
-    """The energy of the operators of all ranks, and their power while all are at work."""
-    power_w = step.machine.processor.dynamic_power_w
+def _processing(step: EvaluatedStep, cost: Cost, at_work: FloatOrArray) -> tuple[FloatOrArray, FloatOrArray]:
+    """The energy of operators and copies of all ranks, and their power while all are at work."""
+    power_w, network = step.machine.processor.dynamic_power_w, step.machine.network
     each_w = 0.0 if power_w is None else power_w
-    energy_j = cost.reduced_bytes * step.machine.network.reduction_s_per_byte * each_w
+    processed_s = cost.reduced_bytes * network.reduction_s_per_byte + cost.packed_blocks * network.packing_s_per_block
+    energy_j = processed_s * each_w
     return np.asarray(energy_j), each_w * at_work

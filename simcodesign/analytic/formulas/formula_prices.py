@@ -37,6 +37,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "t_s",
             "t_w",
             "t_B",
+            "t_q",
             "t_r",
             "t_x",
             "t_d",

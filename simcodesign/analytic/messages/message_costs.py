@@ -57,12 +57,13 @@ from simcodesign.describe.network.network import Network
 @dataclass(frozen=True)
 class MessageCosts:
     """What messages cost among ``ranks`` ranks: ``message(size_bytes)``; ``reduction_s_per_byte``: what the operator of
-    a reduction takes a rank for a byte."""
+    a reduction takes a rank for a byte; ``packing_s``: what it takes to copy a block."""
 
     ranks: FloatOrArray
     message: Callable[[FloatOrArray], Message]
     along: tuple[Callable[[FloatOrArray], Message], ...] = ()
     reduction_s_per_byte: FloatOrArray = 0.0
+    packing_s: FloatOrArray = 0.0
 
     def reduced(self, size_bytes: FloatOrArray) -> Message:
         """A message whose bytes its receiver combines with its own."""
@@ -83,7 +84,8 @@ def price(
 ) -> MessageCosts:
     """The price list of a network by its distance law, or for messages of ``hops`` hops; over the slowest links of the
     network, or over these."""
-    return MessageCosts(ranks, _message(network, ranks, hops, links), reduction_s_per_byte=network.reduction_s_per_byte)
+    message = _message(network, ranks, hops, links)
+    return MessageCosts(ranks, message, (), network.reduction_s_per_byte, network.packing_s_per_block)
 
 
 def _message(
@@ -145,13 +147,15 @@ def _plain(
 @dataclass(frozen=True)
 class Cost:
     """Time of one operation of all ranks, and what it sends in total. ``reduction_s``: for which the operators of a
-    reduction are at work on its longest path; ``reduced_bytes``: those that they take on all ranks together."""
+    reduction, and copies of blocks, are at work on its longest path; ``reduced_bytes``, ``packed_blocks``: those that
+    they take on all ranks together."""
 
     time_s: FloatOrArray
     messages: FloatOrArray
     message_bytes: FloatOrArray
     reduction_s: FloatOrArray = 0.0
     reduced_bytes: FloatOrArray = 0.0
+    packed_blocks: FloatOrArray = 0.0
 
 
 def selected(parts: Sequence[tuple[NDArray[np.bool_], Cost]]) -> Cost:

@@ -22,7 +22,7 @@ class Step:
     """A message from each source to its target. No rank sends or receives two of them; a rank that does both sends
     first. ``blocks``: of the bytes of the operation, divided by ``parts``, in a message; ``reduced``: of these blocks,
     how many its receiver combines with its own; ``owner``: whose bytes these are, where bytes differ by rank, of the
-    source if None."""
+    source if None. ``packed``, ``unpacked``: blocks that every rank copies before and after."""
 
     source: Ints
     target: Ints
@@ -30,6 +30,8 @@ class Step:
     reduced: FloatOrArray = 0.0
     parts: int = 1
     owner: Ints | None = None
+    packed: int = 0
+    unpacked: int = 0
 
     def among(self, members: Ints) -> Step:
         """The same in several groups, ``members`` (groups, n)."""
@@ -152,15 +154,21 @@ def dissemination(count: int) -> Steps:
 
 
 def bruck_exchange(count: int) -> Steps:
-    """To the right at distance 1, 2, 4, ...: every block whose remaining distance has that bit."""
-    for bit in bits(count):
-        yield shift(count, bit, float(np.count_nonzero(np.arange(count) & bit)))
+    """To the right at distance 1, 2, 4, ...: every block whose remaining distance has that bit, which is packed and
+    unpacked; all blocks are copied before and after."""
+    blocks = [int(np.count_nonzero(np.arange(count) & bit)) for bit in bits(count)]
+    for bit, each in zip(bits(count), blocks, strict=True):
+        is_last = 2 * bit >= count
+        one = shift(count, bit, float(each))
+        yield replace(one, packed=each + (count if bit == 1 else 0), unpacked=each + (count if is_last else 0))
 
 
 def bruck_gather(count: int) -> Steps:
-    """To the left at distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round those missing."""
+    """To the left at distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round those missing.
+    Then all are copied."""
     for bit in bits(count):
-        yield shift(count, -bit, float(min(bit, count - bit)))
+        one = shift(count, -bit, float(min(bit, count - bit)))
+        yield replace(one, unpacked=count if 2 * bit >= count else 0)
 
 
 def doubling_gather(count: int) -> Steps:
@@ -188,8 +196,9 @@ def recursive_halving(count: int) -> Steps:
     rank = np.arange(count)
     for bit in reversed(bits(count)):
         target = (rank + bit) % count if count & (count - 1) else rank ^ bit
-        blocks = float(min(bit, count - bit))
-        yield Step(rank, target, blocks, blocks, count)
+        blocks, is_first = float(min(bit, count - bit)), 2 * bit >= count
+        copied = count if is_first and count & (count - 1) else 0
+        yield Step(rank, target, blocks, blocks, count, packed=copied)
 
 
 def hypercube(count: int, blocks: Callable[[int], float] = lambda _: 1.0, gathers: bool = False) -> Steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,28 +76,49 @@ def reducing_rounds(rounds: FloatOrArray, size: FloatOrArray, p: MessageCosts) -
     return Cost(time_s, messages, messages * size, reduction_s, messages * size)
 
 
-def rounds_of(p: MessageCosts, rounds: Iterable[tuple[FloatOrArray, NDArray[np.bool_], bool]]) -> Cost:
-    """Rounds in which every rank sends a message and receives one: its bytes, whether there is such a round, and
-    whether what has been received is reduced before the next one."""
+class Round(NamedTuple):
+    """Every rank sends a message and receives one: its bytes, whether there is such a round, whether what has been
+    received is reduced before the next one, and how many blocks a rank copies before and after the round."""
+
+    size: FloatOrArray
+    is_there: NDArray[np.bool_]
+    reduces: bool = False
+    packed: FloatOrArray = 0.0
+    unpacked: FloatOrArray = 0.0
+
+
+def rounds_of(p: MessageCosts, rounds: Iterable[Round]) -> Cost:
+    """Rounds one after another, which all ranks begin together."""
     now: FloatOrArray = 0.0
-    sent, reduced, next_send, next_receive = now, now, now, now
+    sent, reduced, copied, next_send, next_receive = now, now, now, now, now
     count: FloatOrArray = 0.0
-    for size, is_there, reduces in rounds:
+    for size, is_there, reduces, packed, unpacked in rounds:
         m = p.reduced(size) if reduces else p.message(size)
-        send = np.maximum(now, next_send)
+        send = np.maximum(now + packed * p.packing_s, next_send)
         receive = np.maximum(send + np.maximum(m.arrival_s, m.send_s), next_receive)
-        now = np.where(is_there, receive + m.receive_s, now)
+        now = np.where(is_there, receive + m.receive_s + unpacked * p.packing_s, now)
         next_send = np.where(is_there, send + m.next_send_s, next_send)
         next_receive = np.where(is_there, receive + m.next_receive_s, next_receive)
         count, sent = count + np.where(is_there, 1.0, 0.0), sent + np.where(is_there, size, 0.0)
         reduced = reduced + np.where(is_there, size, 0.0) * reduces
-    return Cost(now, count * p.ranks, sent * p.ranks, reduced * p.reduction_s_per_byte, reduced * p.ranks)
+        copied = copied + np.where(is_there, packed + unpacked, 0.0)
+    computed_s = reduced * p.reduction_s_per_byte + copied * p.packing_s
+    return Cost(now, count * p.ranks, sent * p.ranks, computed_s, reduced * p.ranks, copied * p.ranks)
 
 
-def growing_rounds(size: FloatOrArray, p: MessageCosts, blocks: Callable[[int], FloatOrArray]) -> Cost:
-    """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size."""
+def growing_rounds(
+    size: FloatOrArray,
+    p: MessageCosts,
+    blocks: Callable[[int], FloatOrArray],
+    copied: Callable[[int, NDArray[np.bool_]], tuple[FloatOrArray, FloatOrArray]] = lambda place, is_last: (0.0, 0.0),
+) -> Cost:
+    """ceil(log2 P) rounds in which every rank sends a message and receives one, of ``blocks(k)`` times the size;
+    ``copied(k, is_last)``: how many blocks a rank copies before and after a round."""
     rounds = ceil_log2(p.ranks)
-    return rounds_of(p, ((blocks(k) * size, k < rounds, False) for k in range(int(np.max(rounds)))))
+    places = range(int(np.max(rounds)))
+    return rounds_of(
+        p, (Round(blocks(k) * size, k < rounds, False, *copied(k, np.equal(rounds, k + 1))) for k in places)
+    )
 
 
 def numbers_with_digit(ranks: FloatOrArray, place: int) -> FloatOrArray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,13 @@ MOST_TIMES = 2**18
 MANY_POINTS = 1024
 #: Loads of a node that differ.
 _LOADS = 2**20
-#: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity.
-NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD = range(6)
+#: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity;
+#: ``PACKING``: of blocks, whose number stands in place of the code of a message.
+NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD, PACKING = range(7)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
 _LEVELS = 2**4
+IntsT = TypeVar("IntsT", int, Ints)
 
 
 class Expressions(NamedTuple):
@@ -60,7 +62,7 @@ class Expressions(NamedTuple):
 class Course:
     """``rows``: of the moments, in order; the first moment of all is 0. ``ends``: the moments at which ranks are done.
     ``sizes``: parts and blocks of a size by its number; ``loads``: likewise. ``messages``: their codes (load, level and
-    size), ``counts``: how many there are of each in all groups."""
+    size), ``counts``: how many there are of each in all groups; ``copied``: blocks that every rank copies."""
 
     rows: Sequence[Expressions]
     ends: Ints
@@ -68,6 +70,7 @@ class Course:
     messages: Ints
     counts: Floats
     loads: Sequence[Load] = ()
+    copied: int = 0
 
 
 class TooManyError(Exception):
@@ -96,7 +99,8 @@ def course(
     codes, weights = np.concatenate([NONE, *maker.codes]), np.concatenate([NONE, *maker.weights])
     messages, where = np.unique(codes, return_inverse=True)
     counts_of = np.bincount(where.ravel(), weights, len(messages)).astype(np.float64)
-    return Course(maker.rows, np.unique(maker.now), list(maker.sizes), messages, counts_of, list(maker.loads))
+    ends, sizes = np.unique(maker.now), list(maker.sizes)
+    return Course(maker.rows, ends, sizes, messages, counts_of, list(maker.loads), maker.copied)
 
 
 def levels_of(labels: Ints, source: Ints, target: Ints) -> Ints:
@@ -121,19 +125,28 @@ class _Maker:
     weights: list[Floats] = field(default_factory=list)
     seen: int = 0
     moments: int = 1
+    copied: int = 0
 
     def __post_init__(self) -> None:
         self.now: Ints = np.zeros(self.labels.shape[1:], np.int64)
 
     def step(self, step: Step) -> None:
-        """A rank that sends goes on; a rank that receives takes up the message after that."""
-        if not len(step.source):
-            return
-        self._pass(step)
-        if self.shared is not None and np.array_equal(np.sort(step.source), np.sort(step.target)):
-            self.now[:, step.source] = self._latest(self.now[:, step.source])
+        """Copies of all ranks, messages, and copies."""
+        self._copy(step.packed)
+        if len(step.source):
+            self._pass(step)
+            if self.shared is not None and np.array_equal(np.sort(step.source), np.sort(step.target)):
+                self.now[:, step.source] = self._latest(self.now[:, step.source])
+        self._copy(step.unpacked)
+
+    def _copy(self, blocks: int) -> None:
+        """Every rank copies so many blocks."""
+        if blocks:
+            self.copied += blocks
+            self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
 
     def _pass(self, step: Step) -> None:
+        """A rank that sends goes on; a rank that receives takes up the message after that."""
         source, target, now = step.source, step.target, self.now
         code = self._code(source, target, self._size(step))
         if self.shared is not None:
@@ -272,7 +285,7 @@ class _Maker:
         return (begin + which).reshape(own.shape)
 
 
-def _term(kind: int, code: Ints) -> Ints:
+def _term(kind: int, code: IntsT) -> IntsT:
     return kind * _SIZES * _LEVELS * _LOADS + code
 
 
@@ -332,25 +345,34 @@ class Prices:
     def _message(self, code: int) -> Message:
         load, alone = divmod(code, _SIZES * _LEVELS)
         level, number = divmod(alone, _SIZES)
-        if level not in self._levels:
-            self._levels[level] = self._prices(level)
         if code not in self._messages:
             size = self._bytes(number)
-            one = self._levels[level].message(size) if not load else self._message(alone)
+            one = self._of_level(level).message(size) if not load else self._message(alone)
             if load and self._under_load is not None:
                 one = self._under_load(level, size, one, self._course.loads[load])
             self._messages[code] = one
         return self._messages[code]
+
+    def _of_level(self, level: int) -> MessageCosts:
+        if level not in self._levels:
+            self._levels[level] = self._prices(level)
+        return self._levels[level]
 
     def of_term(self, term: int) -> Floats:
         """(n,) seconds of a term."""
         kind, code = divmod(term, _SIZES * _LEVELS * _LOADS)
         if kind == NOTHING:
             return self._pick(0.0)
+        if kind == PACKING:
+            return self.of_copies(code)
         message = self._message(code)
         if kind == HELD:
             return self._pick(np.where(message.waits, 0.0, -np.inf))
         return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
+
+    def of_copies(self, blocks: int) -> Floats:
+        """(n,) seconds in which a rank copies so many blocks, whatever the level of its messages."""
+        return self._pick(blocks * np.asarray(self._of_level(0).packing_s))
 
     def of_reduction(self, number: int, rate: FloatOrArray) -> Floats:
         """(n,) seconds of the operator on a size, from 1 on; 0 of nothing."""
@@ -382,7 +404,7 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
     operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
     by_paths = None if len(seconds[0]) < MANY_POINTS else _by_paths(numbered, one.ends, seconds, operators)
     time_s, reduction_s = by_paths or _by_moments(numbered, one.ends, seconds, operators)
-    return Followed(time_s, reduction_s, prices.busy_s())
+    return Followed(time_s, reduction_s + prices.of_copies(one.copied), prices.busy_s())
 
 
 def _by_paths(

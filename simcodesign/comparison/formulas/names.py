@@ -29,7 +29,7 @@ from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 SIZE, TIME = dimension_named("size"), dimension_named("time")
 #: Constants that take no time on a machine that does not state them.
-_NONE_UNLESS_STATED = ("network.reduction_per_byte",)
+_NONE_UNLESS_STATED = ("network.reduction_per_byte", "network.packing")
 
 
 #: A number with a unit, by the base unit.
@@ -151,8 +151,8 @@ class FormulaNames:
         return NamedValue(self._machine_names[bare], dimension, f"{bare} of the machine file")
 
     def _of_path(self, name: str) -> NamedValue | None:
-        if name in _NONE_UNLESS_STATED and name not in self.point.machine.constants():
-            return NamedValue(0.0, constant_dimension(name), f"{name}, 0 as {self.point.machine.name} states none")
+        if (none := self._unless_stated(name)) is not None:
+            return none
         if name in self._constants:
             return NamedValue(self._constants[name], constant_dimension(name), name, name)
         if name in self._hierarchy:
@@ -163,12 +163,20 @@ class FormulaNames:
             return None
         return NamedValue(1 / self._constants[path], dimension_named("bandwidth"), name, path)
 
+    def _unless_stated(self, path: str) -> NamedValue | None:
+        """Nothing, of a constant that takes no time because the machine does not state it; None of any other."""
+        if path not in _NONE_UNLESS_STATED or path in self.point.machine.constants():
+            return None
+        return NamedValue(0.0, constant_dimension(path), f"{path}, 0 as {self.point.machine.name} states none")
+
     @cached_property
     def _hierarchy(self) -> Mapping[str, tuple[FloatOrArray, Dimension]]:
         return hierarchy_values(self.point.machine)
 
     def _of_symbol(self, name: str, place: Place | None, text: str) -> NamedValue:
         symbol = SYMBOLS[name]
+        if (none := self._unless_stated(symbol.path)) is not None:
+            return none
         if symbol.path not in self._constants:
             machine = self.point.machine
             what = f"{name} is {symbol.meaning}, which {machine.name} has not"

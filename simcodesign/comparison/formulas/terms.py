@@ -49,6 +49,7 @@ _SAME = {
     "network.startup": "t_s",
     "network.per_byte": "t_B",
     "network.hop_latency": "t_h",
+    "network.packing": "t_q",
     "disk.read_startup": "t_r",
     "disk.write_startup": "t_x",
     "disk.per_byte": "t_d",

@@ -20,9 +20,14 @@ class Loop:
     operations: Expression
 
 
+#: Unit of data that a rank copies within its memory, each block in the machine's ``network.packing``.
+BLOCKS = "blocks"
+
+
 @dataclass(frozen=True)
 class Compute(Demand):
-    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds), or summed over ``loops`` in flops.
+    """Work of a processor: ``amount`` in ``unit`` (flops, instructions, seconds, or ``BLOCKS`` that are copied), or
+    summed over ``loops`` in flops.
 
     ``varies``, here as in other demands: each time it is done, it takes as long times a factor of its own.
     """

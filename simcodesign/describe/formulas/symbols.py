@@ -61,6 +61,7 @@ SYMBOLS: Mapping[str, Symbol] = MappingProxyType(
         "t_s": Symbol(_STARTUP, _MESSAGE, "s"),
         "t_w": Symbol(_PER_BYTE, _BYTE, "s/B"),
         "t_B": Symbol(_PER_BYTE, _BYTE, "s/B"),
+        "t_q": Symbol("seconds to copy a block to pack or unpack messages, network.packing", "network.packing", "s"),
         "t_h": Symbol("latency of a hop, network.hop_latency", "network.hop_latency", "s"),
         "t_r": Symbol("startup of a read, disk.read_startup", "disk.read_startup", "s"),
         "t_x": Symbol("startup of a write, disk.write_startup", "disk.write_startup", "s"),

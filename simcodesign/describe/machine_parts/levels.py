@@ -31,6 +31,7 @@ ONLY_OUTSIDE: dict[str, Any] = {
     "routing": Minimal(),
     "saturation": 1.0,
     "reduction_per_byte_s": None,
+    "packing_s": None,
     "dynamic_power_w": None,
     "energy_per_byte_j": None,
 }

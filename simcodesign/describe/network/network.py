@@ -55,7 +55,8 @@ class Network:
     ``sockets_per_node`` sockets of a node to another; those within a socket cost what ``node`` says.
 
     A rank that combines m bytes it has received with its own (operator of a reduction) computes for
-    ``m reduction_per_byte_s``; by default it takes no time.
+    ``m reduction_per_byte_s``; by default it takes no time. A rank that copies a block of its data within its memory,
+    as algorithms do that pack several blocks into one message, computes for ``packing_s``.
 
     ``rails``: copies of the whole topology. Interface i of every node is on rail i mod ``rails``: a message takes the
     links of the rail of the interface by which it leaves, and arrives on the same rail. The links of rail r have the
@@ -82,6 +83,7 @@ class Network:
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
     reduction_per_byte_s: FloatOrArray | None = None
+    packing_s: FloatOrArray | None = None
     saturation: float = 1.0
     dynamic_power_w: FloatOrArray | None = None
     energy_per_byte_j: FloatOrArray | None = None
@@ -102,9 +104,14 @@ class Network:
         return 0.0 if self.reduction_per_byte_s is None else self.reduction_per_byte_s
 
     @property
-    def reduces(self) -> bool:
-        """Whether the operators of reductions take any time."""
-        return bool(np.any(np.asarray(self.reduction_s_per_byte) > 0))
+    def packing_s_per_block(self) -> FloatOrArray:
+        """Seconds for which a rank copies one block."""
+        return 0.0 if self.packing_s is None else self.packing_s
+
+    @property
+    def processes_data(self) -> bool:
+        """Whether the operators of reductions, or copies of blocks, take any time."""
+        return any(np.any(np.asarray(one) > 0) for one in (self.reduction_s_per_byte, self.packing_s_per_block))
 
     @property
     def is_stored(self) -> bool:

@@ -22,7 +22,7 @@ from simcodesign.describe.demands.collective import (
     algorithm_in_order,
     algorithm_names,
 )
-from simcodesign.describe.demands.computation import ACCELERATOR, PROCESSOR, Compute, Kernel, Loop
+from simcodesign.describe.demands.computation import ACCELERATOR, BLOCKS, PROCESSOR, Compute, Kernel, Loop
 from simcodesign.describe.demands.disk_access import DISK, STORAGE, DiskAccess, StorageAccess
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAccesses
@@ -63,6 +63,12 @@ def _compute(name: str, entry: Entry) -> Compute | Kernel:
     if "on" in items and items["on"].text((PROCESSOR, ACCELERATOR)) == ACCELERATOR:
         return kernel_from(entry)
     return _work(entry, ("when", "varies", "on"))
+
+
+@READERS.register("pack")
+def _pack(name: str, entry: Entry) -> Compute:
+    items = entry.mapping(("blocks", "when"), ("blocks",))
+    return Compute(when(items), entry.place, BLOCKS, items["blocks"].expression())
 
 
 def _work(entry: Entry, further: tuple[str, ...] = ()) -> Compute:

@@ -45,9 +45,9 @@ from numpy.typing import NDArray
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.core.result import Result
 from simcodesign.engine.critical_path import steps_back
-from simcodesign.engine.event_contract import Log, dependencies_of_run
+from simcodesign.engine.event_contract import ON_ROUTES, Log, dependencies_of_run
 from simcodesign.engine.steady.loops import Loop, LoopOperations, operations_of
-from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+from simcodesign.generate.plan import NONE, Plan
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -133,7 +133,7 @@ class Window:
         run = self._run
         since_s, until_s = self._older_until_s(), float(run.log.finish_s[self._ops.end - 1].min())
         routes, stations = run.plan.routes, run.plan.stations
-        if routes is None or not longer.log.wait_s[np.isin(stations.kind, (INTERFACE, LINK))].any():
+        if routes is None or not longer.log.wait_s[np.isin(stations.kind, ON_ROUTES)].any():
             return since_s < until_s
         sent = np.flatnonzero((routes.route != NONE) & ~self._is_older)
         sent = sent[np.argsort(run.begin_s[sent], kind="stable")]

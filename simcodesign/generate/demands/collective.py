@@ -25,7 +25,9 @@ class CollectiveLowering(Lowering[Collective]):
     is_collective = True
 
     def operations(self, demand: Collective, writer: StepWriter) -> float:
-        each = 2.0 if writer.columns.reduction_s_per_byte == 0 else 3.0  # send, receive, operator
+        costs = writer.columns.data_costs
+        # Send, receive, operator, and copies after each round and before the first one.
+        each = 2.0 + (costs.reduction_s_per_byte > 0) + 2.0 * (costs.packing_s > 0)
 
         def of_group(ranks: int, names: Mapping[str, FloatOrArray] | None = None) -> float:
             way = demand.choices(float(ranks), writer.amount(demand.bytes, "bytes", names))[0][0]

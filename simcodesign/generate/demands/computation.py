@@ -5,7 +5,7 @@ from __future__ import annotations
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.computation import BLOCKS, Compute
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
@@ -16,10 +16,21 @@ class ComputeLowering(Lowering[Compute]):
 
     def write(self, demand: Compute, writer: StepWriter) -> None:
         work = demand.work(writer.amount)
+        if demand.unit == BLOCKS:
+            _copy(writer, work)
+            return
         writer.count(writer.builder.totals.work, demand.unit, work)
         duration_s = duration_of_computation_s(demand, writer.machine.processor, work)
         writer.count_instructions(demand.unit, work, duration_s)
         writer.work(COMPUTE, 0.0, duration_s, writer.varying())
+
+
+def _copy(writer: StepWriter, blocks: FloatOrArray) -> None:
+    """Write one operation of each rank that copies so many blocks, unless that takes no time."""
+    each_s = float(writer.machine.network.packing_s_per_block)
+    if each_s > 0:
+        writer.count_instructions("seconds", blocks * each_s, blocks * each_s)
+        writer.work(COMPUTE, 0.0, blocks * each_s)
 
 
 def duration_of_computation_s(demand: Compute, processor: Processor, work: FloatOrArray) -> FloatOrArray:

@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of
 from simcodesign.describe.design_point import DesignPoint
@@ -26,7 +27,7 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.generate.columns import Column, Ranks, have_rendezvous, with_holds, with_waits
+from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
@@ -150,7 +151,7 @@ class _Layout:
     def _template(self, op: int, ranks: int, size_bytes: float) -> Segment:
         """The messages of a collective operation among ranks 0 to n - 1, from rank 0."""
         builder = self._builder
-        writer = Ranks(ranks, float(builder.machine.network.reduction_s_per_byte))
+        writer = Ranks(ranks, DataCosts.of(builder.machine.network))
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         columns = writer.columns
@@ -299,6 +300,9 @@ class _Layout:
                 if not len(mine):
                     continue
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
+                if prices.loads_memory:
+                    touched = self._touched_bytes[self.entry[mine]] if is_collective else whole.size_bytes
+                    whole = replace(whole, in_memory=touched > machine.message_cache_bytes)
                 (column,) = prices.priced([whole], machine, is_collective)
                 fields["duration_s"][mine] = column.duration_s
                 if kind == RECEIVE and prices.holds_receivers:
@@ -306,6 +310,19 @@ class _Layout:
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+
+    @property
+    def _touched_bytes(self) -> NDArray[np.float64]:
+        """Bytes that a rank touches in a collective operation, by entry; 0 for other entries."""
+        recording, calls = self.recording, self._calls
+        touched, op = np.zeros(len(recording.op)), recording.op[calls.entry]
+        keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
+        every = []
+        for one, ranks in keys.tolist():
+            _, name, size_bytes, *_ = recording.operations[one]
+            every.append(collective_footprint_bytes(name, float(ranks), float(size_bytes)))
+        touched[calls.entry] = np.array(every, dtype=np.float64)[number.ravel()]
+        return touched
 
     def _chain(self, fields: Fields) -> None:
         """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation
@@ -335,8 +352,8 @@ class _Layout:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one whose
-    rank is held before it."""
+    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one that
+    follows a hold of its rank."""
     nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
     plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
     every = [plain, *others, *segments]

@@ -20,18 +20,18 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.programs.groups import checked_root
-from simcodesign.generate.columns import Column, Int32s, Ranks
+from simcodesign.generate.columns import NO_COSTS, Column, DataCosts, Int32s, Ranks
 
 
 @dataclass(frozen=True)
 class EqualGroups:
     """All groups of n ranks in one step of the program: ``members`` (groups, n), in the order in which a writer
-    numbers them; ``names``: what the amounts of the step may use besides; ``reduction_s_per_byte``: what the operator
-    of a reduction takes a rank."""
+    numbers them; ``names``: what the amounts of the step may use besides; ``data_costs``: what a rank takes to process
+    data."""
 
     members: Int32s
     names: dict[str, FloatOrArray]
-    reduction_s_per_byte: float = 0.0
+    data_costs: DataCosts = NO_COSTS
 
     @property
     def size(self) -> int:
@@ -41,7 +41,7 @@ class EqualGroups:
     @cached_property
     def ranks(self) -> Ranks:
         """What one of the groups does, to be written for ranks 0 to n - 1."""
-        return Ranks(self.size, self.reduction_s_per_byte)
+        return Ranks(self.size, self.data_costs)
 
     def columns(self, of_all: int) -> Iterator[Column]:
         """What was written, as columns of the ranks of all these groups, of ``of_all`` ranks."""
@@ -93,8 +93,7 @@ def equal_groups(step: EvaluatedStep, root: Expression | None = None) -> list[Eq
         if root is not None:
             several = _from_root(several, np.broadcast_to(step.evaluation.value(root, "root", names), ranks), root)
         own: dict[str, FloatOrArray] = {name: float(several.shape[1]) for name in names}
-        reduction_s_per_byte = float(step.machine.network.reduction_s_per_byte)
-        groups.append(EqualGroups(several.astype(np.int32), own, reduction_s_per_byte))
+        groups.append(EqualGroups(several.astype(np.int32), own, DataCosts.of(step.machine.network)))
     return groups
 
 

@@ -101,7 +101,7 @@ def _hockney_rows(network: Network) -> Rows:
     limit = model.rendezvous_above_bytes
     if limit is not None:
         yield "rendezvous above S", amount_text(limit, "size")
-    yield from _reduction_rows(network)
+    yield from _processing_rows(network)
 
 
 def _plain_rows(network: Network) -> Rows:
@@ -116,12 +116,14 @@ def _plain_rows(network: Network) -> Rows:
     yield "latency of a hop", _latency_text(network)
     if model.rendezvous_above_bytes is not None:
         yield "rendezvous above S", amount_text(model.rendezvous_above_bytes, "size")
-    yield from _reduction_rows(network)
+    yield from _processing_rows(network)
 
 
-def _reduction_rows(network: Network) -> Rows:
+def _processing_rows(network: Network) -> Rows:
     if network.reduction_per_byte_s is not None:
         yield "operators of reductions", bandwidth_text(network.reduction_per_byte_s)
+    if network.packing_s is not None:
+        yield "copy of a block to pack or unpack", amount_text(network.packing_s, "time")
 
 
 def _loggops_rows(network: Network) -> Rows:
@@ -143,7 +145,7 @@ def _loggops_rows(network: Network) -> Rows:
         yield "time per byte G", f"{amount_text(model.per_byte_s, 'per_byte')} ({bandwidth_text(model.per_byte_s)})"
         yield "overhead per byte O", amount_text(model.overhead_per_byte_s, "per_byte")
     yield "rendezvous above S", "never" if limit is None else amount_text(limit, "size")
-    yield from _reduction_rows(network)
+    yield from _processing_rows(network)
 
 
 def _message_model(network: Network, model: Hockney) -> str:

@@ -102,6 +102,7 @@ def _default_of(path: str, machine: Machine) -> float | None:
         "network.link_per_byte": None if every_link_has_its_own else network.message_model.least_s_per_byte,
         "network.interfaces.per_byte": network.message_model.least_s_per_byte,
         "network.reduction_per_byte": network.reduction_s_per_byte,
+        "network.packing": network.packing_s_per_block,
         "storage.write_per_byte": None if storage is None else storage.per_byte_s,
     }
     value = defaults.get(path)

@@ -31,11 +31,19 @@ def all_to_all_pairwise(ranks: Ranks, size_bytes: FloatOrArray) -> None:
 
 @register_messages("all_to_all", "bruck", lambda p: p * len(powers_of_two(p)))
 def all_to_all_bruck(ranks: Ranks, size_bytes: float) -> None:
-    """At distance 1, 2, 4, ...: send on every block whose remaining way has that bit."""
-    ways = np.arange(ranks.count)
-    for bit in powers_of_two(ranks.count):
-        size = np.count_nonzero(ways & bit) * size_bytes
-        ranks.exchange((ranks.rank + bit) % ranks.count, (ranks.rank - bit) % ranks.count, size)
+    """At distance 1, 2, 4, ...: send on every block whose remaining way has that bit, packed into a message.
+
+    All blocks are copied before, so that place k has that for the k-th rank on the right, and after, into the order of
+    ranks. Source: J. Bruck, C. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all
+    communications in multiport message-passing systems", IEEE TPDS 8 (1997), section 3.2.
+    """
+    bits, ways = powers_of_two(ranks.count), np.arange(ranks.count)
+    blocks = [int(np.count_nonzero(ways & bit)) for bit in bits]
+    if bits:
+        ranks.copy(ranks.count + blocks[0])
+    for bit, each, following in zip(bits, blocks, [*blocks[1:], ranks.count], strict=False):
+        ranks.exchange((ranks.rank + bit) % ranks.count, (ranks.rank - bit) % ranks.count, each * size_bytes)
+        ranks.copy(each + following)
 
 
 @register_messages("all_broadcast", "linear", lambda p: p * (p - 1))

@@ -23,10 +23,13 @@ def allgather_ring(ranks: Ranks, size_bytes: FloatOrArray) -> None:
 
 @register_messages("allgather", "bruck", lambda p: p * len(powers_of_two(p)))
 def allgather_bruck(ranks: Ranks, size_bytes: float) -> None:
-    """At distance 1, 2, 4, ...: pass on all that was gathered so far, in the last round only what is missing."""
+    """At distance 1, 2, 4, ...: pass on all that was gathered so far, in the last round only what is missing.
+    Then copy all blocks into the order of ranks: a rank has its own one first."""
     for bit in powers_of_two(ranks.count):
         size = min(bit, ranks.count - bit) * size_bytes
         ranks.exchange((ranks.rank - bit) % ranks.count, (ranks.rank + bit) % ranks.count, size)
+    if ranks.count > 1:
+        ranks.copy(ranks.count)
 
 
 @register_messages("allgather", "recursive_doubling", lambda p: p * len(powers_of_two(p)))

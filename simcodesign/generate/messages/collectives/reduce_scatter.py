@@ -13,8 +13,11 @@ def reduce_scatter_recursive_halving(ranks: Ranks, size_bytes: float) -> None:
 
     Where P is no power of two, all ranks send to the right and nobody folds: Bruck's allgather backwards. Of the parts
     from its own on that are left, a rank sends those from the bit-th on to the rank whose own is the first of these.
+    It copies all parts into this order before.
     """
     power_of_two = ranks.count & (ranks.count - 1) == 0
+    if not power_of_two:
+        ranks.copy(ranks.count)
     for bit in reversed(powers_of_two(ranks.count)):
         size = min(bit, ranks.count - bit) * size_bytes / ranks.count
         if power_of_two:

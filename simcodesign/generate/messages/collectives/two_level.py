@@ -60,7 +60,7 @@ class Levels:
         self._write(np.array([[several[0] for several in self.members]]), write)
 
     def _write(self, members: Int64s, write: Callable[[Ranks], None]) -> None:
-        groups = EqualGroups(members.astype(np.int32), {}, self.ranks.reduction_s_per_byte)
+        groups = EqualGroups(members.astype(np.int32), {}, self.ranks.data_costs)
         write(groups.ranks)
         self.ranks.columns += groups.columns(self.ranks.count)
 
