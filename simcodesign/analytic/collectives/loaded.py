@@ -1,8 +1,8 @@
 """Collectives whose messages share the memory of their nodes, and the interfaces to the network, in closed form.
 
 Of the messages that the algorithm sends at once, k are within a node, or pass one of its interfaces. In the max-rate
-model (W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes", EuroMPI 2016; for levels A.
-Bienz, W. Gropp, L. Olson, "Improving performance models for irregular point-to-point communication", EuroMPI 2018) a
+model (W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes", EuroMPI 2016; for levels
+A. Bienz, W. Gropp, L. Olson, "Improving performance models for irregular point-to-point communication", EuroMPI 2018) a
 message of m bytes arrives after
 
     within a node        startup + hops + m max(1 / b, k / R_m) if the operation's footprint is above a rank's share of
@@ -45,15 +45,15 @@ Ints = NDArray[np.int64]
 
 def is_shared(machine: Machine) -> bool:
     """Whether the machine states what messages share of its nodes."""
-    return machine.node_memory is not None or _stated(machine) is not None
+    return machine.node_memory is not None
 
 
 def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> FloatOrArray | None:
     """Seconds of an operation of all ranks, or of each group, whose messages share their nodes; at every design point.
     ``alone_s``: what it takes where no message is slower for that.
 
-    None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no order
-    of messages is stated, or they are too many. Groups of one size share what they pass, groups of several do not."""
+    None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no
+    order of messages is stated, or they are too many. Groups of one size share what they pass, groups of several do not."""
     machine, shape = step.machine, step.evaluation.design_point.shape
     if not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
         return None
@@ -78,9 +78,7 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
 
 def loaded_s_per_byte(machine: Machine) -> FloatOrArray:
     """Seconds for which a byte occupies an interface under load."""
-    network = machine.network
-    stated = _stated(machine)
-    return network.interface_occupancy_s_per_byte if stated is None else stated
+    return machine.network.interface_occupancy_s_per_byte
 
 
 def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: Ints) -> Iterator[Ints]:
@@ -179,7 +177,3 @@ def _known_course(
     waits, copies = flags
     shared = Shared(node, memory, interface, *stations)
     return course(steps_of(key, node), labels, np.ones(len(node), np.int64), waits, copies=copies, shared=shared)
-
-
-def _stated(machine):
-    return getattr(machine.network.interfaces, "loaded_per_byte_s", None)

@@ -34,7 +34,6 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
-
 #: What its forecast is where messages hold their receivers.
 HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
 HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
@@ -132,8 +131,8 @@ def _held(
     messages: Sequence[FloatOrArray],
     grid: Sequence[FloatOrArray],
 ) -> tuple[Cost, str]:
-    """The cost of an exchange whose messages, ``each`` of a dimension, hold receivers on some level, by its ``bound`` if
-    they do everywhere; and what it is."""
+    """The cost of an exchange whose messages, ``each`` of a dimension, hold receivers on some level, by its ``bound``
+    if they do everywhere; and what it is."""
     if demand.group is not None:
         return bound, HELD_BOUND
     time_s = held_halo_s(step.machine, each, messages, grid, demand.periodic)

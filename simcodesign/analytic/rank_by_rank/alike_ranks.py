@@ -2,8 +2,8 @@
 
 A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
 s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
-moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
+the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
+plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
 (of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
 and evaluated at all design points.
 
@@ -230,7 +230,8 @@ class _Maker:
         number = np.array([self.loads.setdefault(Load(*one), len(self.loads)) for one in distinct.tolist()])
         if len(self.loads) > _LOADS:
             raise TooManyError
-        return code + number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
+        more: Ints = number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
+        return code + more
 
     def _number(self, parts: int, blocks: float, owner: int) -> int:
         key = (1, float(owner)) if self.by_rank else (parts, blocks)
