@@ -53,7 +53,8 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
     ``alone_s``: what it takes where no message is slower for that.
 
     None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no
-    order of messages is stated, or they are too many. Groups of one size share what they pass, groups of several do not."""
+    order of messages is stated, or they are too many. Groups of one size share what they pass, groups of
+    several do not."""
     machine, shape = step.machine, step.evaluation.design_point.shape
     if not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
         return None

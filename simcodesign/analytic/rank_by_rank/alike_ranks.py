@@ -1,11 +1,11 @@
 """Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
 
-A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
-s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
-plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
-(of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
-and evaluated at all design points.
+A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at s +
+c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and the
+receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
+plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who
+shares a node, not on the constants. Ranks (of all groups) whose moments are the same expressions are alike, and are
+followed once; the expressions are made once and evaluated at all design points.
 
 Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
 network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
