@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,27 +11,43 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import check_constant
+from simcodesign.describe.constants import CONSTANTS, check_constant, is_of, value_of, with_values
+from simcodesign.describe.machine_parts.levels import NodeKind
+from simcodesign.describe.network.network import Network
 
-#: The constants that a partition may state: those that are of a node and its parts alone.
+#: The constants of its own processors and memory that a rank takes by its node.
 OF_NODES = (
     *("processor.rate", "processor.clock", "processor.cpi"),
     *("memory.latency", "memory.per_byte"),
+    *("disk.read_startup", "disk.write_startup", "disk.per_byte"),
     *("accelerator.rate", "accelerator.launch"),
     *(f"accelerator.{part}.{key}" for part in ("memory", "link") for key in ("latency", "per_byte")),
 )
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
+#: How the paths of constants of the networks inside nodes begin, and the fields of a machine and a kind of nodes.
+INSIDE = {"node.network.": "node_network", "socket.network.": "socket_network"}
+
+
 @dataclass(frozen=True)
 class Partition:
-    """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``), in SI units; all
-    other constants are those of the machine. ``has_accelerator``: whether they have the accelerators of the machine."""
+    """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``, and those of the
+    networks inside), in SI units; all other constants are those of the machine. ``has_accelerator``: whether they have
+    the accelerators of the machine. ``processors_per_node``: None for as many as the machine states. ``inside``: the
+    networks that join the processors of a node, outermost first, () for none; None: those of the machine."""
 
     name: str
     nodes: int
     constants: Mapping[str, FloatOrArray] = field(default_factory=dict)
     has_accelerator: bool = True
+    processors_per_node: int | None = None
+    inside: tuple[Network, ...] | None = None
+
+    @property
+    def of_ranks(self) -> dict[str, FloatOrArray]:
+        """The constants that a rank takes by its node."""
+        return {path: value for path, value in self.constants.items() if path in OF_NODES}
 
     def paths(self) -> dict[str, FloatOrArray]:
         """Its constants by the paths by which they are set: ``partitions.NAME.processor.rate``."""
@@ -50,10 +66,46 @@ def constants_of_ranks(
     those of the machine."""
     number = partitions_of(partitions, node)
     values: dict[str, FloatOrArray] = {}
-    for path in dict.fromkeys(path for one in partitions for path in one.constants):
+    for path in dict.fromkeys(path for one in partitions for path in one.of_ranks):
         each = np.broadcast_arrays(*(one.constants.get(path, common[path]) for one in partitions))
         values[path] = np.stack(each, axis=-1)[..., number]
     return values
+
+
+def kinds_of(
+    partitions: Sequence[Partition], nodes: int, processors: int, *inside: Network | None
+) -> tuple[NodeKind, ...]:
+    """The kinds of nodes of a machine with so many ``processors`` in a node and these networks ``inside``: one, or one
+    of each partition if any differs in that."""
+    if all(one.processors_per_node is None and one.inside is None for one in partitions):
+        return (NodeKind(0, nodes, processors, 1, *inside),)
+    kinds, first = list[NodeKind](), 0
+    for one in partitions:
+        kind = NodeKind(first, one.nodes, one.processors_per_node or processors, 1, *_networks(one, inside))
+        kinds.append(kind)
+        first += one.nodes
+    return tuple(kinds)
+
+
+def _networks(partition: Partition, inside: Sequence[Network | None]) -> tuple[Network | None, ...]:
+    """The networks inside the nodes of a partition: its constants, and those of the machine that it does not state."""
+    if partition.inside is None:
+        return tuple(inside)
+    own = list[Network]()
+    for network, common, part in zip(partition.inside, inside, INSIDE.values(), strict=False):
+        changes = dict[str, FloatOrArray]()
+        for path, name in () if network.message_model.segments else constants_inside(network, part):
+            value = partition.constants.get(path, value_of(common, name))
+            changes |= {} if value is None else {name: value}
+        own.append(with_values(network, changes))
+    return tuple(own)
+
+
+def constants_inside(network: Network, part: str) -> Iterator[tuple[str, str]]:
+    """The paths and fields of the constants that a network has as this field of a machine."""
+    for path, (where, name, _) in CONSTANTS.items():
+        if where == part and is_of(path, network.message_model) and value_of(network, name) is not None:
+            yield path, name
 
 
 def check_partitions(
@@ -66,9 +118,13 @@ def check_partitions(
             allowed = "letters, digits, _ and -, each name once"
             raise InputError("the name of a partition", place, value=one.name, allowed=allowed)
         for path, value in one.constants.items():
-            if path not in OF_NODES:
+            prefix = next((prefix for prefix in INSIDE if path.startswith(prefix)), None)
+            if path not in OF_NODES and (prefix is None or path not in CONSTANTS):
                 raise InputError("a constant of a partition", place, value=path, allowed=nearest(path, OF_NODES))
-            if path not in common:
+            if prefix is not None and len(one.inside or ()) <= [*INSIDE].index(prefix):
+                what = f"partition {one.name} states {path}, and has no network there of its own"
+                raise InputError(what, place, allowed=f"{prefix.removesuffix('.')} of the partition")
+            if prefix is None and path not in common:
                 what = f"partition {one.name} states {path}, which the machine does not: other nodes would have none"
                 raise InputError(what, place, allowed=f"{path} of the machine as well")
             check_constant(path, value, place)
@@ -76,6 +132,10 @@ def check_partitions(
     if total != nodes or min(one.nodes for one in partitions) < 1:
         what = f"nodes of the partitions {', '.join(f'{one.name} ({one.nodes})' for one in partitions)}"
         raise InputError(what, place, value=total, allowed=f"{nodes} in all, as the machine has")
+    for one in partitions:
+        if one.processors_per_node is not None and one.processors_per_node < 1:
+            what = f"processors_per_node of the partition {one.name}"
+            raise InputError(what, place, value=one.processors_per_node, allowed="1 or above")
 
 
 def with_partition_constants(

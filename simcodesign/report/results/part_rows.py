@@ -19,7 +19,7 @@ MOST_RUNS = 8
 
 def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
     """How many there are, what they do, and how they are joined to their hosts."""
-    ranks = accelerator.ranks_on_busiest(machine.placement)
+    ranks = machine.ranks_of_an_accelerator
     sharing = f"; {ranks} ranks share one where all processors are in use" if ranks > 1 else ""
     yield "accelerators of a node", f"{accelerator.count}{sharing}"
     yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
