@@ -52,7 +52,12 @@ from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.network.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.network.network_checks import check_local, check_nearest_interfaces, check_network
+from simcodesign.describe.network.network_checks import (
+    check_interfaces,
+    check_local,
+    check_nearest_interfaces,
+    check_network,
+)
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
@@ -60,6 +65,7 @@ from simcodesign.describe.partitions import (
     Partition,
     check_partitions,
     constants_of_ranks,
+    interface_factors,
     kinds_of,
     partitions_of,
     with_partition_constants,
@@ -157,7 +163,9 @@ class Machine(Variant, ShownInNotebooks):
                 check_network(network, self.place, path)
         check_local(self.network, kind.processors, self.place)
         check_levels(networks, kind.processors, self.place)
-        check_nearest_interfaces(self.network, kind.sockets, self.place)
+        network = replace(self.network, interfaces=replace(self.network.interfaces, count=kind.interfaces))
+        check_interfaces(network, self.place)
+        check_nearest_interfaces(network, kind.sockets, self.place)
         if self.memory is not None:
             check_memory(self.memory, kind.processors, self._sockets_of_messages(kind.networks), self.place)
 
@@ -202,7 +210,8 @@ class Machine(Variant, ShownInNotebooks):
     @cached_property
     def node_kinds(self) -> tuple[NodeKind, ...]:
         """Its nodes by what is inside, in the order of their numbers: of one kind unless partitions differ in that."""
-        kinds = kinds_of(self.partitions, self.nodes, self.processors_per_node, self.node_network, self.socket_network)
+        each, inside = self.processors_per_node, (self.node_network, self.socket_network)
+        kinds = kinds_of(self.partitions, NodeKind(0, self.nodes, each, 1, *inside, self.network.interfaces.count))
         controllers = 1 if self.memory is None else self.memory.controllers
         return tuple(
             replace(kind, sockets=max(self._sockets_of_messages(kind.networks), controllers)) for kind in kinds
@@ -543,24 +552,48 @@ class Machine(Variant, ShownInNotebooks):
 
     @property
     def interface_assignment(self) -> str:
-        """Which of the interfaces of its node a message takes, as stated. Otherwise by direction, where a node has one
+        """Which of the interfaces of its node a message takes, as stated; otherwise as on the nodes with the most."""
+        return self._assignment_of(max(self.node_kinds, key=lambda kind: kind.interfaces))
+
+    def _assignment_of(self, kind: NodeKind) -> str:
+        """Which of the interfaces of a node a message takes, as stated. Otherwise by direction, where a node has one
         for each; its rank's own, where all processors have equally many or all interfaces equally many processors;
         else one after another. A node with one processor has all of them."""
-        network, each = self.network, self.processors_per_node
+        network, each, count = self.network, kind.processors, kind.interfaces
         if network.interfaces.assignment is not None:
             return network.interfaces.assignment
         if network.interfaces_have_directions:
             return DIRECTION
-        count = network.interfaces.count
         return RANK if each > 1 and (each % count == 0 or count % each == 0) else ROUND_ROBIN
 
     def interfaces_of(self, ranks: int) -> OwnInterfaces | None:
         """The interfaces that ranks 0..ranks-1 use, None where a node has one, or one for each direction."""
-        network, assignment = self.network, self.interface_assignment
-        if network.interfaces.count == 1 or assignment == DIRECTION:
+        network, kinds = self.network, self.node_kinds
+        if network.interfaces.count == 1 or self.interface_assignment == DIRECTION:
             return None
-        sockets = self.sockets_per_node, self.processors_per_socket
-        return OwnInterfaces.of(network.interfaces, assignment, network.rails, self.place_of(ranks), sockets)
+        node, place = self.node_of(ranks), self.place_of(ranks)
+        each = [
+            OwnInterfaces.of(
+                replace(network.interfaces, count=kind.interfaces),
+                self._assignment_of(kind),
+                network.rails,
+                place,
+                (kind.sockets, kind.processors // kind.sockets),
+            )
+            for kind in kinds
+        ]
+        return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
+
+    @property
+    def interfaces_of_nodes(self) -> NDArray[np.int64]:
+        """Network interfaces of every node: shape (nodes,)."""
+        return np.repeat([kind.interfaces for kind in self.node_kinds], [kind.nodes for kind in self.node_kinds])
+
+    @property
+    def interface_factors(self) -> NDArray[np.float64] | None:
+        """The time for which a byte occupies an interface of every node, over that of the network, shape (..., nodes);
+        None where partitions state no other."""
+        return interface_factors(self.partitions, self.network.interface_occupancy_s_per_byte)
 
     @property
     def sockets_per_node(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ OF_NODES = (
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
+#: The constant of its own interfaces to the network between the nodes.
+INTERFACE = "network.interfaces.per_byte"
 #: How the paths of constants of the networks inside nodes begin, and the fields of a machine and a kind of nodes.
 INSIDE = {"node.network.": "node_network", "socket.network.": "socket_network"}
 
@@ -35,7 +38,8 @@ class Partition:
     """``nodes`` nodes that are alike, with ``constants`` of their own, by their paths (``OF_NODES``, and those of the
     networks inside), in SI units; all other constants are those of the machine. ``has_accelerator``: whether they have
     the accelerators of the machine. ``processors_per_node``: None for as many as the machine states. ``inside``: the
-    networks that join the processors of a node, outermost first, () for none; None: those of the machine."""
+    networks that join the processors of a node, outermost first, () for none; None: those of the machine.
+    ``interfaces``: of a node to the network, no more than the network states; None: as many as that."""
 
     name: str
     nodes: int
@@ -43,6 +47,7 @@ class Partition:
     has_accelerator: bool = True
     processors_per_node: int | None = None
     inside: tuple[Network, ...] | None = None
+    interfaces: int | None = None
 
     @property
     def of_ranks(self) -> dict[str, FloatOrArray]:
@@ -73,32 +78,48 @@ def constants_of_ranks(
 
 
 def kinds_of(
-    partitions: Sequence[Partition], nodes: int, processors: int, *inside: Network | None
+    partitions: Sequence[Partition], common: NodeKind
 ) -> tuple[NodeKind, ...]:
-    """The kinds of nodes of a machine with so many ``processors`` in a node and these networks ``inside``: one, or one
-    of each partition if any differs in that."""
-    if all(one.processors_per_node is None and one.inside is None for one in partitions):
-        return (NodeKind(0, nodes, processors, 1, *inside),)
+    """The kinds of nodes of a machine whose nodes are as ``common`` unless partitions differ: one, or one of each
+    partition."""
+    if all((one.processors_per_node, one.inside, one.interfaces) == (None, None, None) for one in partitions):
+        return (common,)
     kinds, first = list[NodeKind](), 0
     for one in partitions:
-        kind = NodeKind(first, one.nodes, one.processors_per_node or processors, 1, *_networks(one, inside))
-        kinds.append(kind)
+        own: dict[str, Any] = {"first_node": first, "nodes": one.nodes}
+        own |= {} if one.processors_per_node is None else {"processors": one.processors_per_node}
+        own |= {} if one.interfaces is None else {"interfaces": one.interfaces}
+        kinds.append(replace(common, **own, **_networks(one, common)))
         first += one.nodes
     return tuple(kinds)
 
 
-def _networks(partition: Partition, inside: Sequence[Network | None]) -> tuple[Network | None, ...]:
+def interface_factors(partitions: Sequence[Partition], common_s_per_byte: FloatOrArray) -> NDArray[np.float64] | None:
+    """The time for which a byte occupies an interface of every node, over ``common_s_per_byte``, that of the network:
+    shape (..., nodes); None if no partition states its own."""
+    if not any(INTERFACE in one.constants for one in partitions):
+        return None
+    some = np.asarray(common_s_per_byte) > 0
+    every = (one.constants.get(INTERFACE, common_s_per_byte) for one in partitions)
+    factors = [np.where(some, own / np.where(some, common_s_per_byte, 1.0), 1.0) for own in every]
+    each = np.stack(np.broadcast_arrays(*factors), axis=-1)
+    each = each[..., 0, :] if each.ndim > 1 else each  # constants with an axis of the ranks, of length one
+    return np.repeat(each, [one.nodes for one in partitions], axis=-1)
+
+
+def _networks(partition: Partition, kind: NodeKind) -> dict[str, Network | None]:
     """The networks inside the nodes of a partition: its constants, and those of the machine that it does not state."""
     if partition.inside is None:
-        return tuple(inside)
-    own = list[Network]()
-    for network, common, part in zip(partition.inside, inside, INSIDE.values(), strict=False):
+        return {}
+    own = dict[str, Network | None].fromkeys(INSIDE.values())
+    for network, part in zip(partition.inside, INSIDE.values(), strict=False):
+        common = getattr(kind, part)
         changes = dict[str, FloatOrArray]()
         for path, name in () if network.message_model.segments else constants_inside(network, part):
             value = partition.constants.get(path, value_of(common, name))
             changes |= {} if value is None else {name: value}
-        own.append(with_values(network, changes))
-    return tuple(own)
+        own[part] = with_values(network, changes)
+    return own
 
 
 def constants_inside(network: Network, part: str) -> Iterator[tuple[str, str]]:
@@ -119,12 +140,12 @@ def check_partitions(
             raise InputError("the name of a partition", place, value=one.name, allowed=allowed)
         for path, value in one.constants.items():
             prefix = next((prefix for prefix in INSIDE if path.startswith(prefix)), None)
-            if path not in OF_NODES and (prefix is None or path not in CONSTANTS):
-                raise InputError("a constant of a partition", place, value=path, allowed=nearest(path, OF_NODES))
+            if path not in (*OF_NODES, INTERFACE) and (prefix is None or path not in CONSTANTS):
+                raise InputError("a constant of a partition", place, value=path, allowed=nearest(path, (*OF_NODES, INTERFACE)))
             if prefix is not None and len(one.inside or ()) <= [*INSIDE].index(prefix):
                 what = f"partition {one.name} states {path}, and has no network there of its own"
                 raise InputError(what, place, allowed=f"{prefix.removesuffix('.')} of the partition")
-            if prefix is None and path not in common:
+            if path in OF_NODES and path not in common:
                 what = f"partition {one.name} states {path}, which the machine does not: other nodes would have none"
                 raise InputError(what, place, allowed=f"{path} of the machine as well")
             check_constant(path, value, place)

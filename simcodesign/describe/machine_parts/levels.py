@@ -39,8 +39,8 @@ ONLY_OUTSIDE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class NodeKind:
-    """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, and the networks
-    that join these; None: messages within a node cost what others do."""
+    """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, its network
+    interfaces, and the networks that join the processors; None: messages within a node cost what others do."""
 
     first_node: int
     nodes: int
@@ -48,6 +48,7 @@ class NodeKind:
     sockets: int = 1
     node_network: Network | None = None
     socket_network: Network | None = None
+    interfaces: int = 1
 
     @property
     def networks(self) -> tuple[Network, ...]:

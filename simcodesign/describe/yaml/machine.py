@@ -24,7 +24,7 @@ from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
 from simcodesign.describe.yaml.memory import capacity_from, memory_from
 from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
-from simcodesign.describe.yaml.partitions import PartitionReader, constants_of_parts
+from simcodesign.describe.yaml.partitions import PartitionReader, constants_of_parts, with_most_interfaces
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
 
@@ -82,6 +82,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
             )
         reader = PartitionReader(items, per_node, network, folder)
         partitions, accelerator = reader.partitions(items["partitions"], accelerator)
+        network, partitions = with_most_interfaces(network, partitions, items["partitions"].place)
         common = constants_of_parts(processor, memory, accelerator, disk)
         check_partitions(partitions, nodes, common, items["partitions"].place)
     inside = networks_inside(items, network, per_node, folder)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.errors import InputError, nearest
+from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
 from simcodesign.describe.machine_parts.accelerator import Accelerator
@@ -18,10 +18,11 @@ from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.partitions import INSIDE, OF_NODES, Partition, constants_inside
+from simcodesign.describe.network.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
+from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from
-from simcodesign.describe.yaml.constants import OTHER_NAMES, constants_from
+from simcodesign.describe.yaml.constants import OTHER_NAMES, constant_value, constants_from, time_per_byte
 from simcodesign.describe.yaml.network import networks_inside
 from simcodesign.describe.yaml.tree import Entry
 
@@ -60,7 +61,7 @@ class PartitionReader:
         found: list[Partition] = []
         only_some, first = accelerator is None, accelerator
         for item in entry.sequence():
-            keys = ("name", "nodes", "processors_per_node", *_KEYS, "accelerator", "node", "socket")
+            keys = ("name", "nodes", "processors_per_node", *_KEYS, "accelerator", "network", "node", "socket")
             given = item.mapping(keys, ("name", "nodes"))
             own: dict[str, FloatOrArray] = {}
             for part, names in _KEYS.items():
@@ -74,9 +75,35 @@ class PartitionReader:
             processors = given["processors_per_node"].whole(low=1) if "processors_per_node" in given else None
             inside = self._inside(given, processors)
             own |= {} if inside is None else self._constants_inside(given, inside)
+            interfaces = None
+            if "network" in given:
+                interfaces, per_byte = self._interfaces(given["network"])
+                own |= per_byte
             name, nodes = given["name"].name(), given["nodes"].whole(1, MAX_HOSTS)
-            found.append(Partition(name, nodes, own, has, processors, inside))
+            found.append(Partition(name, nodes, own, has, processors, inside, interfaces))
         return tuple(found), first
+
+    def _interfaces(self, entry: Entry) -> tuple[int | None, dict[str, FloatOrArray]]:
+        """The interfaces of a node to the network, ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``: how many, None if
+        that is not stated, and their constant."""
+        given = entry.mapping(("interfaces",), ("interfaces",))["interfaces"]
+        items = given.mapping(("count", "bandwidth", "per_byte"))
+        if {"bandwidth", "per_byte"} <= items.keys():
+            raise items["per_byte"].error(f"{INTERFACE} is given twice: as a bandwidth and as time per byte")
+        own: dict[str, FloatOrArray] = {}
+        if "bandwidth" in items:
+            own[INTERFACE] = time_per_byte(INTERFACE, items["bandwidth"])
+        elif "per_byte" in items:
+            own[INTERFACE] = constant_value(INTERFACE, items["per_byte"])
+        if own:
+            interfaces = replace(self.network.interfaces, per_byte_s=own[INTERFACE])
+            check_occupancy(replace(self.network, interfaces=interfaces), "interface", given.place)
+        if "count" not in items:
+            return None, own
+        count = items["count"].whole(1, MOST_INTERFACES)
+        interfaces = replace(self.network.interfaces, count=count)
+        check_interfaces(replace(self.network, interfaces=interfaces), items["count"].place)
+        return count, own
 
     def _inside(self, given: Mapping[str, Entry], processors: int | None) -> tuple[Network, ...] | None:
         """The networks inside the nodes of a partition, with what it does not state as the machine states it; None for
@@ -121,6 +148,25 @@ def _keys_below(entry: Entry) -> set[str]:
             found |= {f"{key}.{inner}" for inner in _keys_below(item)}
         found |= {key, OTHER_NAMES.get(key, key)}
     return found
+
+
+def with_most_interfaces(
+    network: Network, partitions: Sequence[Partition], place: Place
+) -> tuple[Network, tuple[Partition, ...]]:
+    """The network with as many interfaces of a node as any partition has, and the partitions that state none with as
+    many as it had. InputError for interfaces of directions that some nodes have not."""
+    counts = [one.interfaces for one in partitions if one.interfaces is not None]
+    if not counts:
+        return network, tuple(partitions)
+    own = network.interfaces.count
+    every = tuple(one if one.interfaces is not None else replace(one, interfaces=own) for one in partitions)
+    each = [one.interfaces or own for one in every]
+    grown = replace(network, interfaces=replace(network.interfaces, count=max(each)))
+    if min(each) < max(each) and grown.interfaces_have_directions:
+        what = "interfaces of a node, one for each direction, which some partitions have not: network.interfaces"
+        allowed = "as many on all nodes; or assignment: rank, or round_robin"
+        raise InputError(what, place, value=max(each), allowed=allowed)
+    return grown, every
 
 
 def constants_of_parts(
