@@ -133,7 +133,7 @@ def _is_noisy(workload: Any, machine: Any) -> bool:
     }
     noise = machine.noise_model
     bursts = bool(noise.bursts) and _uses_processors(workload, machine)
-    return bool(workload.varies) or bursts or any(has_work[part] for part in noise.parts)
+    return bool(workload.varies) or bursts or any(has_work[part] for part in machine.varied_parts)
 
 
 def _fails(workload: Any, machine: Any) -> bool:

@@ -67,10 +67,13 @@ from simcodesign.describe.partitions import (
     constants_of_ranks,
     interface_factors,
     kinds_of,
+    noises_of,
     partitions_of,
+    varied_parts,
     with_partition_constants,
 )
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
@@ -166,8 +169,10 @@ class Machine(Variant, ShownInNotebooks):
         network = replace(self.network, interfaces=replace(self.network.interfaces, count=kind.interfaces))
         check_interfaces(network, self.place)
         check_nearest_interfaces(network, kind.sockets, self.place)
-        if self.memory is not None:
-            check_memory(self.memory, kind.processors, self._sockets_of_messages(kind.networks), self.place)
+        if (memory := self._memory_of(kind)) is not None:
+            check_memory(memory, kind.processors, self._sockets_of_messages(kind.networks), self.place)
+        elif kind.caches is not None:
+            raise InputError("caches of a partition without a memory behind them", self.place, allowed="memory")
 
     def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
@@ -201,6 +206,16 @@ class Machine(Variant, ShownInNotebooks):
         if isinstance(self.noise, Noise):
             return self.noise
         return Noise(compute=share_as_distribution(self.noise, "noise", self.place))
+
+    @cached_property
+    def varied_parts(self) -> list[str]:
+        """The parts of which some ranks have noise: ``compute``, ``disk``, ``memory``, ``network``."""
+        return varied_parts(self.partitions, self.noise_model)
+
+    def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
+        """The distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
+        all."""
+        return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
     @property
     def nodes(self) -> int:
@@ -326,7 +341,8 @@ class Machine(Variant, ShownInNotebooks):
     def partitions_differ(self) -> bool:
         """Whether ranks may have different constants by their nodes, or no accelerator."""
         has_some = self.accelerator is not None
-        return any(one.of_ranks or (has_some and not one.has_accelerator) for one in self.partitions)
+        own = ((one.of_ranks, one.caches, has_some and not one.has_accelerator) for one in self.partitions)
+        return any(constants or caches is not None or lacks for constants, caches, lacks in own)
 
     def on_all_nodes(self, values: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
         """These constants, and the same of every partition that states its own."""
@@ -532,13 +548,39 @@ class Machine(Variant, ShownInNotebooks):
     @property
     def has_shared_caches(self) -> bool:
         """Whether some cache is that of several processors."""
-        return self.memory is not None and self.memory.has_shared_caches
+        memories = (self._memory_of(kind) for kind in self.node_kinds)
+        return any(memory is not None and memory.has_shared_caches for memory in memories)
 
-    def caches_of(self, ranks: int) -> NDArray[np.int64]:
-        """Number of the cache of every rank 0..ranks-1 at each level: the ranks of a node, in order, have its
-        processors; shape (levels, ranks)."""
-        assert self.memory is not None
-        return caches_of(self.memory, self.processor_of(ranks))
+    def _memory_of(self, kind: NodeKind) -> Memory | None:
+        """The memory of nodes of a kind, with its caches."""
+        if kind.caches is None or self.memory is None:
+            return self.memory
+        return clocked(replace(self.memory, caches=kind.caches), self.processor, self.place)
+
+    def memories(self, ranks: int) -> list[tuple[Memory, NDArray[np.bool_] | None]]:
+        """The memories of different caches, and which of ranks 0..ranks-1 have each, (ranks,); None for all. One where
+        partitions state no caches; none where there is no memory."""
+        if self.memory is None:
+            return []
+        own = [kind for kind in self.node_kinds if kind.caches is not None]
+        if not own:
+            return [(self.memory, None)]
+        node, found = self.node_of(ranks), list[tuple[Memory, NDArray[np.bool_] | None]]()
+        rest = np.ones(ranks, bool)
+        for kind in own:
+            here, memory = kind.has(node), self._memory_of(kind)
+            rest &= ~here
+            if memory is not None and here.any():
+                found.append((memory, here))
+        return [*([(self.memory, rest)] if rest.any() else []), *found]
+
+    def caches_of(self, ranks: int, memory: Memory | None = None) -> NDArray[np.int64]:
+        """Number of the cache of every rank 0..ranks-1 at each level of a memory (None: that of the machine): the ranks
+        of a node, in order, have its processors; shape (levels, ranks)."""
+        memory = self.memory if memory is None else memory
+        assert memory is not None
+        most = int(np.max(self.processors_of_nodes))
+        return caches_of(memory, self.node_of(ranks), self.place_of(ranks), most)
 
     def caches_differ(self, ranks: FloatOrArray) -> bool:
         """Whether some of so many ranks share a cache with more of them than others do, or may find other lines in it,

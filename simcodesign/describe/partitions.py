@@ -14,7 +14,10 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, check_constant, is_of, value_of, with_values
 from simcodesign.describe.machine_parts.levels import NodeKind
+from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.network.network import Network
+from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.randomness.noise import PARTS, Noise
 
 #: The constants of its own processors and memory that a rank takes by its node.
 OF_NODES = (
@@ -39,7 +42,8 @@ class Partition:
     networks inside), in SI units; all other constants are those of the machine. ``has_accelerator``: whether they have
     the accelerators of the machine. ``processors_per_node``: None for as many as the machine states. ``inside``: the
     networks that join the processors of a node, outermost first, () for none; None: those of the machine.
-    ``interfaces``: of a node to the network, no more than the network states; None: as many as that."""
+    ``interfaces``: of a node to the network, no more than the network states; None: as many as that. ``caches``: those
+    of its processors; ``noise`` of its ranks, without slow nodes and bursts; None: those of the machine."""
 
     name: str
     nodes: int
@@ -48,11 +52,19 @@ class Partition:
     processors_per_node: int | None = None
     inside: tuple[Network, ...] | None = None
     interfaces: int | None = None
+    caches: tuple[CacheLevel, ...] | None = None
+    noise: Noise | None = None
 
     @property
     def of_ranks(self) -> dict[str, FloatOrArray]:
         """The constants that a rank takes by its node."""
         return {path: value for path, value in self.constants.items() if path in OF_NODES}
+
+    @property
+    def differs_inside(self) -> bool:
+        """Whether its nodes have another number of anything, other networks or other caches than the machine states."""
+        own = (self.processors_per_node, self.inside, self.interfaces, self.caches)
+        return any(one is not None for one in own)
 
     def paths(self) -> dict[str, FloatOrArray]:
         """Its constants by the paths by which they are set: ``partitions.NAME.processor.rate``."""
@@ -77,16 +89,14 @@ def constants_of_ranks(
     return values
 
 
-def kinds_of(
-    partitions: Sequence[Partition], common: NodeKind
-) -> tuple[NodeKind, ...]:
+def kinds_of(partitions: Sequence[Partition], common: NodeKind) -> tuple[NodeKind, ...]:
     """The kinds of nodes of a machine whose nodes are as ``common`` unless partitions differ: one, or one of each
     partition."""
-    if all((one.processors_per_node, one.inside, one.interfaces) == (None, None, None) for one in partitions):
+    if not any(one.differs_inside for one in partitions):
         return (common,)
     kinds, first = list[NodeKind](), 0
     for one in partitions:
-        own: dict[str, Any] = {"first_node": first, "nodes": one.nodes}
+        own: dict[str, Any] = {"first_node": first, "nodes": one.nodes, "caches": one.caches}
         own |= {} if one.processors_per_node is None else {"processors": one.processors_per_node}
         own |= {} if one.interfaces is None else {"interfaces": one.interfaces}
         kinds.append(replace(common, **own, **_networks(one, common)))
@@ -107,7 +117,28 @@ def interface_factors(partitions: Sequence[Partition], common_s_per_byte: FloatO
     return np.repeat(each, [one.nodes for one in partitions], axis=-1)
 
 
-def _networks(partition: Partition, kind: NodeKind) -> dict[str, Network | None]:
+def noises_of(
+    partitions: Sequence[Partition], common: Noise, node: NDArray[np.int64], part: str
+) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
+    """The distributions of a part of noise, None for none, and which ranks on these nodes (P,) have each, None for
+    all."""
+    law = common.parts.get(part)
+    if all(one.noise is None for one in partitions):
+        return [(law, None)]
+    number = partitions_of(partitions, node)
+    return [
+        (law if one.noise is None else one.noise.parts.get(part), number == place)
+        for place, one in enumerate(partitions)
+    ]
+
+
+def varied_parts(partitions: Sequence[Partition], common: Noise) -> list[str]:
+    """The parts of which some ranks have noise."""
+    every = [common, *(one.noise for one in partitions if one.noise is not None)]
+    return [part for part in PARTS if any(part in noise.parts for noise in every)]
+
+
+def _networks(partition: Partition, kind: NodeKind) -> dict[str, Any]:
     """The networks inside the nodes of a partition: its constants, and those of the machine that it does not state."""
     if partition.inside is None:
         return {}
@@ -141,7 +172,9 @@ def check_partitions(
         for path, value in one.constants.items():
             prefix = next((prefix for prefix in INSIDE if path.startswith(prefix)), None)
             if path not in (*OF_NODES, INTERFACE) and (prefix is None or path not in CONSTANTS):
-                raise InputError("a constant of a partition", place, value=path, allowed=nearest(path, (*OF_NODES, INTERFACE)))
+                raise InputError(
+                    "a constant of a partition", place, value=path, allowed=nearest(path, (*OF_NODES, INTERFACE))
+                )
             if prefix is not None and len(one.inside or ()) <= [*INSIDE].index(prefix):
                 what = f"partition {one.name} states {path}, and has no network there of its own"
                 raise InputError(what, place, allowed=f"{prefix.removesuffix('.')} of the partition")

@@ -178,7 +178,7 @@ class RoundRobinOfUneven(Placement):
         return float(self.processors[0]) if self.processors[0] < self.most_ranks else np.inf
 
     def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
-        used: FloatOrArray = np.searchsorted(np.cumsum(self.processors), ranks) + 1.0
+        used: FloatOrArray = 1.0 + np.asarray(np.searchsorted(np.cumsum(self.processors), ranks), dtype=np.float64)
         return used
 
     def most_on_a_node(self, ranks: FloatOrArray) -> FloatOrArray:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.routing import Minimal, Routing
 from simcodesign.describe.topology.link_loads import IntArray
@@ -40,7 +41,8 @@ ONLY_OUTSIDE: dict[str, Any] = {
 @dataclass(frozen=True)
 class NodeKind:
     """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, its network
-    interfaces, and the networks that join the processors; None: messages within a node cost what others do."""
+    interfaces, and the networks that join the processors; None: messages within a node cost what others do.
+    ``caches``: those of its processors; None: those of the memory of the machine."""
 
     first_node: int
     nodes: int
@@ -49,6 +51,7 @@ class NodeKind:
     node_network: Network | None = None
     socket_network: Network | None = None
     interfaces: int = 1
+    caches: tuple[CacheLevel, ...] | None = None
 
     @property
     def networks(self) -> tuple[Network, ...]:

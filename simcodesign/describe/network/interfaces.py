@@ -100,7 +100,8 @@ class OwnInterfaces:
     def chosen(cls, each: Sequence[OwnInterfaces], number: IntArray) -> OwnInterfaces:
         """Return of every rank those of the ``number``-th (P,)."""
         names = ("first", "step", "skip", "number", "any_of_rail", "count")
-        return cls(*(np.choose(number, [getattr(one, name) for one in each]) for name in names), each[0].rails)
+        own = {name: np.choose(number, [getattr(one, name) for one in each]) for name in names}
+        return cls(**own, rails=each[0].rails)
 
     @property
     def is_fixed(self) -> bool:
@@ -116,5 +117,5 @@ class OwnInterfaces:
         own = self.leaving(rank, turn)
         if self.rails == 1:
             return own
-        is_own = self.any_of_rail[rank] & (own % self.rails == leaves % self.rails)
+        is_own = (self.any_of_rail[rank] > 0) & (own % self.rails == leaves % self.rails)
         return np.where(is_own, own, leaves % self.count[rank])

@@ -80,7 +80,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
             raise items["partitions"].error(
                 "partitions, where nodes are as many as the ranks need", "a number of nodes"
             )
-        reader = PartitionReader(items, per_node, network, folder)
+        reader = PartitionReader(items, processor, per_node, memory, network, folder)
         partitions, accelerator = reader.partitions(items["partitions"], accelerator)
         network, partitions = with_most_interfaces(network, partitions, items["partitions"].place)
         common = constants_of_parts(processor, memory, accelerator, disk)

@@ -15,15 +15,18 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
 from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
+from simcodesign.describe.randomness.noise import PARTS, Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from
 from simcodesign.describe.yaml.constants import OTHER_NAMES, constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.memory import caches_from
 from simcodesign.describe.yaml.network import networks_inside
+from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.tree import Entry
 
 #: What a partition may state of its processors, its memory and its disks.
@@ -32,6 +35,8 @@ _KEYS = {
     "memory": ("latency", "bandwidth", "per_byte"),
     "disk": ("read_startup", "write_startup", "bandwidth", "per_byte"),
 }
+#: All of its keys.
+KEYS = ("name", "nodes", "processors_per_node", *_KEYS, "caches", "accelerator", "network", "node", "socket", "noise")
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power"}
@@ -43,11 +48,13 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class PartitionReader:
-    """What a partition is read beside: the ``items`` of its machine file, the machine's ``processors`` of a node and
-    its ``network`` between nodes, and the ``folder`` of the file."""
+    """What a partition is read beside: the ``items`` of its machine file, the machine's processor and its number in a
+    node, its ``memory`` and its ``network`` between nodes, and the ``folder`` of the file."""
 
     items: Mapping[str, Entry]
+    processor: Processor
     processors: int
+    memory: Memory | None
     network: Network
     folder: Path
 
@@ -61,8 +68,7 @@ class PartitionReader:
         found: list[Partition] = []
         only_some, first = accelerator is None, accelerator
         for item in entry.sequence():
-            keys = ("name", "nodes", "processors_per_node", *_KEYS, "accelerator", "network", "node", "socket")
-            given = item.mapping(keys, ("name", "nodes"))
+            given = item.mapping(KEYS, ("name", "nodes"))
             own: dict[str, FloatOrArray] = {}
             for part, names in _KEYS.items():
                 if part in given:
@@ -80,8 +86,33 @@ class PartitionReader:
                 interfaces, per_byte = self._interfaces(given["network"])
                 own |= per_byte
             name, nodes = given["name"].name(), given["nodes"].whole(1, MAX_HOSTS)
-            found.append(Partition(name, nodes, own, has, processors, inside, interfaces))
+            caches = self._caches(given["caches"], own) if "caches" in given else None
+            noise = self._noise(given["noise"], nodes) if "noise" in given else None
+            found.append(Partition(name, nodes, own, has, processors, inside, interfaces, caches, noise))
         return tuple(found), first
+
+    @staticmethod
+    def _noise(entry: Entry, nodes: int) -> Noise:
+        """What varies times on the nodes of a partition. InputError for slow nodes and bursts, which are stated for the
+        machine."""
+        noise = noise_from(entry, nodes)
+        if not isinstance(noise, Noise):
+            return Noise(compute=share_as_distribution(noise, "noise", entry.place))
+        if noise.slow_nodes is not None or noise.bursts is not None:
+            given = entry.mapping()
+            key = "bursts" if noise.slow_nodes is None else "slow_nodes"
+            raise InputError("unknown key", given[key].place, value=key, allowed=f"{', '.join(PARTS)}")
+        return noise
+
+    def _caches(self, entry: Entry, own: Mapping[str, FloatOrArray]) -> tuple[CacheLevel, ...]:
+        """The caches of a partition: those of the machine with what it states, by their names, without those of which
+        it says ``none``; in cycles of its own clock."""
+        if self.memory is None:
+            raise entry.error("caches without a memory behind them", "memory of the machine")
+        every = _merged(self.items.get("caches"), entry)
+        levels = {name: item for name, item in every.mapping().items() if not item.says(_NONE)}
+        processor = replace(self.processor, clock_hz=own.get("processor.clock", self.processor.clock_hz))
+        return caches_from(replace(every, content=levels), self.memory.line_bytes, processor)
 
     def _interfaces(self, entry: Entry) -> tuple[int | None, dict[str, FloatOrArray]]:
         """The interfaces of a node to the network, ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``: how many, None if
@@ -124,7 +155,7 @@ class PartitionReader:
 
     @staticmethod
     def _parts(levels: Collection[str]) -> list[str]:
-        """The fields of a machine with the networks at these keys, outermost first; a reader of them checks the rest."""
+        """The fields of a machine with the networks at these keys, outermost first; their reader checks the rest."""
         return [f"{key}_network" for key in ("node", "socket") if key in levels]
 
     def _constants_inside(self, given: Mapping[str, Entry], inside: Sequence[Network]) -> dict[str, FloatOrArray]:
@@ -225,7 +256,7 @@ def _merged(common: Entry | None, own: Entry) -> Entry:
         return own
     known = common.content
     content = {key: item if key in _WHOLE else _merged(known.get(key), item) for key, item in own.content.items()}
-    kept = {key: item for key, item in known.items() if not _replaced(key, content)}
+    kept = {key: content.get(key, item) for key, item in known.items() if key in content or not _replaced(key, content)}
     return replace(own, content={**kept, **content})
 
 
