@@ -144,7 +144,7 @@ class Machine(Variant, ShownInNotebooks):
         for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
         if self.partitions:
-            check_partitions(self.partitions, self.nodes, self._common_constants(), self.place)
+            check_partitions(self.partitions, self.nodes, self._common_constants(), self.place, self.disk)
         check_network(self.network, self.place)
         for kind in self.node_kinds:
             self._check_kind(kind)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, check_constant, is_of, value_of, with_values
+from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.levels import NodeKind
 from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.network.network import Network
@@ -161,15 +162,23 @@ def constants_inside(network: Network, part: str) -> Iterator[tuple[str, str]]:
 
 
 def check_partitions(
-    partitions: Sequence[Partition], nodes: int, common: Mapping[str, FloatOrArray], place: Place
+    partitions: Sequence[Partition],
+    nodes: int,
+    common: Mapping[str, FloatOrArray],
+    place: Place,
+    disk: Disk | None = None,
 ) -> None:
-    """InputError unless partitions have names of their own, all nodes, and constants that the machine has as well."""
+    """InputError unless partitions have names of their own, all nodes, and constants that the machine has as well: of a
+    disk only where each node has one."""
     names = [one.name for one in partitions]
     for one in partitions:
         if not _NAME.fullmatch(one.name) or names.count(one.name) > 1:
             allowed = "letters, digits, _ and -, each name once"
             raise InputError("the name of a partition", place, value=one.name, allowed=allowed)
         for path, value in one.constants.items():
+            if path.startswith("disk.") and disk is not None and disk.shared_by > 1:
+                what = f"partition {one.name} states {path}, where a disk is shared by nodes: disk.shared_by"
+                raise InputError(what, place, value=disk.shared_by, allowed="1")
             prefix = next((prefix for prefix in INSIDE if path.startswith(prefix)), None)
             if path not in (*OF_NODES, INTERFACE) and (prefix is None or path not in CONSTANTS):
                 raise InputError(

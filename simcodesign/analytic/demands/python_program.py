@@ -263,7 +263,8 @@ class _Costs:
             each, often = amount[recording.op[entry]], times[recording.op[entry]]
             is_access = name in ("read", "write")
             if is_access:
-                self.time_s[entry] = access_s(demand, name, machine.disk, each, often)
+                disk = None if machine.disk is None else machine.disk.of_ranks(recording.rank[entry])
+                self.time_s[entry] = access_s(demand, name, disk, each, often)
             else:
                 self.time_s[entry] = compute_s(demand, machine.processor.of_ranks(recording.rank[entry]), each)
 

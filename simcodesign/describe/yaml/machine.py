@@ -84,7 +84,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         partitions, accelerator = reader.partitions(items["partitions"], accelerator)
         network, partitions = with_most_interfaces(network, partitions, items["partitions"].place)
         common = constants_of_parts(processor, memory, accelerator, disk)
-        check_partitions(partitions, nodes, common, items["partitions"].place)
+        check_partitions(partitions, nodes, common, items["partitions"].place, disk)
     inside = networks_inside(items, network, per_node, folder)
     return Machine(
         name=items["name"].name(),

@@ -271,7 +271,9 @@ class _Layout:
             fields["kind"][at], fields["size_bytes"][at] = kind, size * often
             if len(entry):
                 demand = Compute(None, recording.place_of(int(entry[0])), "", None)
-                fields["duration_s"][at] = duration_of_access_s(demand, name, machine, size, often)
+                fields["duration_s"][at] = duration_of_access_s(
+                    demand, name, machine, size, often, recording.rank[entry]
+                )
         peer = recording.column(3, (kinds.SEND, kinds.RECEIVE))
         tag = recording.column(4, (kinds.SEND, kinds.RECEIVE))
         for name, kind in (("send", SEND), ("receive", RECEIVE)):
