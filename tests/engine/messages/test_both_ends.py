@@ -3,6 +3,7 @@ node takes 1 us + 0.25 us + 1 us = T."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -129,3 +130,15 @@ def test_what_holds_a_rank_is_communication_and_no_wait() -> None:
     assert result.ranks.busy_s[0].sum() == pytest.approx(7 * T, rel=1e-12)
     assert result.ranks.waiting_s[0].sum() == pytest.approx(0.0, abs=1e-15)
     assert sum(part["communication"] for part in result.phases.values()) == pytest.approx(7 * T, rel=1e-12)
+
+
+@sc.program
+def sendrecv(rank: int, size: int) -> Iterator[Any]:
+    yield sc.rank.send((rank + 1) % size, SIZE)
+    yield sc.rank.receive((rank - 1) % size)
+    yield sc.rank.world.all_to_all(SIZE, algorithm="pairwise")
+
+
+def test_a_program_in_python_is_held_as_well() -> None:
+    """A Sendrecv, and three more of a pairwise all-to-all among four ranks."""
+    assert took_s(sendrecv, node(), 4, "none") == pytest.approx(2 * T + 3 * 2 * T, rel=1e-12)
