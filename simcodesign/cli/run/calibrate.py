@@ -60,6 +60,16 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
     )
 
 
+def show_what_to_measure(options: BenchmarkOptions) -> None:
+    """Print the commands whose output determines the constants of a machine's messages."""
+    (machine,) = options.names
+    commands = what_to_measure(machine, load_machine(machine))
+    if options.as_json:
+        write_json(commands)
+    else:
+        write(measured_tables(commands))
+
+
 def _check_folder(paths: Sequence[Path], machine: str) -> None:
     """InputError for a machine file that would not find the one that it extends."""
     beside = Path(machine).parent.resolve()
