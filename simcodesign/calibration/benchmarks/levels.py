@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from simcodesign.calibration.benchmarks.rings import is_ring
 from simcodesign.calibration.benchmarks.samples import NODES
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
@@ -73,7 +74,7 @@ def check_levels_known(tables: Iterable[BenchmarkTable], machine: Machine) -> No
         return
     for table in tables:
         for row in table.rows:
-            if row.operation not in MESSAGES:
+            if row.operation not in MESSAGES and not is_ring(row):
                 continue
             if NODES not in row.parameters:
                 each = machine.processors_per_node

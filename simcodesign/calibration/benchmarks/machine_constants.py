@@ -175,8 +175,8 @@ def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[Be
     """
     tables, of_memory = of_one_memory(every)
     tables, of_data = of_contiguous_data(tables)
-    tables, of_rings = as_messages(tables, machine)
     check_levels_known(tables, machine)
+    tables, of_rings = as_messages(tables, machine)
     return tables, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables)]
 
 

@@ -26,7 +26,7 @@ def as_messages(
 ) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:
     """Return the tables with the rings of NCCL as ping-pongs, and a note, unless there are ping-pongs."""
     rows = [row for table in tables for row in table.rows]
-    rings = [row for row in rows if _is_ring(row)]
+    rings = [row for row in rows if is_ring(row)]
     if not rings or any(row.operation == PING_PONG for row in rows):
         return (*tables,), ()
     changed = tuple(replace(table, rows=tuple(_step(row, machine) for row in table.rows)) for table in tables)
@@ -41,14 +41,15 @@ def is_of_rings(table: BenchmarkTable) -> bool:
     return any(row.operation == PING_PONG and PLACEMENT in row.labels for row in table.rows)
 
 
-def _is_ring(row: BenchmarkRow) -> bool:
+def is_ring(row: BenchmarkRow) -> bool:
+    """Return whether a row is of nccl-tests and of an operation by rings."""
     ranks, size = row.parameters.get("P", 0), row.parameters.get("bytes", 0)
     return PLACEMENT in row.labels and row.operation in RINGS and ranks > 1 and size > 0
 
 
 def _step(row: BenchmarkRow, machine: Machine) -> BenchmarkRow:
     """A step of a ring as a ping-pong one way, less the operator on its block; other rows as they are."""
-    if not _is_ring(row):
+    if not is_ring(row):
         return row
     factor, is_vector = RINGS[row.operation]
     ranks, size = row.parameters["P"], row.parameters["bytes"]

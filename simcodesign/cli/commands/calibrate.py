@@ -38,8 +38,9 @@ class CalibrateOptions:
         list[str],
         Argument(
             metavar="[WORKLOAD] MACHINE FILE...",
-            help="MACHINE alone, to print what to measure; MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, PICO, "
-            "Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with measured times of the workload.",
+            help="MACHINE alone, to print what to measure; MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, "
+            "HPL, HPCG, STREAM, IOR, mdtest, PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with "
+            "measured times of the workload.",
         ),
     ]
     settings: Settings = field(default_factory=list)
