@@ -9,12 +9,12 @@ the memory with, over its bytes read and written. Source: the max-rate model of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from simcodesign.calibration.benchmarks.levels import NODE, OUTSIDE, level_of
-from simcodesign.calibration.benchmarks.samples import MachineConstant, Sample, samples, united
+from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, Sample, samples, united
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 
@@ -39,9 +39,11 @@ NOT_LIMITED = 1.05
 
 @dataclass(frozen=True)
 class FullNode:
-    """``holds_receiver``: None where nothing shows it. ``copies``: None where no row determines it."""
+    """``holds_receiver``: None where nothing shows it, and ``lines`` the rows that do. ``copies``: None where no row
+    determines it."""
 
     holds_receiver: bool | None = None
+    lines: Lines = field(default_factory=dict)
     copies: MachineConstant | None = None
     notes: tuple[str, ...] = ()
 
@@ -57,7 +59,7 @@ def full_node(
     """Return what messages of a full node show. ``memory``: the time per byte by STREAM, None for the machine's own;
     ``cache``: a rank's share of the last cache, None for the machine's own."""
     cache = _cache_bytes(machine) if cache is None else cache
-    holds, words = _holds_receiver(tables, machine, cache)
+    holds, words, lines = _holds_receiver(tables, machine, cache)
     notes = [words] if words else []
     partly = _partly_filled(tables, machine)
     notes += [partly] if partly else []
@@ -70,8 +72,8 @@ def full_node(
             copies = None if why else _copies(operation, max(taken, key=_size), machine, memory)
             note = f"{COPIES} is not determined by {operation} on a full node: {why}." if why else ""
             notes += [note] if note else []
-            return FullNode(holds, copies, tuple(notes))
-    return FullNode(holds, None, tuple(notes))
+            return FullNode(holds, lines, copies, tuple(notes))
+    return FullNode(holds, lines, None, tuple(notes))
 
 
 def _in_node(
@@ -115,38 +117,41 @@ def _cache_bytes(machine: Machine) -> float | None:
     return caches[-1].size_bytes / caches[-1].shared_by if caches else None
 
 
-def _holds_receiver(tables: Sequence[BenchmarkTable], machine: Machine, cache: float | None) -> tuple[bool | None, str]:
-    """Return whether messages hold both ends, by how much longer both ways take than one way, and the words for it."""
+def _holds_receiver(
+    tables: Sequence[BenchmarkTable], machine: Machine, cache: float | None
+) -> tuple[bool | None, str, Lines]:
+    """Return whether messages hold both ends, by how much longer both ways take than one way, the words for it, and the
+    rows that show it."""
     largest = SMALL_BYTES if cache is None else cache / 2  # a Sendrecv touches twice its bytes
     both, alone = _taken(tables, "sendrecv", machine), _in_node(tables, "ping_pong", machine)
-    one_way: dict[float, float] = {}
-    for one in alone:  # the slowest pairs, if there are several of one size
-        one_way[_size(one)] = max(one.median, one_way.get(_size(one), 0.0))
-    sizes = {one.parameters["bytes"]: one.median for one in both if one.parameters["bytes"] <= largest}
-    ratios = [seconds / one_way[size] for size, seconds in sizes.items() if size in one_way]
+    one_way = _slowest(alone)
+    pairs = [(one, one_way[_size(one)]) for one in both if _size(one) <= largest and _size(one) in one_way]
+    ratios = [two.median / one.median for two, one in pairs]
     what = "Sendrecv on a full node takes"
-    if not ratios:
-        ratios, what = _ratios_of_windows(tables, machine), "windows both ways within a node take"
-    if not ratios:
-        return None, "" if not both else (
-            "Whether messages within a node hold their receivers is not shown: there are no ping-pongs within a node "
-            f"of the same sizes up to {largest:g} bytes as Sendrecv on a full node."
-        )
+    if not pairs:
+        pairs, what = _windows(tables, machine), "Windows both ways within a node take"
+        ratios = [2 * one.median / two.median for two, one in pairs]
+    if not pairs:
+        why = "there are no ping-pongs within a node of the same sizes as Sendrecv on a full node"
+        missing = f"Whether messages within a node hold their receivers is not shown: {why}, up to {largest:g} bytes."
+        return None, missing if both else "", {}
     ratio = float(np.median(ratios))
-    holds = ratio > BOTH
-    return holds, (
-        f"{what[0].upper()}{what[1:]} {ratio:.3g} times as long as one way (median of {len(ratios)} sizes): messages "
-        f"{'hold' if holds else 'do not hold'} their receivers."
+    words = (
+        f"{what} {ratio:.3g} times as long as one way (median of {len(ratios)} sizes): messages "
+        f"{'hold' if ratio > BOTH else 'do not hold'} their receivers."
     )
+    return ratio > BOTH, words, united(one.lines for some in pairs for one in some)
 
 
-def _ratios_of_windows(tables: Sequence[BenchmarkTable], machine: Machine) -> list[float]:
-    """How many times as long windows both ways of two ranks of a node take as one way, by size, beyond startups."""
-    one_way, both = (
-        {one.parameters["bytes"]: one.median for one in _in_node(tables, name, machine, "bandwidth")}
-        for name in ("window", "window_both_ways")
-    )
-    return [2 * one_way[size] / both[size] for size in sorted(one_way.keys() & both.keys())]
+def _slowest(taken: Sequence[Sample]) -> dict[float, Sample]:
+    """The samples by size: of several of one size, the slowest."""
+    return {_size(one): one for one in sorted(taken, key=lambda one: one.median)}
+
+
+def _windows(tables: Sequence[BenchmarkTable], machine: Machine) -> list[tuple[Sample, Sample]]:
+    """Windows both ways and one way between two ranks of a node, of the same size."""
+    one_way, both = (_slowest(_in_node(tables, name, machine, "bandwidth")) for name in ("window", "window_both_ways"))
+    return [(both[size], one_way[size]) for size in sorted(one_way.keys() & both.keys())]
 
 
 def _size(one: Sample) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +90,8 @@ class MachineCalibration:
     """Constants of messages from ping-pongs between two ranks of one node, by the network inside."""
     holds_receiver: bool | None = None
     """Whether messages within a node hold both of their ends; None where nothing shows it."""
+    lines_of_holds: Lines = field(default_factory=dict)
+    """The rows that show it."""
     has_new_levels: bool = False
     """Whether the machine states no network inside its nodes, and this calibration adds one."""
 
@@ -106,7 +108,7 @@ class MachineCalibration:
         """The rows that were used, which are no evidence for this machine."""
         messages = [] if self.messages is None else [self.messages.lines]
         messages += [one.messages.lines for one in self.within_node]
-        return united([*messages, *(one.lines for one in self.all_constants)])
+        return united([*messages, self.lines_of_holds, *(one.lines for one in self.all_constants)])
 
     @property
     def roles(self) -> list[str]:
@@ -197,7 +199,8 @@ def _under_load(
         constants += [] if found.copies is None else [found.copies]
         if found.copies is not None and cache is not None:
             constants.append(MachineConstant(CACHE, cache, np.nan, np.nan, "given (--fix)"))
-        calibration = replace(calibration, constants=tuple(constants), holds_receiver=found.holds_receiver)
+        calibration = replace(calibration, holds_receiver=found.holds_receiver, lines_of_holds=found.lines)
+        calibration = replace(calibration, constants=tuple(constants))
     interfaces, more = loaded_interfaces(tables, _calibrated(calibration))
     notes += more
     return replace(calibration, constants=(*constants, *([] if interfaces is None else [interfaces])))
