@@ -55,14 +55,14 @@ def sendrecv(size: float) -> float:
     return round_within(size, RANKS, 2 * size)
 
 
-def alltoall(size: float, nodes: int = 2) -> float:
+def alltoall(size: float, rate: float = LOADED, nodes: int = 2) -> float:
     """Pairwise exchange: in round i each rank sends to the i-th after it, of ``nodes`` nodes in order."""
     ranks, total = nodes * RANKS, 0.0
     for turn in range(1, ranks):
         targets = [(rank, (rank + turn) % ranks) for rank in range(RANKS)]
         inside = sum(target < RANKS for _, target in targets)
         outside = RANKS - inside
-        leaves = FAR_STARTUP + max(size / FAR_BANDWIDTH, outside * size / LOADED) if outside else 0.0
+        leaves = FAR_STARTUP + max(size / FAR_BANDWIDTH, outside * size / rate) if outside else 0.0
         total += max(leaves, round_within(size, inside, 2 * ranks * size))
     return total
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.loaded_interfaces import PairwiseRounds
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
+from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import read_benchmark
 from simcodesign.report.calibration.machine_file import machine_file_text
 from tests.calibration.benchmarks import full_node_outputs as made
-from tests.calibration.benchmarks.full_node_outputs import GB, RANKS, SIZES, US
+from tests.calibration.benchmarks.full_node_outputs import GB, MIB, RANKS, SIZES, US
 
 Given = Mapping[str, float]
 ONE_NODE, TWO_NODES = {"nodes": 1.0}, {"nodes": 2.0}
@@ -55,7 +59,6 @@ def test_intels_benchmarks_give_the_constants_of_the_model_back(tmp_path: Path, 
     assert 1 / values["node.network.per_byte"] == pytest.approx(made.NEAR_BANDWIDTH, rel=1e-3)
     assert found.holds_receiver is True
     assert values["node.memory.copies"] == pytest.approx(made.COPIES, rel=1e-4)
-    assert not any("follows from these rows" in note for note in found.notes)
     path = tmp_path / "mine.yaml"
     path.write_text(machine_file_text(found, "mine"))
     mine = load_machine(path)
@@ -232,16 +235,37 @@ def test_what_no_row_is_evidence_for_is_written_into_the_file(
 # Interfaces under load
 
 
+@pytest.mark.skipif(dimension_at(LOADED) is None, reason="machines state no interfaces under load")
 def test_alltoall_on_two_full_nodes_shows_loaded_interfaces(tmp_path: Path) -> None:
     found = calibrated(tmp_path, made.LEVELS, NEAR, FAR, SENDRECV, ALLTOALL, STREAM, segments=1)
-    assert 1 / constants(found)["network.interfaces.loaded_per_byte"] == pytest.approx(made.LOADED, rel=2e-3)
+    assert 1 / constants(found)[LOADED] == pytest.approx(made.LOADED, rel=2e-3)
+    assert not any("follows from these rows" in note for note in found.notes)
+    (tmp_path / "mine.yaml").write_text(machine_file_text(found, "mine"))
+    mine = load_machine(tmp_path / "mine.yaml").constants()
+    assert 1 / float(np.max(mine[LOADED])) == pytest.approx(made.LOADED, rel=2e-3)
+
+
+@pytest.mark.parametrize("rate", [3 * GB, made.LOADED, 11 * GB])
+def test_the_rate_of_loaded_interfaces_solves_the_rounds(tmp_path: Path, rate: float) -> None:
+    """Pairwise exchange of a MiB, its rounds counted message by message."""
+    (tmp_path / "exact.yaml").write_text(
+        made.MACHINE.replace("startup: 2 us", f"startup: {made.FAR_STARTUP!r} s")
+        .replace("  bandwidth: 1 GB/s", f"  bandwidth: {made.FAR_BANDWIDTH!r} B/s")
+        .replace("bandwidth: 50 GB/s", f"bandwidth: {made.STREAM_BANDWIDTH!r} B/s")
+        + f"node: {{memory: {{copies: {made.COPIES}}}, network: {{topology: {{kind: crossbar}}, holds_receiver: true, "
+        f"startup: {made.NEAR_STARTUP!r} s, bandwidth: {made.NEAR_BANDWIDTH!r} B/s}}}}\n"
+    )
+    rounds = PairwiseRounds.of(load_machine(tmp_path / "exact.yaml"), MIB)
+    seconds = made.alltoall(MIB, rate)
+    assert rounds.seconds(rate) == pytest.approx(seconds, rel=1e-9)
+    assert rounds.rate(seconds) == pytest.approx(rate, rel=1e-6)
 
 
 def test_sendrecv_on_two_nodes_shows_no_loaded_interfaces(tmp_path: Path) -> None:
     """In its chain one rank of a node sends to another node."""
     chain = made.imb("Sendrecv", 2 * RANKS, lambda size: 9 * made.sendrecv(size), SIZES)
     found = calibrated(tmp_path, made.LEVELS, NEAR, FAR, (chain, TWO_NODES), segments=1)
-    assert not {"network.interfaces.loaded_per_byte", "node.memory.copies"} & {*constants(found)}
+    assert not {LOADED, "node.memory.copies"} & {*constants(found)}
     assert found.holds_receiver is None
 
 
@@ -258,5 +282,5 @@ def test_alltoall_that_cannot_show_loaded_interfaces_says_why(
     tmp_path: Path, text: str, given: Given, words: str
 ) -> None:
     found = calibrated(tmp_path, made.LEVELS, FAR, (text, given), segments=1)
-    assert "network.interfaces.loaded_per_byte" not in constants(found)
+    assert LOADED not in constants(found)
     assert any(words in note for note in found.notes)
