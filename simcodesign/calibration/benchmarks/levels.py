@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from simcodesign.calibration.benchmarks.rings import is_ring
-from simcodesign.calibration.benchmarks.samples import NODES
+from simcodesign.calibration.benchmarks.samples import NODES, is_ring
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
@@ -40,12 +39,17 @@ BETWEEN_NODES = ("smpi",)
 def placed(table: BenchmarkTable) -> BenchmarkTable:
     """Return the table with the number of nodes that the ranks of each row were on, as far as it is known.
 
-    Raises InputError for more or fewer ranks than these nodes have.
+    Raises InputError for more or fewer ranks than these nodes have, and for parts of a node.
     """
     return replace(table, rows=tuple(_placed(row, table) for row in table.rows))
 
 
 def _placed(row: BenchmarkRow, table: BenchmarkTable) -> BenchmarkRow:
+    for name in (NODES, PER_NODE, SOCKETS):
+        if (value := row.parameters.get(name, 1.0)) < 1 or value != int(value):
+            raise InputError(
+                f"{name} of {row.operation}", Place(table.file, row.line), value=value, allowed="1, 2, ..."
+            )
     nodes, per_node, ranks = (row.parameters.get(name) for name in (NODES, PER_NODE, RANKS))
     if nodes is None and table.format in BETWEEN_NODES:
         return _with(row, {NODES: 2.0})

@@ -12,12 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcodesign.calibration.benchmarks.samples import PLACEMENT
+from simcodesign.calibration.benchmarks.levels import NODE, SOCKET, level_of
+from simcodesign.calibration.benchmarks.samples import PLACEMENT, RINGS, is_ring
 from simcodesign.describe.machine import Machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
-#: Operations by rings -> steps over P - 1, and whether ``bytes`` is the vector of P blocks.
-RINGS = {"allreduce": (2, True), "reduce_scatter": (1, True), "allgather": (1, False)}
 PING_PONG = "ping_pong"
 
 
@@ -41,23 +40,24 @@ def is_of_rings(table: BenchmarkTable) -> bool:
     return any(row.operation == PING_PONG and PLACEMENT in row.labels for row in table.rows)
 
 
-def is_ring(row: BenchmarkRow) -> bool:
-    """Return whether a row is of nccl-tests and of an operation by rings."""
-    ranks, size = row.parameters.get("P", 0), row.parameters.get("bytes", 0)
-    return PLACEMENT in row.labels and row.operation in RINGS and ranks > 1 and size > 0
-
-
 def _step(row: BenchmarkRow, machine: Machine) -> BenchmarkRow:
-    """A step of a ring as a ping-pong one way, less the operator on its block; other rows as they are."""
+    """A step of a ring as a ping-pong one way, less the operator on its block; other rows as they are.
+
+    A step of messages that hold both ends is two messages: every rank sends and receives.
+    """
     if not is_ring(row):
         return row
+    network = {NODE: machine.node_network, SOCKET: machine.socket_network}.get(level_of(row, machine))
+    ends = 2.0 if network is not None and network.message_model.holds_both_ends else 1.0
     factor, is_vector = RINGS[row.operation]
     ranks, size = row.parameters["P"], row.parameters["bytes"]
     block = size / ranks if is_vector else size
     operator = machine.network.reduction_per_byte_s if is_vector else None
     of_operator = 0.0 if operator is None else float(np.max(operator)) * block / factor
     seconds = row.value / (factor * (ranks - 1)) - of_operator
-    return replace(row, operation=PING_PONG, value=seconds, low=None, high=None, parameters=_of_block(row, block))
+    return replace(
+        row, operation=PING_PONG, value=seconds / ends, low=None, high=None, parameters=_of_block(row, block)
+    )
 
 
 def _of_block(row: BenchmarkRow, block: float) -> dict[str, float]:

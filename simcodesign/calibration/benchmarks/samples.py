@@ -20,6 +20,8 @@ PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window", "socke
 DEVICE = "device"
 #: The label of rows of nccl-tests: in place or out of place.
 PLACEMENT = "placement"
+#: Operations of nccl-tests by rings -> steps over P - 1, and whether ``bytes`` is the vector of P blocks.
+RINGS = {"allreduce": (2, True), "reduce_scatter": (1, True), "allgather": (1, False)}
 #: Operations whose time depends on the type of elements and the operator.
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block")
 #: The parameter of a row with the number of nodes on which its ranks were.
@@ -146,6 +148,12 @@ def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTabl
 def _device(row: BenchmarkRow) -> str:
     """The kind of accelerators' buffers of a row, empty for host memory; nccl-tests has no others."""
     return row.labels.get(DEVICE, "nccl-tests" if PLACEMENT in row.labels else "")
+
+
+def is_ring(row: BenchmarkRow) -> bool:
+    """Return whether a row is of nccl-tests and of an operation by rings."""
+    ranks, size = row.parameters.get("P", 0), row.parameters.get("bytes", 0)
+    return PLACEMENT in row.labels and row.operation in RINGS and ranks > 1 and size > 0
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:

@@ -190,6 +190,8 @@ def test_the_ping_pong_of_a_run_on_full_nodes_stays_within_one(tmp_path: Path) -
         ),
         (NEAR[0], TWO_FULL, "ping_pong of a run of 2 ranks, on 2 nodes of 16 ranks.*--given FILE:nodes=2"),
         (SENDRECV[0], {"nodes": 1.0, "ranks_per_node": 8.0}, "sendrecv of a run of 16 ranks, on 1 nodes of 8 ranks"),
+        (NEAR[0], {"nodes": 0.0}, "nodes of ping_pong, got 0.0"),
+        (NEAR[0], {"ranks_per_node": 1.5}, "ranks_per_node of ping_pong, got 1.5"),
     ],
 )
 def test_a_file_that_does_not_state_its_level_is_an_error(tmp_path: Path, text: str, given: Given, words: str) -> None:
@@ -212,6 +214,25 @@ def test_sockets_have_constants_of_their_own(tmp_path: Path) -> None:
     assert values["node.network.startup"] == pytest.approx(made.NEAR_STARTUP, abs=ROUNDED)
     with pytest.raises(InputError, match=r"ping_pong within a socket or between sockets.*--given sockets=1"):
         calibrated(tmp_path, SOCKETS, NEAR)
+
+
+def test_smpis_runs_are_between_nodes(tmp_path: Path) -> None:
+    text = "".join(
+        f"MPI_Send,{size},{number},{2 * made.far(size)!r}\nMPI_Recv,{size},{number},0.0\n"
+        for number, size in enumerate(SIZES[1:], 1)
+    )
+    found = calibrated(tmp_path, made.LEVELS, (text, {}), segments=1)
+    assert constants(found)["network.startup"] == pytest.approx(made.FAR_STARTUP, rel=1e-6)
+    assert found.within_node == ()
+
+
+def test_pairs_on_both_levels_determine_nothing(tmp_path: Path) -> None:
+    """Of 24 ranks on nodes of 16, ranks 0 and 12 are on one node, and ranks 4 and 16 on two."""
+    text = "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n# Benchmarking Uniband\n# #processes = 24\n"
+    text += "       #bytes #repetitions   Mbytes/sec      Msg/sec\n"
+    text += "".join(f"{size:13d}  1000  {size / (1 + size / 9000):.2f}  1000000\n" for size in SIZES[4:])
+    found = calibrated(tmp_path, made.LEVELS, FAR, (text, {"ranks_per_node": RANKS}), segments=1)
+    assert not any("windows" in one.how for one in found.all_constants)
 
 
 # What is no evidence

@@ -80,6 +80,13 @@ def test_the_operator_of_the_machine_is_no_part_of_a_step(tmp_path: Path) -> Non
     )
 
 
+def test_a_step_of_messages_that_hold_both_ends_is_two(tmp_path: Path) -> None:
+    machine = GPUS.replace("bandwidth: 100 GB/s}}", "bandwidth: 100 GB/s, holds_receiver: true}}")
+    found = constants(calibrated(tmp_path, nccl("all_reduce", 8, allreduce, SIZES), machine=machine))
+    assert found["node.network.startup"] == pytest.approx(ALPHA / 2, rel=1e-3)
+    assert 1 / found["node.network.per_byte"] == pytest.approx(2 * BETA, rel=1e-3)
+
+
 def test_rings_whose_devices_are_not_listed_must_state_nodes(tmp_path: Path) -> None:
     whole = nccl("all_gather", 8, gathered, SIZES)
     text = "".join(line for line in whole.splitlines(keepends=True) if not line.startswith("#  Rank"))
