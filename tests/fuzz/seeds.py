@@ -73,8 +73,9 @@ compare app.aspen box.aspen --set n=16 --kernel main --seed 1
 forecast app.aspen box.aspen --aspen-compatible --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
-calibrate little.yaml osu.txt --given P=2 --json
-calibrate little.yaml osu.txt --segments 1 --write constants:-
+calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
+calibrate little.yaml osu.txt --given ranks_per_node=1 --segments 1 --write constants:-
+calibrate little.yaml --json
 fit osu.txt --json -j 1
 fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.json --target p=128 --json -j 1
