@@ -166,7 +166,9 @@ class _Interfaces:
 
     node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
     own: OwnInterfaces | None
-    count: int
+    count: int  # the most of any node
+    of_node: NDArray[np.int64]  # of each of these nodes
+    factor: Floats  # how much longer a byte occupies one of each than the network states
     injected_s: Floats
     ejected_s: Floats
 
@@ -174,24 +176,29 @@ class _Interfaces:
     def of(cls, machine: Machine, node: NDArray[np.int64]) -> _Interfaces:
         interfaces, own = machine.network.interfaces, machine.interfaces_of(len(node))
         own = own if own is not None and own.is_fixed else None
-        node = np.unique(node, return_inverse=True)[1]
+        nodes, node = np.unique(node, return_inverse=True)
+        factors = machine.interface_factors
+        factor = np.ones(len(nodes)) if factors is None else factors[nodes]
         injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
         ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
-        return cls(node, own, interfaces.count, injected_s, ejected_s)
+        count, of_node = interfaces.count, machine.interfaces_of_nodes[nodes]
+        return cls(node, own, count, of_node, factor, injected_s, ejected_s)
 
     def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:
         """Messages between these ranks, on different nodes, occupy an interface at both ends for so long."""
         out, into = self.node[source], self.node[target]
+        out_s, into_s = busy_s * self.factor[out], busy_s * self.factor[into]
         if self.own is not None:
             leaves = self.own.leaving(source)
             out, into = out * self.count + leaves, into * self.count + self.own.coming(target, leaves)
-        np.add.at(self.injected_s, out, busy_s)
-        np.add.at(self.ejected_s, into, busy_s)
+        np.add.at(self.injected_s, out, out_s)
+        np.add.at(self.ejected_s, into, into_s)
 
     @property
     def busiest_s(self) -> float:
         """What the most loaded interface is busy for at least."""
-        return float(max(self.injected_s.max(), self.ejected_s.max())) / (self.count if self.own is None else 1)
+        both_s = np.maximum(self.injected_s, self.ejected_s)
+        return float(np.max(both_s / self.of_node if self.own is None else both_s))
 
 
 @dataclass
@@ -323,7 +330,9 @@ class _Loads:
         hops = max(float(longest), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops, longest_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * loaded_s_per_byte(machine)
+        factors = machine.interface_factors
+        slowest = 1.0 if factors is None else float(factors.max())
+        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * loaded_s_per_byte(machine)
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)

@@ -78,7 +78,7 @@ def _shares_accelerators(workload: Any, machine: Any) -> bool:
     used = [part for part in ("accelerator", "link") if workload.may_use(part)]
     if machine.accelerator is None or not used:
         return False
-    alone = machine.accelerator.ranks_on_busiest(machine.placement) == 1
+    alone = machine.ranks_of_an_accelerator == 1
     return not alone or not all(workload.uses_one_at_a_time(part) for part in used)
 
 
@@ -133,7 +133,7 @@ def _is_noisy(workload: Any, machine: Any) -> bool:
     }
     noise = machine.noise_model
     bursts = bool(noise.bursts) and _uses_processors(workload, machine)
-    return bool(workload.varies) or bursts or any(has_work[part] for part in noise.parts)
+    return bool(workload.varies) or bursts or any(has_work[part] for part in machine.varied_parts)
 
 
 def _fails(workload: Any, machine: Any) -> bool:

@@ -18,7 +18,7 @@ def station_name(machine: Machine, kind: int, unit: int) -> str:
         levels = machine.numbered_levels
         start = "first_interface" if kind == INTERFACE else "first_link"
         level = levels[int(level_at(levels, start, np.array(unit)))]
-        return (level.interface_name if kind == INTERFACE else level.link_name)(unit, machine.sockets_per_node)
+        return (level.interface_name if kind == INTERFACE else level.link_name)(unit)
     if kind == CONTROLLER and machine.memory is not None:
         return machine.memory.station_name(unit, machine.nodes)
     return f"{STATION_KINDS[kind]} {unit}"

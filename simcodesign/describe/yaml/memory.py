@@ -42,8 +42,7 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
             raise InputError(f"{keys} is missing", entry.place)
     given = entry.mapping()
     line = whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
-    levels = items["caches"].mapping() if "caches" in items else {}
-    caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
+    caches = caches_from(items["caches"], line, processor) if "caches" in items else ()
     words = (("hits", HITS), ("transfers", TRANSFERS), ("policy", POLICIES))
     values |= {key: given[key].text(known) for key, known in words if key in given}
     if "writebacks" in given:
@@ -68,6 +67,11 @@ def message_memory_from(items: Mapping[str, Entry], memory: Memory | None) -> Me
     messages = MessageMemory(**own)
     check_message_memory(messages, memory, True, given.place)
     return messages
+
+
+def caches_from(entry: Entry, line_bytes: int, processor: Processor) -> tuple[CacheLevel, ...]:
+    """The caches by their names, the nearest to the core first."""
+    return tuple(_cache(name, item, line_bytes, processor) for name, item in entry.mapping().items())
 
 
 def _prefetcher(entry: Entry) -> Prefetcher:

@@ -15,10 +15,9 @@ from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIV
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of
+from simcodesign.describe.demands.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.python_programs import operations as kinds
 from simcodesign.describe.python_programs.matched import (
     as_demand,
@@ -30,7 +29,14 @@ from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvo
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
-from simcodesign.generate.demands.memory_accesses import accesses_of, operations_of, parts_of, shares_controller
+from simcodesign.generate.demands.memory_accesses import (
+    Part,
+    accesses_of,
+    operations_of,
+    parts_of,
+    shares_controller,
+    together,
+)
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.plan import ANY, NONE, SourceLines
@@ -182,11 +188,15 @@ class _Layout:
         """Loads and stores, which these entries are: what they are of a rank, and the entries of those ranks to whom
         they come as dear."""
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
-        memory, ranks = memory_of(demand, builder.machine), self.recording.rank[entry]
-        runners = co_runners_among(builder.machine, np.isin(np.arange(self.recording.ranks), ranks))
-        accesses = accesses_of(demand, memory, value, builder, runners)
-        self._count(accesses, memory, ranks)
-        parts = parts_of(demand, accesses, memory, value, shares_controller(builder.machine, builder.effects))
+        ranks, several = self.recording.rank[entry], memories_of(demand, builder.machine, self.recording.ranks)
+        every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.effects)
+        present = np.isin(np.arange(self.recording.ranks), ranks)
+        for of in several:
+            runners = co_runners_among(builder.machine, present if of.here is None else present & of.here, of.memory)
+            accesses = accesses_of(demand, of.memory, value, builder, runners)
+            self._count(accesses, of, ranks)
+            every.append(parts_of(demand, accesses, of.memory, value, sliced))
+        parts = every[0] if len(every) == 1 else together(every, several)
         amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
         by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
         distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
@@ -199,14 +209,14 @@ class _Layout:
             ]
             yield entry[number.ravel() == which], woven(columns, 1, 0, self._names)
 
-    def _count(self, accesses: ServedAccesses, memory: Memory, ranks: NDArray[Any]) -> None:
+    def _count(self, accesses: ServedAccesses, of_memory: OfMemory, ranks: NDArray[Any]) -> None:
         """Note for the Result where the accesses of these ranks are served, and how that was computed."""
-        totals, served = self._builder.totals, accesses.served
+        totals, served, memory = self._builder.totals, accesses.served, of_memory.memory
         counts = [(totals.served, level, share) for level, share in zip(memory.level_names, served.shares, strict=True)]
         if memory.prefetch is not None:
             counts.append((totals.prefetched, "memory", served.prefetched))
         for of, name, share in counts:
-            each = accesses.accesses * share
+            each = of_memory.each(accesses.accesses * share)
             every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
             of[name] = of.get(name, 0.0) + float(every)
         methods = zip(memory.level_names, served.methods, strict=False)  # memory itself has none
@@ -268,7 +278,9 @@ class _Layout:
             fields["kind"][at], fields["size_bytes"][at] = kind, size * often
             if len(entry):
                 demand = Compute(None, recording.place_of(int(entry[0])), "", None)
-                fields["duration_s"][at] = duration_of_access_s(demand, name, machine, size, often)
+                fields["duration_s"][at] = duration_of_access_s(
+                    demand, name, machine, size, often, recording.rank[entry]
+                )
         peer = recording.column(3, (kinds.SEND, kinds.RECEIVE))
         tag = recording.column(4, (kinds.SEND, kinds.RECEIVE))
         for name, kind in (("send", SEND), ("receive", RECEIVE)):

@@ -482,6 +482,20 @@ def stations_of(
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
     unit = np.concatenate([unit for _, unit in groups])
     servers = np.where(kind == DISK, spindles, 1).astype(np.int32)
+    factor = _interface_factors(machine, kind, unit)
     if disk_discipline == UNLIMITED:
-        return Stations(kind, unit, servers)
-    return Stations(kind, unit, servers, (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline))
+        return Stations(kind, unit, servers, service_factor=factor)
+    disciplines = (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline)
+    return Stations(kind, unit, servers, *disciplines, service_factor=factor)
+
+
+def _interface_factors(machine: Machine, kind: NDArray[np.int8], unit: Int64s) -> NDArray[np.float64] | None:
+    """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface; None
+    where that is the same everywhere."""
+    of_nodes, outer = machine.interface_factors, machine.numbered_levels[0]
+    if of_nodes is None:
+        return None
+    factor, interfaces = np.ones(len(kind)), outer.network.interfaces
+    here = np.flatnonzero((kind == INTERFACE) & (unit < outer.interfaces))
+    factor[here] = of_nodes[unit[here] // interfaces.count % machine.nodes]
+    return factor

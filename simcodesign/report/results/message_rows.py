@@ -243,9 +243,14 @@ def level_tables(machine: Machine) -> Iterator[Table]:
         return
     columns = ("network", "joins", "topology", "longest way (hops)", "message of m bytes", "a hop", "link", "interface")
     table = text_table("Levels", *columns)
-    joined = ["nodes", "processors of a node", "processors of a socket"]
-    joined[1] = "sockets of a node" if machine.socket_network is not None else joined[1]
-    for path, what, network in zip(PATHS, joined, machine.levels, strict=False):
+    kinds = zip(machine.node_kinds, machine.partitions, strict=False) if len(machine.node_kinds) > 1 else ()
+    names = {kind.first_node: one.name for kind, one in kinds}
+    for level in machine.numbered_levels:
+        network, path = level.network, PATHS[level.depth]
+        what = ("nodes", "processors of a node", "processors of a socket")[level.depth]
+        what = "sockets of a node" if level.depth == 1 and level.kind.socket_network is not None else what
+        if level.depth and names:
+            path = f"partitions.{names[level.kind.first_node]}.{path}"
         table.add_row(
             path,
             f"{network.topology.node_count:,} {what}",

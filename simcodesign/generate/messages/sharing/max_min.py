@@ -136,11 +136,13 @@ def _own_rates(
     tail_s = routes.tail_s[routes.cost[sends]]
     with np.errstate(divide="ignore", invalid="ignore"):
         per_second = np.where(tail_s > 0, plan.message_bytes[sends] / tail_s, np.inf)
-    slowest = np.minimum.reduceat(capacity[routes.station], routes.start[:-1])[routes.route[sends]]
+    factor = plan.stations.service_factor
+    own = capacity if factor is None else capacity / factor
+    slowest = np.minimum.reduceat(own[routes.station], routes.start[:-1])[routes.route[sends]]
     limits = per_second * unit < slowest * (1 - 1e-12)  # else it differs by rounding alone
-    own = np.zeros(len(sends), np.int64)
-    own[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
-    return own
+    rate = np.zeros(len(sends), np.int64)
+    rate[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
+    return rate
 
 
 def _weights(machine: Machine, flight_s: Floats, size_bytes: Floats) -> NDArray[np.int32]:
