@@ -332,7 +332,7 @@ class _Loads:
         total = float(sent.load_bytes.sum())
         factors = machine.interface_factors
         slowest = 1.0 if factors is None else float(factors.max())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * loaded_s_per_byte(machine) * slowest
+        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * loaded_s_per_byte(machine)
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)

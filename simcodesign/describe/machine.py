@@ -161,6 +161,12 @@ class Machine(Variant, ShownInNotebooks):
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
         if self.node_memory is not None:
             check_message_memory(self.node_memory, self.memory, self.has_levels, self.place)
+            if any(
+                one.differs_inside or {"memory.latency", "memory.per_byte"} & {*one.constants}
+                for one in self.partitions
+            ):
+                what = "node.memory, where partitions have memory, caches or insides of their own"
+                raise InputError(what, self.place, allowed="one of both")
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
