@@ -377,11 +377,3 @@ def test_schedules_in_loggops_share_links_fairly(tmp_path: Path, engine: str) ->
     )
     result = simulate(str(tmp_path / "a.goal"), loggops, effects="links", engine=engine)
     assert result.makespan_s == pytest.approx(2e-6 - 1e-9 + 2 * 1001e-9 + 1e-6, rel=1e-9)
-
-
-def test_iterations_over_links_that_are_shared_are_all_simulated() -> None:
-    program = "- repeat: 100\n  do:\n" + "".join(f"  {line}\n" for line in message(0, 2, 1000).splitlines())
-    result = simulate(workload(program), LINE, {"P": 4}, effects="links", iterations="steady")
-    assert result.steady is not None
-    assert [loop.simulated for loop in result.steady.loops] == [100]
-    assert result.makespan_s == pytest.approx(100 * 2e-6, rel=1e-9)
