@@ -181,7 +181,7 @@ class _Interfaces:
         factor = np.ones(len(nodes)) if factors is None else factors[nodes]
         injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
         ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
-        count, of_node = interfaces.count, machine.interfaces_of_nodes[nodes]
+        count, of_node = interfaces.count, machine.interfaces_of_nodes(nodes)
         return cls(node, own, count, of_node, factor, injected_s, ejected_s)
 
     def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:

@@ -376,7 +376,7 @@ class Machine(Variant, ShownInNotebooks):
         return any(constants or caches is not None or lacks for constants, caches, lacks in own)
 
     def on_all_nodes(self, values: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """These constants, and the same of every partition that states its own."""
+        """Add to these constants (``values``, by path) those that partitions state themselves."""
         own = {
             f"partitions.{one.name}.{path}": value
             for path, value in values.items()
@@ -657,10 +657,10 @@ class Machine(Variant, ShownInNotebooks):
         ]
         return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
 
-    @property
-    def interfaces_of_nodes(self) -> NDArray[np.int64]:
-        """Network interfaces of every node: shape (nodes,)."""
-        return np.repeat([kind.interfaces for kind in self.node_kinds], [kind.nodes for kind in self.node_kinds])
+    def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the network interfaces of each of these nodes, in their shape."""
+        each = np.array([kind.interfaces for kind in self.node_kinds])
+        return each[partitions_of(self.partitions, nodes) if self.partitions else np.zeros_like(nodes)]
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:
