@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.ordered_steps import Burst, Step
-from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
+from simcodesign.analytic.rank_by_rank.path_counts import by_paths
 from simcodesign.analytic.rank_by_rank.shared_stations import Load, Shared
 from simcodesign.core.units import FloatOrArray
 
@@ -403,40 +403,9 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
     ]
     seconds = [prices.of_term(term) for term in terms.tolist()]
     operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
-    by_paths = None if len(seconds[0]) < MANY_POINTS else _by_paths(numbered, one.ends, seconds, operators)
-    time_s, reduction_s = by_paths or _by_moments(numbered, one.ends, seconds, operators)
+    few = None if len(seconds[0]) < MANY_POINTS else by_paths(numbered, one.ends, seconds, operators)
+    time_s, reduction_s = few or _by_moments(numbered, one.ends, seconds, operators)
     return Followed(time_s, reduction_s + prices.of_copies(one.copied), prices.busy_s())
-
-
-def _by_paths(
-    rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
-) -> tuple[Floats, Floats] | None:
-    """Seconds of the whole, and of its operators, (n,), as the longest of few paths; None if there are many."""
-    term_of, kept = distinct_terms(seconds)
-    operator_of, worked = distinct_terms(operators)
-    operator_of = np.where(operator_of > 0, operator_of + len(kept) - 1, 0)
-    columns = [
-        (row.own, term_of[row.term], row.other, term_of[row.other_term], term_of[row.last], operator_of[row.reduced])
-        for row in rows
-    ]
-    counts = (
-        None
-        if any(np.isinf(term).any() for term in kept)
-        else counts_of_paths(columns, ends, len(kept) + len(worked) - 1)
-    )
-    if counts is None:
-        return None
-    time_s, reduction_s = np.full(len(kept[0]), -np.inf), np.zeros(len(kept[0]))
-    for path in counts:
-        operated = _sum(path[len(kept) :], worked[1:])
-        length = _sum(path[1 : len(kept)], kept[1:]) + operated
-        reduction_s = np.where(length > time_s, operated, reduction_s)
-        time_s = np.maximum(time_s, length)
-    return time_s, reduction_s
-
-
-def _sum(counts: Ints, terms: Sequence[Floats]) -> FloatOrArray:
-    return sum((float(count) * term for count, term in zip(counts.tolist(), terms, strict=True) if count), start=0.0)
 
 
 def _by_moments(
