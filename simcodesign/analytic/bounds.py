@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.loaded import loaded_s_per_byte
 from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
@@ -332,7 +331,7 @@ class _Loads:
         total = float(sent.load_bytes.sum())
         factors = machine.interface_factors
         slowest = 1.0 if factors is None else float(factors.max())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * loaded_s_per_byte(machine)
+        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * network.loaded_interface_s_per_byte
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)

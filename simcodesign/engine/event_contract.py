@@ -12,7 +12,8 @@
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
    Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
    In that event all flows end and begin that do so in this instant, and then the rates are computed anew. The share of
-   a link is what is left of its capacity over the sum of the weights of its flows without a rate, rounded down; all
+   a link is what is left of its capacity, that for a flow alone or that for several, over the sum of the weights of
+   its flows without a rate, rounded down; all
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
    ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
@@ -92,12 +93,16 @@ class Log:
     services: Services | None = None  # who was served where and when, where the reference engine was to record it
 
 
-def link_capacities(plan: Plan) -> NDArray[np.int64]:
-    """(S,) the capacity in units of every station that is shared fairly, over its ``service_factor``."""
+def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(S,) each: the capacities in units of every station that is shared fairly, over its ``service_factor``, for a
+    flow alone and for several at once."""
     assert plan.routes is not None
     fair, factor = plan.routes.fair, plan.stations.service_factor
     assert fair is not None
-    return fair.capacity if factor is None else np.floor(fair.capacity / factor).astype(np.int64)
+    if factor is None:
+        return fair.capacity, fair.loaded
+    alone, loaded = (np.floor(one / factor).astype(np.int64) for one in (fair.capacity, fair.loaded))
+    return alone, loaded
 
 
 def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
@@ -140,7 +145,7 @@ def count_flows(
         of_others += np.bincount(station, size_bytes * is_other[flow], minlength=len(served))
     served += used.astype(served.dtype)
     where = used > 0
-    capacity_per_s = link_capacities(plan)[where] / fair.unit
+    capacity_per_s = link_capacities(plan)[0][where] / fair.unit
     busy_s[where] += carried[where] / capacity_per_s
     if plan.background is not None:
         others_busy_s[where] += of_others[where] / capacity_per_s

@@ -94,7 +94,8 @@ class FairSharing:
     holds: NDArray[np.bool_]  # (N,) not without bytes
     own_rate: Int64s  # (N,) in units
     weight: Int32s  # (N,) 1 or more
-    capacity: Int64s  # (S,) in units; meaningless for stations on no route
+    capacity: Int64s  # (S,) in units, for a flow alone; meaningless for stations on no route
+    loaded: Int64s  # (S,) for several at once, at most that
     unit: float
 
 

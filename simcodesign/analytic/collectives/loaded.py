@@ -45,7 +45,7 @@ Ints = NDArray[np.int64]
 
 def is_shared(machine: Machine) -> bool:
     """Whether the machine states what messages share of its nodes."""
-    return machine.node_memory is not None
+    return machine.node_memory is not None or machine.network.interfaces.loaded_per_byte_s is not None
 
 
 def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> FloatOrArray | None:
@@ -77,9 +77,10 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
     return time_s if shape else float(time_s[0])
 
 
-def loaded_s_per_byte(machine: Machine) -> FloatOrArray:
-    """Seconds for which a byte occupies an interface under load."""
-    return machine.network.interface_occupancy_s_per_byte
+def interface_s_per_byte(machine: Machine, load: float) -> FloatOrArray:
+    """Seconds per byte of each of so many messages that share an interface."""
+    network = machine.network
+    return load * (network.loaded_interface_s_per_byte if load > 1 else network.interface_occupancy_s_per_byte)
 
 
 def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: Ints) -> Iterator[Ints]:
@@ -142,7 +143,7 @@ class _Loaded:
         """A message that shares the memory, or an interface, with others."""
         machine = self.step.machine
         of_memory = np.where(self._passes_memory, load.memory * machine.message_memory_s_per_byte, 0.0)
-        shared = np.maximum(of_memory, load.interface * loaded_s_per_byte(machine))
+        shared = np.maximum(of_memory, interface_s_per_byte(machine, load.interface))
         network = machine.levels[level] if machine.has_levels else machine.network
         model = at_size(network, size_bytes).message_model
         later_s = size_bytes * np.maximum(shared - np.maximum(model.per_byte_s, network.link_occupancy_s_per_byte), 0.0)

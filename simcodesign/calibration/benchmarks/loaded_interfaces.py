@@ -24,7 +24,6 @@ from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import modelled_hops
 from simcodesign.calibration.benchmarks.levels import PER_NODE
 from simcodesign.calibration.benchmarks.samples import NODES, MachineConstant, samples
-from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.network import Network
 from simcodesign.fitting.measurements import FloatArray
@@ -61,8 +60,6 @@ def loaded_interfaces(
     slow, fast = (rounds.rate(value) or np.nan for value in (max(one.values), min(one.values)))
     interval = (np.nan, np.nan) if slow == fast else (1 / fast, 1 / slow)
     interfaces = machine.network.interfaces.count * machine.network.rails
-    if dimension_at(PATH) is None:
-        return None, (note, f"Interfaces under load reach {found / interfaces / 1e9:.4g} GB/s. No constant states it.")
     how = f"all_to_all of {size:g} bytes on two full nodes"
     value, low, high = (interfaces * per_byte for per_byte in (1 / found, *interval))
     return MachineConstant(PATH, value, low, high, how, one.lines), (note,)

@@ -19,6 +19,7 @@ from simcodesign.calibration.benchmarks.levels import (
     notes_of_waiting,
     placed,
 )
+from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
 from simcodesign.calibration.benchmarks.loaded_interfaces import loaded_interfaces
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
 from simcodesign.calibration.benchmarks.point_to_point import (
@@ -102,6 +103,12 @@ class MachineCalibration:
         own = () if self.messages is None else self.messages.constants
         segments = (*segments, *(one for near in self.within_node for one in near.segments))
         return (*(one for segment in segments for one in (segment.startup, segment.per_byte)), *own, *self.constants)
+
+    @property
+    def sharing(self) -> str | None:
+        """The sharing rule that its constants need, where the machine has another one; otherwise None."""
+        is_loaded = any(one.path == LOADED for one in self.constants)
+        return "max_min" if is_loaded and not self.machine.network.sharing.is_by_flows else None
 
     @property
     def lines(self) -> Lines:
@@ -333,4 +340,6 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
     changes |= {one.path: one.value for one in constants_of_all(calibration)}
     if calibration.duplex is not None:
         changes["network.interfaces.duplex"] = calibration.duplex
+    if calibration.sharing is not None:
+        changes["network.sharing"] = calibration.sharing
     return changes

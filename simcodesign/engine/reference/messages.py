@@ -68,7 +68,8 @@ class Messages:
                 self.fork = dict(zip(choosing.tolist(), routes.adaptive.fork[choosing].tolist(), strict=True))
             if routes.fair is not None:
                 self.fair = routes.fair
-                self.fair_links = FairLinks(self.env, len(is_link), link_capacities(plan).tolist(), routes.fair.unit)
+                capacity, loaded = (each.tolist() for each in link_capacities(plan))
+                self.fair_links = FairLinks(self.env, len(is_link), capacity, loaded, routes.fair.unit)
 
     def arrive(self, send: int) -> None:
         """The message of a send is there."""

@@ -51,6 +51,8 @@ def constants_table(calibration: MachineCalibration) -> Table:
         table.add_row(HOLDS_RECEIVER, "", holds, "-", "", "messages both ways at once")
     if calibration.duplex is not None:
         table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways at once")
+    if calibration.sharing is not None:
+        table.add_row("network.sharing", "", calibration.sharing, "-", "", "interfaces under load need it")
     return table
 
 
@@ -141,6 +143,7 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
             _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
         ],
         "duplex": calibration.duplex,
+        "sharing": calibration.sharing,
         "holds_receiver": calibration.holds_receiver,
         "cross_validation": None
         if cuts is None or not len(cuts.errors)

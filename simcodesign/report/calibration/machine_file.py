@@ -22,7 +22,10 @@ from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.constants import dimension_at
 
 #: Constants that a file may state as a bandwidth, and by what key.
-_BANDWIDTHS = {"network.reduction_per_byte": "network.reduction"}
+_BANDWIDTHS = {
+    "network.reduction_per_byte": "network.reduction",
+    "network.interfaces.loaded_per_byte": "network.interfaces.loaded_bandwidth",
+}
 _PER_BYTE = "per_byte"
 _DIGITS = 6
 
@@ -97,6 +100,8 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
         _put(tree, *_entry(constant))
     if calibration.duplex is not None:
         _put(tree, "network.interfaces.duplex", calibration.duplex)
+    if calibration.sharing is not None:
+        _put(tree, "network.sharing", calibration.sharing)
     return tree
 
 

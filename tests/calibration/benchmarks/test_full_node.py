@@ -13,7 +13,6 @@ from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
 from simcodesign.calibration.benchmarks.loaded_interfaces import PairwiseRounds
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
 from simcodesign.core.errors import InputError
-from simcodesign.describe.constants import dimension_at
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import read_benchmark
 from simcodesign.report.calibration.machine_file import machine_file_text
@@ -256,7 +255,6 @@ def test_what_no_row_is_evidence_for_is_written_into_the_file(
 # Interfaces under load
 
 
-@pytest.mark.skipif(dimension_at(LOADED) is None, reason="machines state no interfaces under load")
 def test_alltoall_on_two_full_nodes_shows_loaded_interfaces(tmp_path: Path) -> None:
     found = calibrated(tmp_path, made.LEVELS, NEAR, FAR, SENDRECV, ALLTOALL, STREAM, segments=1)
     assert 1 / constants(found)[LOADED] == pytest.approx(made.LOADED, rel=2e-3)

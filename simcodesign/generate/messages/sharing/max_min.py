@@ -51,13 +51,13 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
     """
     if plan.routes is None:
         return plan
-    capacity_per_s = _capacities(plan, machine)
+    capacity_per_s, loaded_per_s = _capacities(plan, machine)
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
-    capacity = np.floor(capacity_per_s * unit).astype(np.int64)
+    capacity, loaded = (np.floor(one * unit).astype(np.int64) for one in (capacity_per_s, loaded_per_s))
     used = capacity_per_s > 0
     least_bits = LEAST_BITS if weights is None else LEAST_WEIGHTED_BITS
-    if capacity[used].min() < 2**least_bits:
-        slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
+    if loaded[used].min() < 2**least_bits:
+        slowest = format_quantity(float(loaded_per_s[used].min()), "bandwidth")
         what = "the slowest link or interface of a network whose links are shared fairly"
         fastest = format_quantity(float(capacity_per_s.max()), "bandwidth")
         allowed = f"at least 2**-{BITS - least_bits} of the fastest, {fastest}"
@@ -93,6 +93,7 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
                 own_rate=_of_all(routes, sends, own_rate),
                 weight=_of_all(routes, sends, weight),
                 capacity=capacity,
+                loaded=loaded,
                 unit=float(unit),
             ),
         ),
@@ -130,21 +131,31 @@ def _with_accesses(plan: Plan) -> Plan:
     )
 
 
-def _capacities(plan: Plan, machine: Machine) -> Floats:
-    """(S,) bytes per second of every link and interface; 0 for other stations."""
+def _capacities(plan: Plan, machine: Machine) -> tuple[Floats, Floats]:
+    """(S,) bytes per second of every link and interface, for a message alone and for several at once; 0 for other
+    stations."""
     stations = plan.stations
     per_second = link_bandwidths(machine, stations)
     controllers = stations.kind == MESSAGE_MEMORY
     if controllers.any():
         per_second[controllers] = memory_stations(machine).capacity_per_s(machine)
     levels, interfaces = machine.numbered_levels, np.flatnonzero(stations.kind == INTERFACE)
-    s_per_byte = np.array([float(level.network.interface_occupancy_s_per_byte) for level in levels])
+    level = level_at(levels, "first_interface", stations.unit[interfaces])
+    networks = [one.network for one in levels]
+    alone, together = (
+        np.array([float(s_per_byte) for s_per_byte in each])
+        for each in (
+            [network.interface_occupancy_s_per_byte for network in networks],
+            [network.loaded_interface_s_per_byte for network in networks],
+        )
+    )
+    loaded = per_second.copy()
     with np.errstate(divide="ignore"):
-        per_second[interfaces] = 1.0 / s_per_byte[level_at(levels, "first_interface", stations.unit[interfaces])]
+        per_second[interfaces], loaded[interfaces] = 1.0 / alone[level], 1.0 / together[level]
     if np.isinf(per_second).any():
         what = "bytes take no time on links or interfaces, which cannot be shared then"
         raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: fcfs")
-    return per_second
+    return per_second, loaded
 
 
 def _flights(plan: Plan, routes: Routes, sends: NDArray[np.int64]) -> Floats:
