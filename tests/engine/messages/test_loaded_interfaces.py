@@ -99,6 +99,15 @@ def test_it_is_a_constant(tmp_path: Path) -> None:
     )
 
 
+def test_the_command_sets_it_either_way(tmp_path: Path) -> None:
+    machine(tmp_path, "loaded_bandwidth: 6 GB/s")
+    (tmp_path / "program.yaml").write_text(ALL_TO_ALL)
+    workload = sc.Workload.load(tmp_path / "program.yaml")
+    for path, value in (("loaded_bandwidth", "8 GB/s"), ("loaded_per_byte", "0.125 ns/B")):
+        on = sc.Machine.load(tmp_path / "loaded.yaml", {f"network.interfaces.{path}": value})
+        assert sc.forecast(workload, on).loaded_s == pytest.approx(7e-6 + 2e-4 + 14 * MB / (8 * GB), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("interfaces", "changes", "words"),
     [
