@@ -660,7 +660,7 @@ class Machine(Variant, ShownInNotebooks):
     def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the network interfaces of each of these nodes, in their shape."""
         each = np.array([kind.interfaces for kind in self.node_kinds])
-        return each[partitions_of(self.partitions, nodes) if self.partitions else np.zeros_like(nodes)]
+        return each[partitions_of(self.partitions, nodes) if len(each) > 1 else np.zeros_like(nodes)]
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:
