@@ -113,7 +113,8 @@ def is_the_sum(machine: Machine, ranks: int) -> bool:
     On machines with networks inside nodes, messages are nonblocking: ranks that are on several levels, or only fold in
     and out of a power of two, leave an operation before others and begin the next one early.
     """
-    return not machine.has_levels or (ranks <= machine.processors_per_node and not ranks & (ranks - 1))
+    innermost = machine.processors_per_node // machine.node_kinds[0].sockets
+    return not machine.has_levels or (ranks <= innermost and not ranks & (ranks - 1))
 
 
 def assert_no_longer(expected, result) -> None:
@@ -130,7 +131,7 @@ def assert_no_longer(expected, result) -> None:
 def test_seismic_small(machine: str, ranks: int) -> None:
     forecasted, simulated = both("seismic", machine, ranks, "small")
     assert simulated is not None
-    assert_equal(forecasted, simulated)
+    (assert_equal if is_the_sum(load_machine(machine), ranks) else assert_no_longer)(forecasted, simulated)
 
 
 #: Without the two whose steps are all-broadcasts: on 256 ranks, 65,280 messages in each of 256 steps. One rank adds up
