@@ -111,8 +111,12 @@ def is_the_sum(machine: Machine, ranks: int) -> bool:
     """Return whether operations on a machine take the sum of their closed forms, one after another.
 
     On machines with networks inside nodes, messages are nonblocking: ranks that are on several levels, or only fold in
-    and out of a power of two, leave an operation before others and begin the next one early.
+    and out of a power of two, leave an operation before others and begin the next one early. So do senders that are done
+    before their receivers, which a receive_overhead holds.
     """
+    model = machine.network.message_model
+    if model.name == "hockney" and model.has_receive_overhead:
+        return False
     return not machine.has_levels or (ranks <= machine.processors_per_node and not ranks & (ranks - 1))
 
 
@@ -130,7 +134,7 @@ def assert_no_longer(expected, result) -> None:
 def test_seismic_small(machine: str, ranks: int) -> None:
     forecasted, simulated = both("seismic", machine, ranks, "small")
     assert simulated is not None
-    assert_equal(forecasted, simulated)
+    (assert_equal if is_the_sum(load_machine(machine), ranks) else assert_no_longer)(forecasted, simulated)
 
 
 #: Without the two whose steps are all-broadcasts: on 256 ranks, 65,280 messages in each of 256 steps. One rank adds up
