@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.loaded import loaded_s_per_byte
 from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
@@ -181,7 +180,7 @@ class _Interfaces:
         factor = np.ones(len(nodes)) if factors is None else factors[nodes]
         injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
         ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
-        count, of_node = interfaces.count, machine.interfaces_of_nodes[nodes]
+        count, of_node = interfaces.count, machine.interfaces_of_nodes(nodes)
         return cls(node, own, count, of_node, factor, injected_s, ejected_s)
 
     def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:
@@ -332,7 +331,7 @@ class _Loads:
         total = float(sent.load_bytes.sum())
         factors = machine.interface_factors
         slowest = 1.0 if factors is None else float(factors.max())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * loaded_s_per_byte(machine) * slowest
+        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * network.loaded_interface_s_per_byte
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)

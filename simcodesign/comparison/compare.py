@@ -28,7 +28,6 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
-from simcodesign.engine.steady.iterations import ALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +203,7 @@ class Comparison(PlainResult, Drawn):
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:
         """The first rung by the demands of the program, in its order: which of them follow one another early or late.
-        Their changes add up to it. Empty for streams and extrapolated iterations."""
+        Their changes add up to it. Empty for streams."""
         return gaps_by_demand(self.forecast, self.rungs[0].simulation)
 
     def json_fields(self) -> dict[str, Any]:
@@ -290,8 +289,7 @@ def compare_experiment(
             replace(experiment, effects=effects), timeline=timeline and effects == chosen, on_progress=on_progress
         )
 
-    if experiment.iterations == ALL:
-        note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
+    note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
     simulations = simulations_with(chosen, simulated, experiment.point, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
     point, whole = experiment.point, scenario.phases is None

@@ -29,7 +29,6 @@ from simcodesign.core.simulation_parts import (
     RankCounters,
     RankTimes,
     Requests,
-    SteadyState,
     Timeline,
 )
 from simcodesign.core.stations.uses import NO_STATIONS, StationUses
@@ -143,7 +142,7 @@ class Result(PlainResult, Drawn):
     - ``checkpoints``: how many are written. ``failures``: in a forecast, what they would add to its makespan; in a
       simulation with this effect, what they did add. Their phases are ``CHECKPOINTS`` and ``FAILURES``.
     - ``demands``: what each demand of the program adds, in its order, of one design point: they add up to the makespan
-      but for the waits of ``formulas``, checkpoints and failures. Empty for streams, schedules and extrapolated loops.
+      but for the waits of ``formulas``, checkpoints and failures. Empty for streams and schedules.
 
     Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
     what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
@@ -153,9 +152,8 @@ class Result(PlainResult, Drawn):
     operations; ``longest_path``: that of the program's own sends and receives; ``notes``:
     what a reader should know of it.
 
-    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``steady``: loops that were
-    extrapolated; ``ranks``: when each was done, and with what; ``stations``: how each was used; ``timeline``,
-    ``counters``: where they were asked for.
+    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
+    and with what; ``stations``: how each was used; ``timeline``, ``counters``: where they were asked for.
 
     >>> import simcodesign as sc
     >>> result = sc.forecast("jacobi", "torus-cluster", {"P": [4, 16]})
@@ -193,7 +191,6 @@ class Result(PlainResult, Drawn):
     seed: int | None = None
     events: int = 0
     engine: str = ""
-    steady: SteadyState | None = None
     bounds: Bounds | None = None
     ranks: RankTimes | None = field(default=None, repr=False)
     stations: StationUses = field(default=NO_STATIONS, repr=False)
@@ -306,8 +303,6 @@ class Result(PlainResult, Drawn):
             shown["notes"] = self.notes
         if self.ranks is not None:
             shown |= attributes_of(self, "effects", "seed", "engine", "events", rank_end_s="ranks.end_s")
-            if self.steady is not None:
-                shown["steady"] = self.steady
             stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
             shown |= {"station_count": len(self.stations), "stations": list(stations)}
         return shown

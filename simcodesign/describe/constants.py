@@ -28,6 +28,7 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     "network.packing": ("network", "packing_s", "time"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
+    "network.interfaces.loaded_per_byte": ("network", "interfaces.loaded_per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),

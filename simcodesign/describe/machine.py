@@ -161,6 +161,12 @@ class Machine(Variant, ShownInNotebooks):
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
         if self.node_memory is not None:
             check_message_memory(self.node_memory, self.memory, self.has_levels, self.place)
+            if any(
+                one.differs_inside or {"memory.latency", "memory.per_byte"} & {*one.constants}
+                for one in self.partitions
+            ):
+                what = "node.memory, where partitions have memory, caches or insides of their own"
+                raise InputError(what, self.place, allowed="one of both")
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
@@ -370,7 +376,7 @@ class Machine(Variant, ShownInNotebooks):
         return any(constants or caches is not None or lacks for constants, caches, lacks in own)
 
     def on_all_nodes(self, values: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
-        """These constants, and the same of every partition that states its own."""
+        """Add to these constants (``values``, by path) those that partitions state themselves."""
         own = {
             f"partitions.{one.name}.{path}": value
             for path, value in values.items()
@@ -651,10 +657,10 @@ class Machine(Variant, ShownInNotebooks):
         ]
         return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
 
-    @property
-    def interfaces_of_nodes(self) -> NDArray[np.int64]:
-        """Network interfaces of every node: shape (nodes,)."""
-        return np.repeat([kind.interfaces for kind in self.node_kinds], [kind.nodes for kind in self.node_kinds])
+    def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the network interfaces of each of these nodes, in their shape."""
+        each = np.array([kind.interfaces for kind in self.node_kinds])
+        return each[partitions_of(self.partitions, nodes) if len(each) > 1 else np.zeros_like(nodes)]
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:

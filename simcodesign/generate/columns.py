@@ -36,7 +36,8 @@ class Column:
     prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
     of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN where that is not
-    known before messages meet receives.
+    known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
+    are within one; one for all or one for each, the same for all columns of a step that have the same ranks.
     """
 
     kind: int
@@ -51,6 +52,7 @@ class Column:
     train: int = 1
     alike: int | None = None
     held_s: FloatOrArray = 0.0
+    in_memory: NDArray[np.bool_] | bool = False
 
     def costs_as(self, other: Column) -> bool:
         """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""
@@ -115,7 +117,7 @@ class Ranks:
         train: int = 1,
         alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) waits for the message, or the ``train``, that its source sent ``-match`` columns before
+        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before
         this one."""
         self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 

@@ -66,9 +66,9 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 
 
 def _postings(plan: Plan) -> Flags:
-    """Operations that only say when the receive after them is posted, or that its message holds its rank: in a schedule,
-    that is its start."""
-    posts = plan.kind == HELD
+    """Operations that only say when the receive after them is posted, or for how long its message holds its rank: in a
+    schedule, that is its start."""
+    posts: Flags = plan.kind == HELD
     if plan.station is None:
         return posts
     idle = (plan.kind == COMPUTE) & (plan.duration_s == 0) & (plan.station == NONE)

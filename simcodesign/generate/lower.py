@@ -169,7 +169,7 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * OPEN_BYTES
     if builder.design_point.has_loggops or builder.prices.has_rendezvous:
         needed += operations * LOGGOPS_BYTES
-    check_memory(what, needed, workload.place, "fewer ranks or iterations, or iterations = steady")
+    check_memory(what, needed, workload.place, "fewer ranks or iterations")
 
 
 def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:

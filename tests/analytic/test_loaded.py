@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import simcodesign as sc
@@ -43,6 +42,7 @@ def outside_s(size: float, count: float) -> float:
 
 
 def pairwise_s(size: float, ranks: int, each: int) -> float:
+    """In round i, min(i, p, P - i) ranks of a node of p send to others."""
     passes, total = 2 * ranks * size > 1e6, 0.0
     for distance in range(1, ranks):
         out = min(distance, each, ranks - distance) if ranks > each else 0
@@ -50,14 +50,51 @@ def pairwise_s(size: float, ranks: int, each: int) -> float:
     return total
 
 
-def loaded(step: dict[str, Any], ranks: int, **values: float) -> Any:
+def ring_s(size: float, ranks: int, each: int) -> float:
+    """In every round one rank of a node sends to the next one."""
+    out = 1 if ranks > each else 0
+    passes = (ranks + 1) * size > 1e6
+    return (ranks - 1) * max(inside_s(size, each - out, passes), outside_s(size, out))
+
+
+def doubling_s(size: float, ranks: int, each: int) -> float:
+    """Rounds at distances below p are inside, all others outside."""
+    bits = [2**place for place in range(ranks.bit_length() - 1)]
+    return sum(inside_s(size, each, 2 * size > 1e6) if bit < each else outside_s(size, each) for bit in bits)
+
+
+def loaded(step: dict[str, Any], ranks: Any, **values: Any) -> Any:
     work = {"name": "one", "program": [step], "parameters": {"n": {"default": 1}}}
     return sc.forecast(sc.Workload.load(work), sc.Machine.load(MACHINE), {"P": ranks, **values})
 
 
 @pytest.mark.parametrize("ranks", [8, 16, 32])
-@pytest.mark.parametrize("size", [1e3, 1e5, 1e6])
-def test_pairwise_by_hand(size: float, ranks: int) -> None:
-    """In round i, min(i, p, P - i) ranks of a node of p send to others."""
-    result = loaded({"all_to_all": {"bytes": size, "algorithm": "pairwise"}}, ranks)
-    assert result.loaded_s == pytest.approx(pairwise_s(size, ranks, 8), rel=ROUNDING)
+@pytest.mark.parametrize("size", [1e5, 1e6])
+@pytest.mark.parametrize(
+    ("operation", "algorithm", "by_hand"),
+    [
+        ("all_to_all", "pairwise", pairwise_s),
+        ("allgather", "ring", ring_s),
+        ("allreduce", "recursive_doubling", doubling_s),
+    ],
+)
+def test_full_nodes_by_hand(operation: str, algorithm: str, by_hand: Any, size: float, ranks: int) -> None:
+    """The max-rate model of a round: within nodes, and between them, the longer one."""
+    result = loaded({operation: {"bytes": size, "algorithm": algorithm}}, ranks)
+    assert result.loaded_s == pytest.approx(by_hand(size, ranks, 8), rel=ROUNDING)
+    assert [one.shared_s for one in result.loaded] == [result.loaded_s]
+
+
+def test_nothing_is_loaded_where_no_message_is_slower() -> None:
+    """One node, and a footprint below the cache; and a machine that states nothing of what is shared."""
+    result = loaded({"all_to_all": {"bytes": 1e3, "algorithm": "pairwise"}}, 8)
+    assert result.loaded_s == result.makespan_s
+    assert sc.forecast("jacobi", "torus-cluster", {"P": 16}).loaded_s is None
+
+
+def test_many_points_are_those_of_single_forecasts() -> None:
+    step = {"all_to_all": {"bytes": "n", "algorithm": "pairwise"}}
+    sizes, ranks = [1e3, 1e5, 1e6, 1e5], [8, 8, 16, 16]
+    every = loaded(step, ranks, n=sizes)
+    for point, (size, count) in enumerate(zip(sizes, ranks, strict=True)):
+        assert every.loaded_s[point] == pytest.approx(loaded(step, count, n=size).loaded_s, rel=ROUNDING)

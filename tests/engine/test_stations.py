@@ -87,7 +87,6 @@ def test_several_servers_follow_kiefer_and_wolfowitz(traffic: tuple[list[float],
     assert starts.tolist() == kiefer_wolfowitz(*traffic, servers).tolist()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("servers", [1, 2, 4])
 @pytest.mark.parametrize("share", [0.5, 0.95, 1.2])
 def test_long_runs(servers: int, share: float) -> None:

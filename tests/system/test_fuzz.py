@@ -13,7 +13,7 @@ from tests.fuzz.cases import LINES, Case, Outcome, fault, limits, run
 from tests.fuzz.seeds import SHIPPED, files, shipped
 
 #: ``python -m tests.fuzz`` tries others.
-FEW, MANY, CHUNKS = 20, 2_000, 4
+FEW, MANY, CHUNKS = 20, 4_000, 4
 CHUNK = MANY // CHUNKS
 
 

@@ -1,8 +1,8 @@
 """Collectives whose messages share the memory of their nodes, and the interfaces to the network, in closed form.
 
 Of the messages that the algorithm sends at once, k are within a node, or pass one of its interfaces. In the max-rate
-model (W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes", EuroMPI 2016; for levels A.
-Bienz, W. Gropp, L. Olson, "Improving performance models for irregular point-to-point communication", EuroMPI 2018) a
+model (W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes", EuroMPI 2016; for levels
+A. Bienz, W. Gropp, L. Olson, "Improving performance models for irregular point-to-point communication", EuroMPI 2018) a
 message of m bytes arrives after
 
     within a node        startup + hops + m max(1 / b, k / R_m) if the operation's footprint is above a rank's share of
@@ -45,15 +45,16 @@ Ints = NDArray[np.int64]
 
 def is_shared(machine: Machine) -> bool:
     """Whether the machine states what messages share of its nodes."""
-    return machine.node_memory is not None or _stated(machine) is not None
+    return machine.node_memory is not None or machine.network.interfaces.loaded_per_byte_s is not None
 
 
 def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> FloatOrArray | None:
     """Seconds of an operation of all ranks, or of each group, whose messages share their nodes; at every design point.
     ``alone_s``: what it takes where no message is slower for that.
 
-    None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no order
-    of messages is stated, or they are too many. Groups of one size share what they pass, groups of several do not."""
+    None where ranks are not followed through it: in LogGOPS, in segments, where bytes differ by rank, and where no
+    order of messages is stated, or they are too many. Groups of one size share what they pass, groups of
+    several do not."""
     machine, shape = step.machine, step.evaluation.design_point.shape
     if not can_be_followed(machine) or demand.segment is not None or demand.is_sized_by_rank:
         return None
@@ -76,11 +77,10 @@ def loaded_s(demand: Collective, step: EvaluatedStep, alone_s: FloatOrArray) -> 
     return time_s if shape else float(time_s[0])
 
 
-def loaded_s_per_byte(machine: Machine) -> FloatOrArray:
-    """Seconds for which a byte occupies an interface under load."""
+def interface_s_per_byte(machine: Machine, load: float) -> FloatOrArray:
+    """Seconds per byte of each of so many messages that share an interface."""
     network = machine.network
-    stated = _stated(machine)
-    return network.interface_occupancy_s_per_byte if stated is None else stated
+    return load * (network.loaded_interface_s_per_byte if load > 1 else network.interface_occupancy_s_per_byte)
 
 
 def _of_one_course(demand: Collective, machine: Machine, ranks: int, members: Ints) -> Iterator[Ints]:
@@ -143,7 +143,7 @@ class _Loaded:
         """A message that shares the memory, or an interface, with others."""
         machine = self.step.machine
         of_memory = np.where(self._passes_memory, load.memory * machine.message_memory_s_per_byte, 0.0)
-        shared = np.maximum(of_memory, load.interface * loaded_s_per_byte(machine))
+        shared = np.maximum(of_memory, interface_s_per_byte(machine, load.interface))
         network = machine.levels[level] if machine.has_levels else machine.network
         model = at_size(network, size_bytes).message_model
         later_s = size_bytes * np.maximum(shared - np.maximum(model.per_byte_s, network.link_occupancy_s_per_byte), 0.0)
@@ -179,7 +179,3 @@ def _known_course(
     waits, copies = flags
     shared = Shared(node, memory, interface, *stations)
     return course(steps_of(key, node), labels, np.ones(len(node), np.int64), waits, copies=copies, shared=shared)
-
-
-def _stated(machine):
-    return getattr(machine.network.interfaces, "loaded_per_byte_s", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,9 +181,16 @@ def _rows(
     messages: Sequence[FloatOrArray],
 ) -> list[_Row]:
     return [
-        _Row(p.message_along(dim, size), messages[dim], extent, periodic)
+        _Row(_as_slowest(p.message_along(dim, size)), messages[dim], extent, periodic)
         for dim, (size, extent) in enumerate(zip(sizes, grid, strict=True))
     ]
+
+
+def _as_slowest(message: Message) -> Message:
+    """A message that holds its receiver, if any along the dimension does, as long as the slowest one its sender."""
+    if not np.any(np.asarray(message.copy_s) != 0):
+        return message
+    return replace(message, copy_s=np.where(np.asarray(message.copy_s) > 0, message.send_s, 0.0))
 
 
 def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:

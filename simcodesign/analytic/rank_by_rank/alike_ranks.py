@@ -1,11 +1,11 @@
 """Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
 
-A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
-s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
-moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
-(of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
-and evaluated at all design points.
+A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at s +
+c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and the
+receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
+plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who
+shares a node, not on the constants. Ranks (of all groups) whose moments are the same expressions are alike, and are
+followed once; the expressions are made once and evaluated at all design points.
 
 Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
 network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.ordered_steps import Burst, Step
-from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
+from simcodesign.analytic.rank_by_rank.path_counts import by_paths
 from simcodesign.analytic.rank_by_rank.shared_stations import Load, Shared
 from simcodesign.core.units import FloatOrArray
 
@@ -230,7 +230,8 @@ class _Maker:
         number = np.array([self.loads.setdefault(Load(*one), len(self.loads)) for one in distinct.tolist()])
         if len(self.loads) > _LOADS:
             raise TooManyError
-        return code + number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
+        more: Ints = number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
+        return code + more
 
     def _number(self, parts: int, blocks: float, owner: int) -> int:
         key = (1, float(owner)) if self.by_rank else (parts, blocks)
@@ -402,40 +403,9 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
     ]
     seconds = [prices.of_term(term) for term in terms.tolist()]
     operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
-    by_paths = None if len(seconds[0]) < MANY_POINTS else _by_paths(numbered, one.ends, seconds, operators)
-    time_s, reduction_s = by_paths or _by_moments(numbered, one.ends, seconds, operators)
+    few = None if len(seconds[0]) < MANY_POINTS else by_paths(numbered, one.ends, seconds, operators)
+    time_s, reduction_s = few or _by_moments(numbered, one.ends, seconds, operators)
     return Followed(time_s, reduction_s + prices.of_copies(one.copied), prices.busy_s())
-
-
-def _by_paths(
-    rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
-) -> tuple[Floats, Floats] | None:
-    """Seconds of the whole, and of its operators, (n,), as the longest of few paths; None if there are many."""
-    term_of, kept = distinct_terms(seconds)
-    operator_of, worked = distinct_terms(operators)
-    operator_of = np.where(operator_of > 0, operator_of + len(kept) - 1, 0)
-    columns = [
-        (row.own, term_of[row.term], row.other, term_of[row.other_term], term_of[row.last], operator_of[row.reduced])
-        for row in rows
-    ]
-    counts = (
-        None
-        if any(np.isinf(term).any() for term in kept)
-        else counts_of_paths(columns, ends, len(kept) + len(worked) - 1)
-    )
-    if counts is None:
-        return None
-    time_s, reduction_s = np.full(len(kept[0]), -np.inf), np.zeros(len(kept[0]))
-    for path in counts:
-        operated = _sum(path[len(kept) :], worked[1:])
-        length = _sum(path[1 : len(kept)], kept[1:]) + operated
-        reduction_s = np.where(length > time_s, operated, reduction_s)
-        time_s = np.maximum(time_s, length)
-    return time_s, reduction_s
-
-
-def _sum(counts: Ints, terms: Sequence[Floats]) -> FloatOrArray:
-    return sum((float(count) * term for count, term in zip(counts.tolist(), terms, strict=True) if count), start=0.0)
 
 
 def _by_moments(

@@ -20,7 +20,7 @@ RANK, ROUND_ROBIN, DIRECTION, NEAREST = ASSIGNMENTS = ("rank", "round_robin", "d
 @dataclass(frozen=True)
 class Interfaces:
     """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
-    as fast as a message).
+    as fast as a message), and by every byte of several messages at once for ``loaded_per_byte_s`` (None: as alone).
 
     With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
     (ejection); with ``"half"`` it is one. ``assignment`` is the rule by which messages take one of several:
@@ -39,6 +39,7 @@ class Interfaces:
     count: int = 1
     duplex: str = "full"
     per_byte_s: FloatOrArray | None = None
+    loaded_per_byte_s: FloatOrArray | None = None
     assignment: str | None = None
 
     @property

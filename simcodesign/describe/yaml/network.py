@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
@@ -130,20 +131,25 @@ def networks_inside(
 
 def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
     """The network interfaces of a node, one on each rail unless it says otherwise."""
-    items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
-    if {"bandwidth", "per_byte"} <= items.keys():
-        raise items["per_byte"].error(f"{path}.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
-    per_byte_s = None
-    if "per_byte" in items:
-        per_byte_s = constant_value(f"{path}.interfaces.per_byte", items["per_byte"])
-    elif "bandwidth" in items:
-        per_byte_s = time_per_byte(f"{path}.interfaces.bandwidth", items["bandwidth"])
+    rates = ("bandwidth", "per_byte"), ("loaded_bandwidth", "loaded_per_byte")
+    items = entry.mapping(("count", "duplex", "assignment", *rates[0], *(rates[1] if path == PATHS[0] else ())))
+    own_s, loaded_s = (_time_per_byte(items, f"{path}.interfaces", *keys) for keys in rates)
     return Interfaces(
         count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else rails,
         duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
-        per_byte_s=per_byte_s,
+        per_byte_s=own_s,
+        loaded_per_byte_s=loaded_s,
         assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
     )
+
+
+def _time_per_byte(items: Mapping[str, Entry], path: str, bandwidth: str, per_byte: str) -> FloatOrArray | None:
+    """What one of these two keys states, as a time per byte; None where neither does."""
+    if {bandwidth, per_byte} <= items.keys():
+        raise items[per_byte].error(f"{path}.{per_byte} is given twice: as a bandwidth and as time per byte")
+    if per_byte in items:
+        return constant_value(f"{path}.{per_byte}", items[per_byte])
+    return time_per_byte(f"{path}.{bandwidth}", items[bandwidth]) if bandwidth in items else None
 
 
 def _message_model(

@@ -20,7 +20,7 @@ from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
 from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
-from simcodesign.describe.randomness.noise import PARTS, Noise, share_as_distribution
+from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from
 from simcodesign.describe.yaml.constants import OTHER_NAMES, constant_value, constants_from, time_per_byte
@@ -93,16 +93,11 @@ class PartitionReader:
 
     @staticmethod
     def _noise(entry: Entry, nodes: int) -> Noise:
-        """What varies times on the nodes of a partition. InputError for slow nodes and bursts, which are stated for the
-        machine."""
-        noise = noise_from(entry, nodes)
-        if not isinstance(noise, Noise):
-            return Noise(compute=share_as_distribution(noise, "noise", entry.place))
-        if noise.slow_nodes is not None or noise.bursts is not None:
-            given = entry.mapping()
-            key = "bursts" if noise.slow_nodes is None else "slow_nodes"
-            raise InputError("unknown key", given[key].place, value=key, allowed=f"{', '.join(PARTS)}")
-        return noise
+        """What varies times on the nodes of a partition; slow nodes and bursts are those of the machine."""
+        noise = noise_from(entry, nodes, ())
+        if isinstance(noise, Noise):
+            return noise
+        return Noise(compute=share_as_distribution(noise, "noise", entry.place))
 
     def _caches(self, entry: Entry, own: Mapping[str, FloatOrArray]) -> tuple[CacheLevel, ...]:
         """The caches of a partition: those of the machine with what it states, by their names, without those of which
@@ -148,6 +143,7 @@ class PartitionReader:
             if key not in given and common is not None:
                 levels[key] = common
             elif key in given and not given[key].says(_NONE):
+                given[key].mapping(("network",) if key == "node" else ("per_node", "network"))
                 levels[key] = _merged(common, given[key])
         if "node" in given and given["node"].says(_NONE) and "socket" not in given:
             levels.pop("socket", None)

@@ -14,6 +14,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.design_point import DesignPoint
@@ -311,6 +312,9 @@ class _Layout:
                 if not len(mine):
                     continue
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
+                if prices.loads_memory:
+                    touched = self._touched_bytes[self.entry[mine]] if is_collective else whole.size_bytes
+                    whole = replace(whole, in_memory=touched > machine.message_cache_bytes)
                 (column,) = prices.priced([whole], machine, is_collective)
                 fields["duration_s"][mine] = column.duration_s
                 if kind == RECEIVE and prices.holds_receivers:
@@ -318,6 +322,19 @@ class _Layout:
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+
+    @property
+    def _touched_bytes(self) -> NDArray[np.float64]:
+        """Bytes that a rank touches in a collective operation, by entry; 0 for other entries."""
+        recording, calls = self.recording, self._calls
+        touched, op = np.zeros(len(recording.op)), recording.op[calls.entry]
+        keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
+        every = []
+        for one, ranks in keys.tolist():
+            _, name, size_bytes, *_ = recording.operations[one]
+            every.append(collective_footprint_bytes(name, float(ranks), float(size_bytes)))
+        touched[calls.entry] = np.array(every, dtype=np.float64)[number.ravel()]
+        return touched
 
     def _chain(self, fields: Fields) -> None:
         """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation
@@ -347,8 +364,8 @@ class _Layout:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one whose
-    rank is held before it."""
+    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one that
+    follows a hold of its rank."""
     nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
     plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
     every = [plain, *others, *segments]

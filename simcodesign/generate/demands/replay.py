@@ -103,7 +103,8 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
         who = rank[mine].astype(np.int32)
-        (column,) = prices.priced([Column(kind, who, peer.astype(np.int32), size, tag=0)], machine)
+        message = Column(kind, who, peer.astype(np.int32), size, tag=0, in_memory=size > machine.message_cache_bytes)
+        (column,) = prices.priced([message], machine)
         fields["duration_s"][mine] = column.duration_s
         if kind == RECEIVE and prices.holds_receivers:
             fields["duration_s"][mine - 1] = column.held_s

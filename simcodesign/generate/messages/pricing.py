@@ -52,6 +52,7 @@ class MessagePricing:
         self.loggops = point.has_loggops
         self._flies = self.loggops or not machine.network.message_model.flight_holds_sender
         self.has_rendezvous = _has_rendezvous(point)
+        self.loads_memory = machine.node_memory is not None and "node" in effects
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
         self._holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
         self.holds_receivers = bool(self._holds.any()) and not self.loggops
@@ -176,7 +177,7 @@ class MessagePricing:
         if self.loggops or self.has_rendezvous:
             extra["rendezvous"] = longest(ways, lambda network, way: has_rendezvous(network.message_model, size))
         if self.route_table:
-            cost = self._cost(column, ways, size)
+            cost = self._cost(column, machine, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(
             column,
@@ -184,18 +185,21 @@ class MessagePricing:
             extra=extra,
         )
 
-    def _cost(self, column: Column, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
+    def _cost(self, column: Column, machine: Machine, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
         """The row of costs of every message, by its own level."""
         assert self.route_table is not None
         if self._levels is None:
             return self.route_table.cost_of(ways[0], ways[0].way, size, column.train)
-        level = self._levels.level_of(*self._ends(column.who, column.peer)[::-1])
+        source, target = self._ends(column.who, column.peer)[::-1]
+        level = self._levels.level_of(source, target)
+        memory_s = self.route_table.memory_s_per_byte(machine, source, target, column.in_memory)
         cost = np.zeros(level.shape, np.int32)
         for one in ways:
             here = level == one.number
             each = size if np.ndim(size) == 0 else np.broadcast_to(size, here.shape)[here]
             if here.any():
-                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train)
+                own_s = memory_s if np.ndim(memory_s) == 0 else np.asarray(memory_s)[here]
+                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train, own_s)
         return cost
 
     def _ends(self, who: Int32s | None, peer: Int32s | int) -> tuple[Int64s, Int64s]:
@@ -309,14 +313,17 @@ class MessagePricing:
             anyone = here & (peer < 0)
             if anyone.any():
                 ways = [one for one in self._levels.by_law(machine, size[anyone]) if self._holds[one.number]]
-                longest_s = longest(ways, lambda network, way: simulated(network).send_s(network, way, size[anyone]))
-                fields["duration_s"][held[anyone]] = longest_s
+                fields["duration_s"][held[anyone]] = longest(ways, functools.partial(_send_s, size[anyone]))
 
 
 def _check_sizes_known(size_bytes: NDArray[np.float64], place: Place) -> None:
     if np.isnan(size_bytes).any():
         what = "messages of several sizes may come to a receive from anyone that states no size"
         raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
+
+
+def _send_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
+    return simulated(network).send_s(network, way, size)
 
 
 def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:

@@ -41,7 +41,7 @@ def message_rows(machine: Machine) -> Rows:
     if network.saturation < 1:
         yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
     yield "interfaces of a node", _interfaces_text(machine)
-    yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
+    yield "bandwidth of an interface", _interface_text(network)
     half = network.message_model.half_performance_bytes
     if half is not None and not network.message_model.segments:
         yield "half-performance size", f"{amount_text(half, 'size')} (startup takes as long as the bytes)"
@@ -53,6 +53,14 @@ def _interfaces_text(machine: Machine) -> str:
     if interfaces.count == 1:
         return f"1, {interfaces.duplex} duplex"
     return f"{interfaces.count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
+
+
+def _interface_text(network: Network) -> str:
+    """The bandwidth of an interface, and what several messages share of it where that is stated."""
+    alone = bandwidth_text(network.interface_occupancy_s_per_byte)
+    if network.interfaces.loaded_per_byte_s is None:
+        return alone
+    return f"{alone}, shared by several messages: {bandwidth_text(network.loaded_interface_s_per_byte)}"
 
 
 def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:

@@ -170,11 +170,10 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
     """A simulation, with its ``stations`` most used stations."""
     rows = [
         *_volumes(result),
-        (_events(result), f"{result.events:,}"),
+        ("engine events", f"{result.events:,}"),
         ("effects", ", ".join(result.effects) or "none"),
         ("seed", str(result.seed)),
         ("engine", result.engine),
-        *iteration_facts(result),
     ]
     parts: list[RenderableType] = [
         _headline(result),
@@ -186,30 +185,6 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
-
-
-def _events(result: Result) -> str:
-    """Name what the engine counts: the list of events has those of ranks and messages alone."""
-    return "engine events, extrapolated" if result.steady and result.steady.extrapolated else "engine events"
-
-
-def iteration_facts(result: Result) -> list[tuple[str, str]]:
-    """How many iterations of the loops were simulated and how many extrapolated, if the simulation extrapolates."""
-    if result.steady is None:
-        return []
-    whole = [
-        (f"iterations of {loop.phase} by {loop.index}", f"all simulated, since they differ ({loop.where})")
-        for loop in result.steady.whole
-    ]
-    if not result.steady.extrapolated:
-        return [("iterations", f"all simulated: {result.steady.reason}"), *whole]
-    return [
-        *whole,
-        *[
-            (f"iterations of {loop.phase}", f"{loop.simulated:,} of {loop.repeat:,} simulated, the rest extrapolated")
-            for loop in result.steady.loops
-        ],
-    ]
 
 
 def phase_table(result: Result) -> Table:

@@ -228,7 +228,6 @@ def test_a_task_that_ends_the_program_ends_its_process() -> None:
         executor.submit(left).result()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "ahead", [pytest.param(0, marks=pytest.mark.thorough), 1, pytest.param(2, marks=pytest.mark.thorough)]
 )

@@ -109,7 +109,8 @@ _INSIDE = "{topology: {kind: crossbar}, hop_latency: 1 ns, receive_overhead: 1 u
 _LOGGOP = "{topology: {kind: crossbar}, hop_latency: 1 ns, L: 1 us, o: 1 us, g: 2 us, G: 4 ns/B, O: 2 ns/B, S: 64 KiB}"
 #: Networks inside nodes and sockets, by the model of messages.
 INSIDE, LOGGOP_INSIDE = (
-    f"node: {{network: {one}, memory: {{copies: 1.4, cache: 1 MiB}}}}\nsocket: {{per_node: 2, network: {one}}}\n" for one in (_INSIDE, _LOGGOP)
+    f"node: {{network: {one}, memory: {{copies: 1.4, cache: 1 MiB}}}}\nsocket: {{per_node: 2, network: {one}}}\n"
+    for one in (_INSIDE, _LOGGOP)
 )
 
 

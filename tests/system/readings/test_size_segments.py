@@ -195,12 +195,12 @@ FOLDED_ESTIMATES = ("rabenseifner", "scan")
 @pytest.mark.parametrize("key", every_algorithm())
 def test_every_algorithm_in_loggops_is_its_closed_form(key: tuple[str, str]) -> None:
     rendezvous = (*LOGGOPS[:2], replace(LOGGOPS[2], rendezvous=True))
-    for ranks in (2, 3, 8, 13, 32):
+    for ranks in (2, 3, 5, 8, 13, 32):
         if key[1] in ESTIMATES or (ranks & (ranks - 1) and {*key} & {*FOLDED_ESTIMATES}):
             continue
         for segments in (LOGGOPS, rendezvous):
             made = machine(network(64, model="loggop", segments=segments))
-            for size_bytes in (300.0, 301.0, 1200.0, 3000.0, 3001.0):
+            for size_bytes in (100.0, 300.0, 301.0, 1200.0, 3000.0, 3001.0, 9600.0):
                 step = step_of(key, size_bytes)
                 expected = forecast(step, made, {"P": ranks}).makespan_s
                 result = simulate(step, made, {"P": ranks}, effects="none").makespan_s

@@ -183,7 +183,7 @@ def operation(text: str) -> Workload:
 
 
 #: Numbers of ranks for single operations; tests of formulas try 64 and more on a crossbar (``tests/analytic``).
-RANKS_OF_OPERATIONS = (1, 2, 3, 8, 13, 16, 27) if THOROUGH else (1, 2, 5, 27)
+RANKS_OF_OPERATIONS = (1, 2, 3, 5, 8, 12, 13, 16, 27) if THOROUGH else (1, 2, 5, 27)
 
 OPERATIONS = [
     *(f"{name}: {{bytes: 1000, {algorithm_entry(name, way)}}}" for name, way in every_algorithm() if name != "barrier"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcodesign.core.registry import Registry
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.sharing import Fcfs
@@ -13,6 +16,18 @@ from simcodesign.generate.plan import Plan
 ENTRY_POINTS = "simcodesign.simulated_sharing"
 #: Class of the description -> the Plan whose messages share their stations so: ``made(plan, machine, rule)``.
 SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("simulation of sharing", __name__, ENTRY_POINTS)
+
+
+def holds_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each message of these holds its sender, and its receiver, for as long as it would take if it were alone.
+    Messages of others, with numbers after all operations, do not."""
+    holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
+    both = np.zeros(len(sends), bool)
+    if holds.any():
+        own = sends < len(plan)
+        ends = (plan.rank[sends[own]].astype(np.int64), plan.peer[sends[own]].astype(np.int64))
+        both[own] = holds[machine.level_of(plan.ranks, *ends)]
+    return both
 
 
 def shared(plan: Plan, machine: Machine) -> Plan:

@@ -19,7 +19,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.sharing import MaxMin, RoundRobin
-from simcodesign.generate.messages.sharing.base import SHARED
+from simcodesign.generate.messages.sharing.base import SHARED, holds_both_ends
 from simcodesign.generate.plan import NONE, PacketSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
@@ -47,6 +47,7 @@ def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
     _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine, rule)
     holds = np.zeros(len(routes.route), bool)
     holds[sends] = (size_bytes > 0) & machine.network.message_model.bytes_hold_sender & (sends < len(plan))
+    holds[sends] &= ~holds_both_ends(plan, machine, sends)
     if plan.station is not None:
         holds[: len(plan)] &= plan.station == NONE
     count = np.ones(len(routes.route), np.int32)
