@@ -205,3 +205,18 @@ def test_the_overhead_of_a_receive() -> None:
     assert len(each) == 4
     assert CONSTANTS.receive_s * 1e6 == pytest.approx(sum(each) / 4, abs=0.006)
     assert load_machine("fugaku").network.message_model.receive_overhead_s * 1e6 == pytest.approx(1.3)
+
+
+#: Rows of the tables of medians before and now: operations, and algorithms on a shape.
+NOW = [line for line in cells(r"(?:rows of \w+|[\w-]+ on \dx\dx\d)") if len(line) == 3]
+
+
+@pytest.mark.parametrize(("name", "shown"), [(line[0], line[2]) for line in NOW])
+def test_medians_now_are_of_the_rows_that_are_shown(name: str, shown: str) -> None:
+    def is_meant(each: Row) -> bool:
+        return name in (f"rows of {each.operation}", f"{each.algorithm} on {each.shape}")
+
+    errors = [
+        abs(float(line[3])) for each, line in SHOWN.items() if line[3] and line[5] == "evidence" and is_meant(each)
+    ]
+    assert median(errors) == pytest.approx(float(shown), abs=ROUNDING)
