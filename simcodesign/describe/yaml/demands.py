@@ -30,6 +30,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
+from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.yaml.accelerators_and_storage import (
     copy_from,
     kernel_from,
@@ -359,7 +360,7 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    keys = ("bytes", "algorithm", "order", "segment", "group", *(("root",) if name in ROOTED else ()))
+    keys = ("bytes", "algorithm", "order", "segment", "sends", "group", *(("root",) if name in ROOTED else ()))
     items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(algorithm_names(name)) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
@@ -374,7 +375,8 @@ def _collective(name: str, entry: Entry) -> Collective:
         known = " and ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
         what = f"{algorithm} of {name} has no segments"
         raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")
-    return Collective(None, entry.place, name, algorithm, size, group(items), root, segment)
+    sends = items["sends"].text(SENDS) if "sends" in items else None
+    return Collective(None, entry.place, name, algorithm, size, group(items), root, segment, sends=sends)
 
 
 def demand_reader(key: str) -> DemandReader | None:

@@ -285,16 +285,28 @@ class _Layout:
         prices, machine = self._builder.prices, self._builder.machine
         rank = self.recording.rank[self.entry].astype(np.int32)
         for kind in (SEND, RECEIVE):
-            for is_collective in (False, True):
-                mine = np.flatnonzero((fields["kind"] == kind) & (collective == is_collective))
+            for sends, here in self._by_sends(collective):
+                mine = np.flatnonzero((fields["kind"] == kind) & here)
                 if not len(mine):
                     continue
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
-                (column,) = prices.priced([whole], machine, is_collective)
+                (column,) = prices.priced([whole], machine.sending(sends), bool(collective[mine[0]]))
                 fields["duration_s"][mine] = column.duration_s
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+
+    def _by_sends(self, collective: NDArray[np.bool_]) -> Iterator[tuple[str | None, NDArray[np.bool_]]]:
+        """The operations of the Plan that are in no ``collective``; and those of collectives by how their algorithms
+        send."""
+        yield None, ~collective
+        entry = self._calls.entry
+        keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
+        words = np.array([as_demand(self.recording, op, ranks).sends_as or "" for op, ranks in keys.T.tolist()])
+        for word in np.unique(words).tolist():
+            here = np.zeros(len(self.recording.op), bool)
+            here[entry[words[number.ravel()] == word]] = True
+            yield word or None, here[self.entry]
 
     def _chain(self, fields: Fields) -> None:
         """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcodesign.core.registry import Registry
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.message_models.hockney import BLOCKING
 from simcodesign.describe.network.sharing import Fcfs
 from simcodesign.generate.plan import Plan
 
@@ -19,6 +23,20 @@ def shared(plan: Plan, machine: Machine) -> Plan:
     """The Plan whose messages share stations as the network of the machine says; the same one without routes."""
     rule = machine.network.sharing
     return plan if plan.routes is None else SHARED.of(rule)(plan, machine, rule)
+
+
+def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(n,) whether the bytes of these messages hold their senders, as the machine or each operation says."""
+    held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
+    if plan.holds is not None:
+        own = sends < len(plan)  # they come before those of others
+        held[own] = plan.holds[sends[own]]
+    return held
+
+
+def held_until_arrival(machine: Machine) -> bool:
+    """Return whether senders that their bytes hold are held by the flight of the messages as well."""
+    return machine.network.message_model.sending(BLOCKING).flight_holds_sender
 
 
 def _in_turn(plan: Plan, machine: Machine, rule: Fcfs) -> Plan:
