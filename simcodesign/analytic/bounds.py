@@ -8,6 +8,7 @@ the work itself; the bounds of what can be shared are for simulations in which i
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +19,14 @@ from simcodesign.analytic.critical_path_bound import Path, cut
 from simcodesign.analytic.demands.accelerators import OF_ACCELERATORS
 from simcodesign.analytic.demands.base import ClosedForm, closed_form
 from simcodesign.analytic.demands.point_to_point import empty_receive_s
+from simcodesign.analytic.group_sizes import group_sizes, size_names
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import longest_links, modelled_hops, without_links
 from simcodesign.core.forecast_parts import Bounds
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import ladder
@@ -99,6 +102,17 @@ def beyond_interfaces(forecast: Result, bounds: Bounds, design_point: DesignPoin
     )
 
 
+def _footprints(step: EvaluatedStep) -> tuple[float, float]:
+    """The smallest and the largest footprint of an operation, by its ranks and its groups."""
+    assert isinstance(step.demand, MessageDemand)
+    every = []
+    for groups in group_sizes(step):
+        amount = functools.partial(step.amount, changed=size_names(step, groups))
+        every.append(np.ravel(step.demand.footprint_bytes(groups.ranks, amount)))
+    several = np.concatenate(every)
+    return float(several.min()), float(several.max())
+
+
 def _controllers(machine: Machine, node: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     """Of every rank, the memory controller of its socket, and then the others of its node."""
     sockets = 1 if machine.memory is None else machine.memory.controllers
@@ -151,7 +165,9 @@ class _Interfaces:
 
     node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
     own: OwnInterfaces | None
-    count: int
+    count: int  # the most of any node
+    of_node: NDArray[np.int64]  # of each of these nodes
+    factor: Floats  # how much longer a byte occupies one of each than the network states
     injected_s: Floats
     ejected_s: Floats
 
@@ -159,24 +175,29 @@ class _Interfaces:
     def of(cls, machine: Machine, node: NDArray[np.int64]) -> _Interfaces:
         interfaces, own = machine.network.interfaces, machine.interfaces_of(len(node))
         own = own if own is not None and own.is_fixed else None
-        node = np.unique(node, return_inverse=True)[1]
+        nodes, node = np.unique(node, return_inverse=True)
+        factors = machine.interface_factors
+        factor = np.ones(len(nodes)) if factors is None else factors[nodes]
         injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
         ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
-        return cls(node, own, interfaces.count, injected_s, ejected_s)
+        count, of_node = interfaces.count, machine.interfaces_of_nodes(nodes)
+        return cls(node, own, count, of_node, factor, injected_s, ejected_s)
 
     def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:
         """Messages between these ranks, on different nodes, occupy an interface at both ends for so long."""
         out, into = self.node[source], self.node[target]
+        out_s, into_s = busy_s * self.factor[out], busy_s * self.factor[into]
         if self.own is not None:
             leaves = self.own.leaving(source)
             out, into = out * self.count + leaves, into * self.count + self.own.coming(target, leaves)
-        np.add.at(self.injected_s, out, busy_s)
-        np.add.at(self.ejected_s, into, busy_s)
+        np.add.at(self.injected_s, out, out_s)
+        np.add.at(self.ejected_s, into, into_s)
 
     @property
     def busiest_s(self) -> float:
         """What the most loaded interface is busy for at least."""
-        return float(max(self.injected_s.max(), self.ejected_s.max())) / (self.count if self.own is None else 1)
+        both_s = np.maximum(self.injected_s, self.ejected_s)
+        return float(np.max(both_s / self.of_node if self.own is None else both_s))
 
 
 @dataclass
@@ -227,6 +248,8 @@ class _Loads:
         machine = step.machine
         self._occupy(sent, machine, times)
         self._in_turn(sent, machine, times)
+        if machine.node_memory is not None:
+            self._load_memory(step, sent, times)
         here = without_links(machine, self.ranks, sent.source, sent.target)
         near = price(machine.network, self.ranks, 0.0, here).message(sent.size_bytes)
         self.serial_s += times * float(np.sum(near.next_receive_s * sent.messages))
@@ -238,11 +261,13 @@ class _Loads:
             return Path(own)
         sends_s = own.copy()
         np.add.at(own, sent.target, (near.receive_s - near.spread_s) * sent.messages)
+        copied = np.zeros(self.ranks)  # perhaps before the last rank comes to the operation
+        np.add.at(copied, sent.target, near.copy_s * sent.messages)
         if step.demand.started_as:  # what goes on beside it counts, so that nothing is cut
-            return Path(own if near.in_order else sends_s)
+            return Path(own + copied if near.in_order else sends_s)
         # In LogGOPS a message may be taken up before its receiver comes to the operation.
         rounds_s = form.rounds_s(step.demand, own if near.in_order else sends_s)
-        return Path(own) if rounds_s is None else cut(self.ranks, rounds_s)
+        return Path(own + copied) if rounds_s is None else cut(self.ranks, rounds_s)
 
     def _occupy(self, sent: Traffic, machine: Machine, times: float) -> None:
         """What the messages occupy on their way: interfaces and links."""
@@ -278,6 +303,19 @@ class _Loads:
             per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)[network.topology.group_of(links)]
             self._add_inside(level.number, "link", links + copy * network.link_count, size * per_byte_s)
 
+    def _load_memory(self, step: EvaluatedStep, sent: Traffic, times: float) -> None:
+        """What messages within nodes occupy of the memory there: half of each at the controller of either end."""
+        machine = step.machine
+        least, most = _footprints(step)
+        inside = self.node[sent.source] == self.node[sent.target]
+        seconds = sent.load_bytes[inside] * times * float(machine.message_memory_s_per_byte)
+        if most > machine.message_cache_bytes:
+            self.serial_s += float(seconds.sum())
+        if least > machine.message_cache_bytes:
+            controller = _controllers(machine, self.node)[0]
+            for ends in (sent.source, sent.target):
+                self._add_inside(1, "memory", controller[ends[inside]], seconds / 2)
+
     def _add_inside(self, level: int, kind: str, unit: NDArray[np.int64], seconds: Floats) -> None:
         units, which = np.unique(unit, return_inverse=True)
         for number, total in zip(units.tolist(), np.bincount(which, weights=seconds).tolist(), strict=True):
@@ -291,9 +329,12 @@ class _Loads:
         hops = max(float(longest), float(modelled_hops(network, self.ranks)))
         most = price(network, self.ranks, hops, longest_links(machine, self.ranks)).message(sent.size_bytes)
         total = float(sent.load_bytes.sum())
-        stations = hops * network.link_occupancy_s_per_byte + 2 * network.interface_occupancy_s_per_byte
+        factors = machine.interface_factors
+        slowest = 1.0 if factors is None else float(factors.max())
+        stations = hops * network.link_occupancy_s_per_byte + 2 * slowest * network.loaded_interface_s_per_byte
         for inside in machine.levels[1:]:
             links_s = inside.topology.diameter * inside.link_occupancy_s_per_byte
             stations = np.maximum(stations, links_s + 2 * inside.interface_occupancy_s_per_byte)
         alone = 2 * np.sum((most.next_send_s + most.flight_s) * sent.messages) + total * stations
+        alone = alone + np.sum(most.copy_s * sent.messages)
         self.serial_s += float(times * alone)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.bounds import beyond_interfaces, bounds_of
+from simcodesign.analytic.collectives.loaded import is_shared
 from simcodesign.analytic.demands.base import Charge, closed_form
 from simcodesign.analytic.failures import with_checkpoints, with_failures
 from simcodesign.analytic.group_sizes import group_sizes
@@ -87,6 +88,8 @@ def forecast(
             result,
             pipelined=account.pipelined(chain, result.makespan_s),
             shared_links=account.shared_links(result.makespan_s),
+            loaded_s=None if account.loaded_more_s is None else result.makespan_s + account.loaded_more_s,
+            loaded=tuple(account.loaded),
             algorithms=_algorithms(account.evaluation.program),
         )
         result = with_failures(result, design_point)
@@ -123,6 +126,8 @@ class _Account:
     hit_methods: dict[str, str] = field(default_factory=dict)
     demands: list[tuple[EvaluatedStep, FloatOrArray]] = field(default_factory=list)  # seconds of one point
     shared: list[SharedTime] = field(default_factory=list)
+    loaded: list[SharedTime] = field(default_factory=list)
+    loaded_more_s: FloatOrArray | None = None
     clock: BlockClock = field(default_factory=BlockClock)  # of the block that is read
     has_overlap: bool = field(init=False)
     has_index: bool = field(init=False)
@@ -216,6 +221,8 @@ class _Account:
         if not self.evaluation.design_point.shape:
             self.demands.append((step, time_s))
             self._share(step, time_s)
+        if self._is_alike and is_shared(step.machine):
+            self._load(step, charge, time_s)
         self.messages = self.messages + step.total(charge.messages)
         self.message_bytes = self.message_bytes + step.total(charge.message_bytes)
         for count in charge.counts:
@@ -241,17 +248,28 @@ class _Account:
 
     def _share(self, step: EvaluatedStep, time_s: FloatOrArray) -> None:
         """Note a demand whose messages share links evenly, where links are shared fairly."""
-        if (
-            not step.machine.network.sharing.has_equal_shares
-            or self.evaluation.by_rank
-            or self.has_overlap
-            or self.has_index
-        ):
+        if not step.machine.network.sharing.has_equal_shares or not self._is_alike:
             return
         shared_s = closed_form(step.demand).evenly_shared_s(step.demand, step)
         if shared_s is not None:
             times = float(step.repetitions)
             self.shared.append(SharedTime(step.phase, step.demand.label, times, float(time_s), times * shared_s))
+
+    @property
+    def _is_alike(self) -> bool:
+        """Whether all ranks do the same, one thing after another, in every iteration."""
+        return not (self.evaluation.by_rank or self.has_overlap or self.has_index)
+
+    def _load(self, step: EvaluatedStep, charge: Charge, time_s: FloatOrArray) -> None:
+        """Note a demand whose messages share the memory and the interfaces of their nodes."""
+        loaded_s = closed_form(step.demand).loaded_s(step.demand, step, charge)
+        if loaded_s is None:
+            return
+        more_s = step.total((loaded_s - charge.time_s) * step.present)
+        self.loaded_more_s = more_s if self.loaded_more_s is None else self.loaded_more_s + more_s
+        if not self.evaluation.design_point.shape:
+            times = float(step.repetitions)
+            self.loaded.append(SharedTime(step.phase, step.demand.label, times, float(time_s), float(time_s + more_s)))
 
     @staticmethod
     def _loop_over(loop: Loop, step: EvaluatedStep, charge: Charge, time_s: FloatOrArray) -> None:

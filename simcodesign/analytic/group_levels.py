@@ -95,6 +95,14 @@ def patterns_of(
         yield levels, Pattern(every[0], every[1:], counts, where)
 
 
+def members_at_points(step: EvaluatedStep, root: Expression | None) -> Iterator[tuple[int, Ints, Bools | None]]:
+    """All ranks, and members (G, n) of the groups of each size, for each set of values on which they depend; and the
+    design points that have these."""
+    for own, where in _settings(step, root):
+        for members in _members(step, root, own):
+            yield int(own["P"]), members, where
+
+
 def _settings(step: EvaluatedStep, root: Expression | None) -> Iterator[tuple[dict[str, FloatOrArray], Bools | None]]:
     """The sets of values on which the members of groups depend, and the design points that have them."""
     evaluation, group = step.evaluation, step.demand.communicator

@@ -53,7 +53,7 @@ class PowerBook:
 
 def busy_s(message: Message) -> FloatOrArray:
     """Seconds for which sender and receiver of a message are at work, waiting apart."""
-    return message.send_s + message.receive_s
+    return message.send_s + message.held_s
 
 
 def all_busy_s(cost: Cost, prices: MessageCosts) -> FloatOrArray:

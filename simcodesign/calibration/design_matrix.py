@@ -26,7 +26,10 @@ from simcodesign.fitting.measurements import FloatArray
 #: A factor of the forecast's computation time, fitted like a constant: for times that hold computation too.
 COMPUTATION = "computation"
 #: Times, but of no part in the forecast, or only beside others.
-LEFT_OUT = ("network.link_per_byte", "network.interfaces.per_byte", "failures.mtbf")
+LEFT_OUT = (
+    *("network.link_per_byte", "network.interfaces.per_byte", "network.interfaces.loaded_per_byte"),
+    *("failures.mtbf",),
+)
 #: What can be determined: constants that are times.
 POSSIBLE = tuple(
     path for path, (_, _, kind) in CONSTANTS.items() if kind in ("time", "per_byte") and path not in LEFT_OUT

@@ -232,14 +232,6 @@ class SimulationOptions(EngineOptions):
     """How a workload is simulated."""
 
     seed: Seed = 0
-    iterations: Annotated[
-        str,
-        Option(
-            metavar="WHICH",
-            help="all, or steady: simulate loops until their iterations take the same time, extrapolate the rest "
-            "(steady:1% allows them to differ by that much).",
-        ),
-    ] = "all"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ def _schedule(run: SimulatedRun, path: Path) -> None:
     ]
     if left_out:
         complain(f"note: written without {' and '.join(left_out)} (--effects {','.join(left_out)} for with)")
-    if "network" in scenario.machine.noise_model.parts:
+    if "network" in scenario.machine.varied_parts:
         complain("note: a schedule has no noise of messages")
     if places := phases_with_constants(scenario.workload, "network."):
         complain(f"note: a schedule has no network of its own for phases that have one: {', '.join(places)}")

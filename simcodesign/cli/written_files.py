@@ -110,16 +110,17 @@ class RequestedFiles:
             tables = list(make_tables())
             if prints_tables:
                 print_all(tables)
-            if TABLE.word in self:
-                self.write_tables(tables)
+            self.write_tables(tables)
         self.write(answer)
 
     def write_tables(self, tables: Iterable[Any]) -> None:
-        """Write tables into the files requested for them."""
-        from simcodesign.report.common.table_files import write_tables
+        """Write tables into the files requested for them; without such files, load nothing."""
+        paths = self.paths(TABLE.word)
+        if paths:
+            from simcodesign.report.common.table_files import write_tables
 
-        for path in self.paths(TABLE.word):
-            write_tables(tables, path)
+            for path in paths:
+                write_tables(tables, path)
 
     def write(self, answer: Any) -> None:
         """Write all files whose kinds have a function."""

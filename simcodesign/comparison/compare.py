@@ -28,10 +28,13 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
-from simcodesign.engine.steady.iterations import ALL
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: The forecast with memory and interfaces of nodes shared, among the errors against what was measured.
+LOADED = "loaded"
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,14 @@ class Comparison(PlainResult, Drawn):
 
     @property
     def measured_errors(self) -> dict[str, float]:
-        """Signed errors of both readings against the measured total; empty where none was measured."""
+        """Signed errors of both readings against the measured total, and of the loaded forecast where there is one;
+        empty where none was measured."""
         if self.measured is None or self.measured.total_s is None:
             return {}
-        sides = {"forecast": self.forecast, "simulation": self.simulation}
-        return {name: relative_error(float(it.headline_s), self.measured.total_s) for name, it in sides.items()}
+        sides = {"forecast": self.forecast.headline_s, LOADED: self.forecast.loaded_s}
+        sides |= {"simulation": self.simulation.headline_s}
+        total_s = self.measured.total_s
+        return {name: relative_error(float(it), total_s) for name, it in sides.items() if it is not None}
 
     @property
     def farther_from_measured(self) -> bool:
@@ -197,7 +203,7 @@ class Comparison(PlainResult, Drawn):
     @property
     def waiting_by_demand(self) -> tuple[DemandGap, ...]:
         """The first rung by the demands of the program, in its order: which of them follow one another early or late.
-        Their changes add up to it. Empty for streams and extrapolated iterations."""
+        Their changes add up to it. Empty for streams."""
         return gaps_by_demand(self.forecast, self.rungs[0].simulation)
 
     def json_fields(self) -> dict[str, Any]:
@@ -283,8 +289,7 @@ def compare_experiment(
             replace(experiment, effects=effects), timeline=timeline and effects == chosen, on_progress=on_progress
         )
 
-    if experiment.iterations == ALL:
-        note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
+    note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
     simulations = simulations_with(chosen, simulated, experiment.point, last_anew=timeline)
     assumptions = message_assumptions(experiment.point, chosen) if simulations[-1].messages else {}
     point, whole = experiment.point, scenario.phases is None

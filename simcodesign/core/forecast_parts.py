@@ -118,8 +118,9 @@ class ChosenAlgorithm:
 
 @dataclass(frozen=True)
 class SharedTime:
-    """An operation of a phase, ``times`` times in all: what it takes alone on the network, as the makespan counts it,
-    and where its messages share links fairly with each other."""
+    """An operation of a phase, ``times`` times in all: what it takes if each message is alone, as the makespan counts
+    it, and where its messages share with each other what they pass: links, fairly, or the memory and the interfaces of
+    their nodes."""
 
     phase: str
     operation: str

@@ -18,6 +18,7 @@ from simcodesign.core.forecast_parts import (
     LongestPath,
     Pipelined,
     SharedLinks,
+    SharedTime,
 )
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.shown_answers import Drawn
@@ -28,7 +29,6 @@ from simcodesign.core.simulation_parts import (
     RankCounters,
     RankTimes,
     Requests,
-    SteadyState,
     Timeline,
 )
 from simcodesign.core.stations.uses import NO_STATIONS, StationUses
@@ -142,17 +142,18 @@ class Result(PlainResult, Drawn):
     - ``checkpoints``: how many are written. ``failures``: in a forecast, what they would add to its makespan; in a
       simulation with this effect, what they did add. Their phases are ``CHECKPOINTS`` and ``FAILURES``.
     - ``demands``: what each demand of the program adds, in its order, of one design point: they add up to the makespan
-      but for the waits of ``formulas``, checkpoints and failures. Empty for streams, schedules and extrapolated loops.
+      but for the waits of ``formulas``, checkpoints and failures. Empty for streams and schedules.
 
     Of forecasts: ``bounds``, between which simulations lie; ``formulas`` of queueing theory that were used; ``basis``:
     what it consists of where it is not the sum over the program; ``pipelined``: the time where operations overlap that
     the sum adds up; ``shared_links``: the time with the operations for which fair sharing of links has a closed form
-    (``analytic.messages.even_sharing``); ``longest_path``: that of the program's own sends and receives; ``notes``:
+    (``analytic.messages.even_sharing``); ``loaded_s``: the time with the operations whose messages share the memory
+    and the interfaces of their nodes (``analytic.collectives.loaded``), and of one design point ``loaded``, these
+    operations; ``longest_path``: that of the program's own sends and receives; ``notes``:
     what a reader should know of it.
 
-    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``steady``: loops that were
-    extrapolated; ``ranks``: when each was done, and with what; ``stations``: how each was used; ``timeline``,
-    ``counters``: where they were asked for.
+    Of simulations: ``effects`` that were on, ``seed``, ``engine``, number of ``events``; ``ranks``: when each was done,
+    and with what; ``stations``: how each was used; ``timeline``, ``counters``: where they were asked for.
 
     >>> import simcodesign as sc
     >>> result = sc.forecast("jacobi", "torus-cluster", {"P": [4, 16]})
@@ -190,7 +191,6 @@ class Result(PlainResult, Drawn):
     seed: int | None = None
     events: int = 0
     engine: str = ""
-    steady: SteadyState | None = None
     bounds: Bounds | None = None
     ranks: RankTimes | None = field(default=None, repr=False)
     stations: StationUses = field(default=NO_STATIONS, repr=False)
@@ -205,6 +205,8 @@ class Result(PlainResult, Drawn):
     basis: tuple[str, ...] = ()
     pipelined: Pipelined | None = None
     shared_links: SharedLinks | None = None
+    loaded_s: FloatOrArray | None = None
+    loaded: tuple[SharedTime, ...] = ()
     longest_path: LongestPath | None = None
     demands: tuple[DemandTime, ...] = field(default=(), repr=False)
     checkpoints: FloatOrArray | None = None
@@ -290,6 +292,8 @@ class Result(PlainResult, Drawn):
             shown["pipelined"] = self.pipelined
         if self.shared_links is not None:
             shown["shared_links"] = self.shared_links
+        if self.loaded_s is not None:
+            shown |= attributes_of(self, "loaded_s", loaded_operations="loaded")
         if self.longest_path is not None:
             shown["longest_path"] = self.longest_path
         shown |= {name: it for name in ("checkpoints", "failures") if (it := getattr(self, name)) is not None}
@@ -299,8 +303,6 @@ class Result(PlainResult, Drawn):
             shown["notes"] = self.notes
         if self.ranks is not None:
             shown |= attributes_of(self, "effects", "seed", "engine", "events", rank_end_s="ranks.end_s")
-            if self.steady is not None:
-                shown["steady"] = self.steady
             stations = self.stations if len(self.stations) <= MOST_LISTED else self.stations.most_used(MOST_LISTED)
             shown |= {"station_count": len(self.stations), "stations": list(stations)}
         return shown

@@ -134,43 +134,6 @@ class PowerProfile:
         return float(self.watts.max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class SettledLoop:
-    """A repeated block of which only ``simulated`` iterations were; each of the rest takes ``iteration_s``."""
-
-    phase: str
-    repeat: int
-    simulated: int
-    iteration_s: float
-
-
-@dataclass(frozen=True)
-class IndexedLoop:
-    """A loop whose iterations differ by its ``index``, and ``where`` it stands in the description: never cut short."""
-
-    phase: str
-    index: str
-    where: str
-
-
-@dataclass(frozen=True)
-class SteadyState:
-    """What was simulated, and what extrapolated: a loop had settled when ``times`` iterations in a row took the same
-    time within ``tolerance``. Without a ``reason`` against it, the times and counts of the Result are extrapolated.
-    ``whole``: loops of which every iteration was simulated, each time that they were done."""
-
-    loops: tuple[SettledLoop, ...]
-    times: int
-    tolerance: float
-    reason: str = ""
-    whole: tuple[IndexedLoop, ...] = ()
-
-    @property
-    def extrapolated(self) -> bool:
-        """Whether anything was left out."""
-        return not self.reason
-
-
 #: What ``RankCounters`` hold, in this order: names as in tables of hardware counters.
 RANK_COUNTERS = (
     "time_s",

@@ -11,6 +11,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.cache_sharing import Ints, sharers_of
+from simcodesign.describe.machine_parts.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,14 @@ class CoRunners:
     present: NDArray[np.bool_] | None = None
 
 
-def co_runners(step: EvaluatedStep) -> CoRunners | None:
-    """Those of a demand: ranks of a node that do it, on processors that share a cache. None where the machine has no
-    shared caches."""
+def co_runners(
+    step: EvaluatedStep, memory: Memory | None = None, here: NDArray[np.bool_] | None = None
+) -> CoRunners | None:
+    """Those of a demand: ranks of a node that do it, on processors that share a cache of a ``memory`` (None: that of
+    the machine) which the ranks ``here`` have, None for all. None where there are no shared caches."""
     evaluation = step.evaluation
-    if not step.machine.has_shared_caches:
+    memory = step.machine.memory if memory is None else memory
+    if memory is None or not memory.has_shared_caches:
         return None
     if not evaluation.by_rank:
         several, where = np.unique(np.asarray(evaluation.ranks, dtype=np.int64), return_inverse=True)
@@ -39,14 +43,16 @@ def co_runners(step: EvaluatedStep) -> CoRunners | None:
     present = np.ones(ranks, bool)
     if applies is not None:
         present = np.broadcast_to(applies, (*np.shape(applies)[:-1], ranks))
-    return co_runners_among(step.machine, present)
+    return co_runners_among(step.machine, present if here is None else present & here, memory)
 
 
-def co_runners_among(machine: Machine, present: NDArray[np.bool_]) -> CoRunners | None:
-    """The same of a demand that those of the ranks do which are ``present`` (..., P)."""
-    if not machine.has_shared_caches:
+def co_runners_among(machine: Machine, present: NDArray[np.bool_], memory: Memory | None = None) -> CoRunners | None:
+    """The same of a demand that those of the ranks do which are ``present`` (..., P), by the caches of a ``memory``;
+    None: that of the machine."""
+    memory = machine.memory if memory is None else memory
+    if memory is None or not memory.has_shared_caches:
         return None
     ranks = present.shape[-1]
-    caches = machine.caches_of(ranks)
+    caches = machine.caches_of(ranks, memory)
     shared = np.stack([sharers_of(caches, row) for row in present.reshape(-1, ranks)], axis=1)
     return CoRunners(tuple(shared.reshape(-1, *present.shape).astype(np.float64)), caches, present)

@@ -28,6 +28,7 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     "network.packing": ("network", "packing_s", "time"),
     "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
     "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
+    "network.interfaces.loaded_per_byte": ("network", "interfaces.loaded_per_byte_s", "per_byte"),
     "disk.read_startup": ("disk", "read_startup_s", "time"),
     "disk.write_startup": ("disk", "write_startup_s", "time"),
     "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
@@ -38,6 +39,8 @@ _OF_PARTS: dict[str, tuple[str, str, str]] = {
     "memory.prefetch.depth": ("memory", "prefetch.depth", "count"),
     "memory.remote.latency": ("memory", "remote.latency_s", "time"),
     "memory.remote.per_byte": ("memory", "remote.per_byte_s", "per_byte"),
+    "node.memory.copies": ("node_memory", "copies", "count"),
+    "node.memory.cache": ("node_memory", "cache_bytes", "size"),
     "accelerator.rate": ("accelerator", "rate_flop_per_s", "rate"),
     "accelerator.launch": ("accelerator", "launch_s", "time"),
     "accelerator.memory.latency": ("accelerator", "memory_latency_s", "time"),
@@ -107,7 +110,7 @@ def _models_of(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, ...
 MODELS_OF: MadeOfRegistry[tuple[str, ...]] = MadeOfRegistry(MESSAGE_MODELS, _models_of)
 #: Constants that must be above 0; the others may be 0.
 POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
-POSITIVE |= {"accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
+POSITIVE |= {"node.memory.copies", "accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
 #: Constants that must be 1 or more.
 AT_LEAST_ONE = {"memory.outstanding", "memory.prefetch.streams", "memory.prefetch.depth"}
 #: What was written before a machine stated its interfaces together, and what is written now.

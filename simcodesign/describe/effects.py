@@ -78,7 +78,7 @@ def _shares_accelerators(workload: Any, machine: Any) -> bool:
     used = [part for part in ("accelerator", "link") if workload.may_use(part)]
     if machine.accelerator is None or not used:
         return False
-    alone = machine.accelerator.ranks_on_busiest(machine.placement) == 1
+    alone = machine.ranks_of_an_accelerator == 1
     return not alone or not all(workload.uses_one_at_a_time(part) for part in used)
 
 
@@ -133,7 +133,7 @@ def _is_noisy(workload: Any, machine: Any) -> bool:
     }
     noise = machine.noise_model
     bursts = bool(noise.bursts) and _uses_processors(workload, machine)
-    return bool(workload.varies) or bursts or any(has_work[part] for part in noise.parts)
+    return bool(workload.varies) or bursts or any(has_work[part] for part in machine.varied_parts)
 
 
 def _fails(workload: Any, machine: Any) -> bool:
@@ -151,8 +151,7 @@ class Effect:
     An effect that either one rules out is not simulated.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
-    with it. ``repeats``: an iteration of a loop may take the same time as the one before it.
-    ``change_plan``: changes the Plan (``generate.plan``); None where ``generate`` knows the effect itself.
+    with it. ``change_plan``: changes the Plan (``generate.plan``); None where ``generate`` knows the effect itself.
     """
 
     name: str
@@ -164,7 +163,6 @@ class Effect:
     random_on: Predicate | None = None
     changes_work: bool = False
     lower_bound: str = ""
-    repeats: bool = True
     change_plan: PlanChange | None = None
 
 
@@ -274,7 +272,6 @@ SHIPPED = (
         acts_on=_is_noisy,
         random_on=_is_noisy,
         changes_work=True,
-        repeats=False,
     ),
     Effect(
         BACKGROUND,
@@ -285,7 +282,6 @@ SHIPPED = (
         present_in=_has_messages,
         random_on=_meets_others,
         changes_work=True,
-        repeats=False,
     ),
     Effect(
         "failures",

@@ -149,7 +149,7 @@ class EvaluatedBlock:
         if not self.block.constants:
             return machine
         values = {path: self.evaluation.amount(value, path) for path, value in self.block.constants}
-        return machine.with_constants(values, self.block.place)
+        return machine.with_constants(machine.on_all_nodes(values), self.block.place)
 
     @cached_property
     def repeat(self) -> FloatOrArray:

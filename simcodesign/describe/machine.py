@@ -38,20 +38,32 @@ from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.levels import (
     PATHS,
     Level,
-    Networks,
+    NodeKind,
     check_levels,
     host_of_ranks,
     level_of_ends,
     levels_of,
+    units_of_ranks,
 )
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
+from simcodesign.describe.machine_parts.message_memory import (
+    MessageMemory,
+    cache_share_bytes,
+    check_message_memory,
+    message_load_s_per_byte,
+)
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.network.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.network.network_checks import check_local, check_nearest_interfaces, check_network
+from simcodesign.describe.network.network_checks import (
+    check_interfaces,
+    check_local,
+    check_nearest_interfaces,
+    check_network,
+)
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
@@ -59,10 +71,15 @@ from simcodesign.describe.partitions import (
     Partition,
     check_partitions,
     constants_of_ranks,
+    interface_factors,
+    kinds_of,
+    noises_of,
     partitions_of,
+    varied_parts,
     with_partition_constants,
 )
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
+from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.randomness.failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
@@ -78,11 +95,12 @@ class Machine(Variant, ShownInNotebooks):
 
     - ``name``, ``about``, ``source``: what it is called, what it is, and where its numbers are from.
     - ``processor``: rate (FLOP/s), clock (Hz) and cycles per instruction of each processor.
-    - ``processors_per_node``: processors of a node, all alike; a rank has one of them.
+    - ``processors_per_node``: processors of a node; a rank has one of them.
     - ``mapping``: which node each rank is on: ``linear``, ``round_robin``, ..., or a list of nodes (docs/placement.md).
     - ``network``: topology of the nodes, cost model of messages (Hockney, LogGP or LogGPS) and its constants.
     - ``node_network``: the network inside every node, whose hosts are its processors, or its sockets if there is a
       ``socket_network``, whose hosts are the processors of a socket; None: messages within a node cost what others do.
+    - ``node_memory``: what messages within a node take of its ``memory``; None: nothing.
     - ``memory``: latency (s) and time per byte (s/B) of the memory of a node, its controllers, and the caches of each
       processor; caches with a latency in cycles need the clock of ``processor``.
     - ``capacity_bytes``: memory of a node.
@@ -92,7 +110,8 @@ class Machine(Variant, ShownInNotebooks):
     - ``noise``: coefficient of variation of computations, or a ``Noise`` of all that varies times.
     - ``failures``: how often nodes fail. ``background``: what other jobs send over the same links.
     - ``nodes_by_ranks``: how the network grows where nodes are as many as ranks need (``nodes: P``).
-    - ``partitions``: kinds of nodes with constants of their own, numbered one partition after another.
+    - ``partitions``: kinds of nodes with constants, processors and networks of their own, numbered one partition after
+      another.
     - ``custom``: parameters, properties, resources, conflicts and components that its file defines.
     - ``place``: where it stands in its file. ``changes``: KEY=VALUE, other than in its file.
 
@@ -126,28 +145,50 @@ class Machine(Variant, ShownInNotebooks):
     partitions: tuple[Partition, ...] = ()
     node_network: Network | None = None
     socket_network: Network | None = None
+    node_memory: MessageMemory | None = None
     changes: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for path, value in (self.constants() | self.powers()).items():
             check_constant(path, value, self.place)
-        for path, network in zip(PATHS, self._networks, strict=True):
-            if network is not None:
-                check_network(network, self.place, path)
-        check_local(self.network, self.processors_per_node, self.place)
-        check_levels(self._networks, self.processors_per_node, self.place)
-        check_nearest_interfaces(self.network, self.sockets_per_node, self.place)
+        if self.partitions:
+            check_partitions(self.partitions, self.nodes, self._common_constants(), self.place, self.disk)
+        check_network(self.network, self.place)
+        for kind in self.node_kinds:
+            self._check_kind(kind)
         _ = self.placement  # which checks the mapping
         if self.memory is not None:
-            check_memory(self.memory, self.processors_per_node, self._sockets_of_messages, self.place)
             object.__setattr__(self, "memory", clocked(self.memory, self.processor, self.place))
+        if self.node_memory is not None:
+            check_message_memory(self.node_memory, self.memory, self.has_levels, self.place)
+            if any(
+                one.differs_inside or {"memory.latency", "memory.per_byte"} & {*one.constants}
+                for one in self.partitions
+            ):
+                what = "node.memory, where partitions have memory, caches or insides of their own"
+                raise InputError(what, self.place, allowed="one of both")
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
             self._check_slow_nodes()
-            check_speeds(self.processor, self.nodes, self.processors_per_node, self.place)
-        if self.partitions:
-            check_partitions(self.partitions, self.nodes, self._common_constants(), self.place)
+            each = self.processors_per_node if np.ndim(self.processors_of_nodes) == 0 else 1
+            check_speeds(self.processor, self.nodes, each, self.place)
+
+    def _check_kind(self, kind: NodeKind) -> None:
+        """InputError for nodes that cannot be: networks, controllers and interfaces that do not fit the processors."""
+        networks = self.network, kind.node_network, kind.socket_network
+        for path, network in zip(PATHS[1:], networks[1:], strict=True):
+            if network is not None:
+                check_network(network, self.place, path)
+        check_local(self.network, kind.processors, self.place)
+        check_levels(networks, kind.processors, self.place)
+        network = replace(self.network, interfaces=replace(self.network.interfaces, count=kind.interfaces))
+        check_interfaces(network, self.place)
+        check_nearest_interfaces(network, kind.sockets, self.place)
+        if (memory := self._memory_of(kind)) is not None:
+            check_memory(memory, kind.processors, self._sockets_of_messages(kind.networks), self.place)
+        elif kind.caches is not None:
+            raise InputError("caches of a partition without a memory behind them", self.place, allowed="memory")
 
     def _check_slow_nodes(self) -> None:
         if self.noise_model.slow_nodes is not None:
@@ -182,49 +223,96 @@ class Machine(Variant, ShownInNotebooks):
             return self.noise
         return Noise(compute=share_as_distribution(self.noise, "noise", self.place))
 
+    @cached_property
+    def varied_parts(self) -> list[str]:
+        """The parts of which some ranks have noise: ``compute``, ``disk``, ``memory``, ``network``."""
+        return varied_parts(self.partitions, self.noise_model)
+
+    def noises_of(self, part: str, ranks: int) -> list[tuple[Distribution | None, NDArray[np.bool_] | None]]:
+        """The distributions of a part of noise, None for none, and which of ranks 0..ranks-1 have each, None for
+        all."""
+        return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
+
     @property
     def nodes(self) -> int:
         """Number of nodes of the network."""
         return self.network.topology.node_count
 
+    @cached_property
+    def node_kinds(self) -> tuple[NodeKind, ...]:
+        """Its nodes by what is inside, in the order of their numbers: of one kind unless partitions differ in that."""
+        each, inside = self.processors_per_node, (self.node_network, self.socket_network)
+        kinds = kinds_of(self.partitions, NodeKind(0, self.nodes, each, 1, *inside, self.network.interfaces.count))
+        controllers = 1 if self.memory is None else self.memory.controllers
+        return tuple(
+            replace(kind, sockets=max(self._sockets_of_messages(kind.networks), controllers)) for kind in kinds
+        )
+
     @property
     def processors(self) -> int:
         """Number of processors."""
-        return self.nodes * self.processors_per_node
+        return sum(kind.nodes * kind.processors for kind in self.node_kinds)
+
+    @property
+    def processors_of_nodes(self) -> int | NDArray[np.int64]:
+        """Processors of a node, or those of every node (nodes,) where they differ."""
+        each = [kind.processors for kind in self.node_kinds]
+        return each[0] if min(each) == max(each) else np.repeat(each, [kind.nodes for kind in self.node_kinds])
+
+    def processor_of(self, ranks: int) -> NDArray[np.int64]:
+        """The processor of every rank 0..ranks-1 among all of the machine, node after node: shape (ranks,)."""
+        each, node = self.processors_of_nodes, self.node_of(ranks)
+        first = node * each if isinstance(each, int) else (np.cumsum(each) - each)[node]
+        return np.asarray(first + self.place_of(ranks), dtype=np.int64)
 
     @property
     def levels(self) -> tuple[Network, ...]:
-        """Its networks, outermost first: between nodes, inside a node, inside a socket, as far as it has them."""
+        """Its networks, outermost first: between nodes, then inside the nodes and the sockets of each kind, as far as
+        there are any."""
         return tuple(level.network for level in self.numbered_levels)
 
     @cached_property
     def numbered_levels(self) -> tuple[Level, ...]:
         """The same, with the numbers of their hosts, interfaces and links."""
-        return levels_of(self._networks, self.nodes, self.sockets_per_node, self.processors_per_node)
+        return levels_of(self.network, self.node_kinds)
+
+    def units_of(self, ranks: int) -> NDArray[np.int64]:
+        """What every rank is in, shape (levels - 1, ranks): two ranks in the same of the first k units, and of no more,
+        are on level k with each other."""
+        has_sockets = any(level.depth == 2 for level in self.numbered_levels)
+        node = self.node_of(ranks)
+        socket = self.socket_of(ranks) if has_sockets else np.zeros_like(node)
+        return units_of_ranks(self.numbered_levels, self.node_kinds, node, socket)
 
     def level_of(self, ranks: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return the index in ``levels`` of the network of messages from ``source`` to ``target``, two of ``ranks``
         ranks: the innermost network that has both."""
-        inside: list[NDArray[np.int64]] = []
-        if self.node_network is not None:
-            inside.append(self.node_of(ranks))
-        if self.socket_network is not None:
-            inside.append(self.socket_of(ranks))
-        shape = np.broadcast_shapes(source.shape, target.shape)
-        return level_of_ends(shape, *([one[side] for one in inside] for side in (source, target)))
+        units = self.units_of(ranks)
+        return level_of_ends(units[:, source], units[:, target])
 
     def hosts_on(self, level: Level, ranks: int) -> NDArray[np.int64]:
         """The host of every rank 0..ranks-1 on a level, among all hosts of all levels; shape (ranks,)."""
-        return host_of_ranks(level, self.node_of(ranks), self.place_of(ranks), self.processors_per_node)
-
-    @property
-    def _networks(self) -> Networks:
-        return self.network, self.node_network, self.socket_network
+        return host_of_ranks(level, self.node_of(ranks), self.place_of(ranks))
 
     @property
     def has_levels(self) -> bool:
-        """Whether its nodes have a network inside."""
-        return self.node_network is not None
+        """Whether some nodes have a network inside."""
+        return any(kind.node_network is not None for kind in self.node_kinds)
+
+    @property
+    def message_cache_bytes(self) -> FloatOrArray:
+        """Footprint above which messages within a node pass through its memory; infinite where they never do."""
+        if self.node_memory is None or self.memory is None:
+            return np.inf
+        return cache_share_bytes(self.node_memory, self.memory)
+
+    @property
+    def message_memory_s_per_byte(self) -> FloatOrArray:
+        """Seconds for which a byte of a message occupies the memory of its node, if it passes through that: one over
+        R_m, the bytes of messages per second."""
+        if self.node_memory is None or self.memory is None:
+            return 0.0
+        return message_load_s_per_byte(self.node_memory, self.memory)
 
     @property
     def paths_differ(self) -> bool:
@@ -252,7 +340,7 @@ class Machine(Variant, ShownInNotebooks):
     @cached_property
     def placement(self) -> Placement:
         """The nodes of ranks, by the mapping."""
-        return placement_of(self.mapping, self.network.topology, self.processors_per_node, self.place)
+        return placement_of(self.mapping, self.network.topology, self.processors_of_nodes, self.place)
 
     @property
     def most_ranks(self) -> int:
@@ -271,7 +359,17 @@ class Machine(Variant, ShownInNotebooks):
         """Memory of its accelerator that a rank has, as one of those that share it; None where it is not stated."""
         if self.accelerator is None or self.accelerator.capacity_bytes is None:
             return None
-        return self.accelerator.capacity_bytes / self.accelerator.ranks_on_busiest(self.placement)
+        return self.accelerator.capacity_bytes / self.ranks_of_an_accelerator
+
+    @property
+    def ranks_of_an_accelerator(self) -> int:
+        """The most ranks that one accelerator has if all processors of its node have ranks."""
+        assert self.accelerator is not None
+        most = self.placement.per_node
+        if len(self.node_kinds) > 1:
+            both = zip(self.partitions, self.node_kinds, strict=True)
+            most = min(most, max(kind.processors for one, kind in both if one.has_accelerator))
+        return -(-most // self.accelerator.count)
 
     def constants(self) -> dict[str, FloatOrArray]:
         """Every constant of this machine, by its path in a machine file, in SI units."""
@@ -291,7 +389,19 @@ class Machine(Variant, ShownInNotebooks):
     @property
     def partitions_differ(self) -> bool:
         """Whether ranks may have different constants by their nodes, or no accelerator."""
-        return any(one.constants or not one.has_accelerator for one in self.partitions)
+        has_some = self.accelerator is not None
+        own = ((one.of_ranks, one.caches, has_some and not one.has_accelerator) for one in self.partitions)
+        return any(constants or caches is not None or lacks for constants, caches, lacks in own)
+
+    def on_all_nodes(self, values: Mapping[str, FloatOrArray]) -> dict[str, FloatOrArray]:
+        """Add to these constants (``values``, by path) those that partitions state themselves."""
+        own = {
+            f"partitions.{one.name}.{path}": value
+            for path, value in values.items()
+            for one in self.partitions
+            if path in one.constants
+        }
+        return {**values, **own}
 
     @property
     def mean_flop_per_s(self) -> FloatOrArray:
@@ -299,8 +409,9 @@ class Machine(Variant, ShownInNotebooks):
         common = self.processor.rate_flop_per_s
         if not self.partitions:
             return common
-        total = sum(one.nodes * one.constants.get("processor.rate", common) for one in self.partitions)
-        return total / self.nodes
+        counts = [one.nodes * (one.processors_per_node or self.processors_per_node) for one in self.partitions]
+        rates = (one.constants.get("processor.rate", common) for one in self.partitions)
+        return sum(count * rate for count, rate in zip(counts, rates, strict=True)) / self.processors
 
     def lacks_accelerator(self, ranks: int) -> NDArray[np.bool_]:
         """Whether the node of every rank 0..ranks-1 is of a partition without accelerators: shape (ranks,)."""
@@ -470,7 +581,9 @@ class Machine(Variant, ShownInNotebooks):
     def socket_of(self, ranks: int) -> NDArray[np.int64]:
         """Socket within its node of every rank 0..ranks-1: the ranks of a node, in order, fill socket after socket;
         shape (ranks,)."""
-        return self.place_of(ranks) // self.processors_per_socket
+        node, place = self.node_of(ranks), self.place_of(ranks)
+        here = [kind.has(node) for kind in self.node_kinds]
+        return np.select(here, [place // (kind.processors // kind.sockets) for kind in self.node_kinds])
 
     def place_of(self, ranks: int) -> NDArray[np.int64]:
         """Place of every rank 0..ranks-1 among the ranks of its node, in order: shape (ranks,)."""
@@ -484,13 +597,39 @@ class Machine(Variant, ShownInNotebooks):
     @property
     def has_shared_caches(self) -> bool:
         """Whether some cache is that of several processors."""
-        return self.memory is not None and self.memory.has_shared_caches
+        memories = (self._memory_of(kind) for kind in self.node_kinds)
+        return any(memory is not None and memory.has_shared_caches for memory in memories)
 
-    def caches_of(self, ranks: int) -> NDArray[np.int64]:
-        """Number of the cache of every rank 0..ranks-1 at each level: the ranks of a node, in order, have its
-        processors; shape (levels, ranks)."""
-        assert self.memory is not None
-        return caches_of(self.memory, self.node_of(ranks) * self.processors_per_node + self.place_of(ranks))
+    def _memory_of(self, kind: NodeKind) -> Memory | None:
+        """The memory of nodes of a kind, with its caches."""
+        if kind.caches is None or self.memory is None:
+            return self.memory
+        return clocked(replace(self.memory, caches=kind.caches), self.processor, self.place)
+
+    def memories(self, ranks: int) -> list[tuple[Memory, NDArray[np.bool_] | None]]:
+        """The memories of different caches, and which of ranks 0..ranks-1 have each, (ranks,); None for all. One where
+        partitions state no caches; none where there is no memory."""
+        if self.memory is None:
+            return []
+        own = [kind for kind in self.node_kinds if kind.caches is not None]
+        if not own:
+            return [(self.memory, None)]
+        node, found = self.node_of(ranks), list[tuple[Memory, NDArray[np.bool_] | None]]()
+        rest = np.ones(ranks, bool)
+        for kind in own:
+            here, memory = kind.has(node), self._memory_of(kind)
+            rest &= ~here
+            if memory is not None and here.any():
+                found.append((memory, here))
+        return [*([(self.memory, rest)] if rest.any() else []), *found]
+
+    def caches_of(self, ranks: int, memory: Memory | None = None) -> NDArray[np.int64]:
+        """Number of the cache of every rank 0..ranks-1 at each level of a memory (None: that of the machine): the ranks
+        of a node, in order, have its processors; shape (levels, ranks)."""
+        memory = self.memory if memory is None else memory
+        assert memory is not None
+        most = int(np.max(self.processors_of_nodes))
+        return caches_of(memory, self.node_of(ranks), self.place_of(ranks), most)
 
     def caches_differ(self, ranks: FloatOrArray) -> bool:
         """Whether some of so many ranks share a cache with more of them than others do, or may find other lines in it,
@@ -504,41 +643,63 @@ class Machine(Variant, ShownInNotebooks):
 
     @property
     def interface_assignment(self) -> str:
-        """Which of the interfaces of its node a message takes, as stated. Otherwise by direction, where a node has one
+        """Which of the interfaces of its node a message takes, as stated; otherwise as on the nodes with the most."""
+        return self._assignment_of(max(self.node_kinds, key=lambda kind: kind.interfaces))
+
+    def _assignment_of(self, kind: NodeKind) -> str:
+        """Which of the interfaces of a node a message takes, as stated. Otherwise by direction, where a node has one
         for each; its rank's own, where all processors have equally many or all interfaces equally many processors;
         else one after another. A node with one processor has all of them."""
-        network, each = self.network, self.processors_per_node
+        network, each, count = self.network, kind.processors, kind.interfaces
         if network.interfaces.assignment is not None:
             return network.interfaces.assignment
         if network.interfaces_have_directions:
             return DIRECTION
-        count = network.interfaces.count
         return RANK if each > 1 and (each % count == 0 or count % each == 0) else ROUND_ROBIN
 
     def interfaces_of(self, ranks: int) -> OwnInterfaces | None:
         """The interfaces that ranks 0..ranks-1 use, None where a node has one, or one for each direction."""
-        network, assignment = self.network, self.interface_assignment
-        if network.interfaces.count == 1 or assignment == DIRECTION:
+        network, kinds = self.network, self.node_kinds
+        if network.interfaces.count == 1 or self.interface_assignment == DIRECTION:
             return None
-        sockets = self.sockets_per_node, self.processors_per_socket
-        return OwnInterfaces.of(network.interfaces, assignment, network.rails, self.place_of(ranks), sockets)
+        node, place = self.node_of(ranks), self.place_of(ranks)
+        each = [
+            OwnInterfaces.of(
+                replace(network.interfaces, count=kind.interfaces),
+                self._assignment_of(kind),
+                network.rails,
+                place,
+                (kind.sockets, kind.processors // kind.sockets),
+            )
+            for kind in kinds
+        ]
+        return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
+
+    def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the network interfaces of each of these nodes, in their shape."""
+        each = np.array([kind.interfaces for kind in self.node_kinds])
+        return each[partitions_of(self.partitions, nodes) if len(each) > 1 else np.zeros_like(nodes)]
+
+    @property
+    def interface_factors(self) -> NDArray[np.float64] | None:
+        """The time for which a byte occupies an interface of every node, over that of the network, shape (..., nodes);
+        None where partitions state no other."""
+        return interface_factors(self.partitions, self.network.interface_occupancy_s_per_byte)
 
     @property
     def sockets_per_node(self) -> int:
-        """Sockets of a node, as its messages or its memory controllers say; where both do, they agree."""
-        return max(self._sockets_of_messages, 1 if self.memory is None else self.memory.controllers)
+        """Sockets of a node, as its messages or its memory controllers say; where both do, they agree. The most of any
+        node."""
+        return max(kind.sockets for kind in self.node_kinds)
 
-    @property
-    def _sockets_of_messages(self) -> int:
-        """Sockets of a node as its messages know them."""
-        if self.node_network is not None and self.socket_network is not None:
-            return self.node_network.topology.node_count
-        return self.network.sockets_per_node
+    def _sockets_of_messages(self, inside: tuple[Network, ...]) -> int:
+        """Sockets of a node with these networks inside, as its messages know them."""
+        return inside[0].topology.node_count if len(inside) > 1 else self.network.sockets_per_node
 
     @property
     def processors_per_socket(self) -> int:
-        """Processors of a node over its sockets."""
-        return self.processors_per_node // self.sockets_per_node
+        """Processors of a node over its sockets; the most of any node."""
+        return max(kind.processors // kind.sockets for kind in self.node_kinds)
 
     def json_fields(self) -> str:
         """Its name: a description stands in a file of its own."""

@@ -153,6 +153,39 @@ class Ordered(Linear):
     most_on_nodes = Placement.most_on_nodes
 
 
+@dataclass(frozen=True, eq=False)
+class RoundRobinOfUneven(Placement):
+    """On as few nodes as there can be, in turn; full ones, by the ``processors`` (nodes,) of each, are passed over."""
+
+    processors: Ints
+
+    @property
+    def per_node(self) -> int:  # type: ignore[override]
+        return int(self.processors.max())
+
+    @property
+    def most_ranks(self) -> int:
+        return int(self.processors.sum())
+
+    def node_of(self, ranks: int) -> Ints:
+        used = int(np.searchsorted(np.cumsum(self.processors), ranks)) + 1
+        node = np.repeat(np.arange(used), self.processors[:used])
+        place = np.concatenate([np.arange(each) for each in self.processors[:used]])
+        return node[np.argsort(place, kind="stable")][:ranks]
+
+    @property
+    def ranks_on_first_node(self) -> float:
+        return float(self.processors[0]) if self.processors[0] < self.most_ranks else np.inf
+
+    def nodes_used(self, ranks: FloatOrArray) -> FloatOrArray:
+        used: FloatOrArray = 1.0 + np.asarray(np.searchsorted(np.cumsum(self.processors), ranks), dtype=np.float64)
+        return used
+
+    def most_on_a_node(self, ranks: FloatOrArray) -> FloatOrArray:
+        most: FloatOrArray = self.most_on_nodes(ranks, 1)[()]
+        return most
+
+
 @dataclass(frozen=True)
 class InBox(Linear):
     """Node after node within a box of the grid that holds them."""
@@ -205,18 +238,19 @@ class Listed(Placement):
         return most
 
 
-def placement_of(mapping: RankMapping, topology: Topology, per_node: int, place: Place) -> Placement:
-    """The placement that a mapping is on nodes of this network. InputError for an unknown name, a box that the network
-    has not, and ranks on nodes or processors that there are not."""
+def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints, place: Place) -> Placement:
+    """The placement that a mapping is on nodes of this network, which have ``per_node`` processors, or as many as it
+    says of each (nodes,). InputError for an unknown name, a box that the network has not, and ranks on nodes or
+    processors that there are not."""
     nodes = topology.node_count
     if isinstance(mapping, str):
         if mapping not in NAMED:
             raise InputError("mapping", place, value=mapping, allowed=nearest(mapping, MAPPINGS))
         match mapping:
             case "linear":
-                return Linear(nodes, per_node)
+                return Linear(nodes, per_node) if isinstance(per_node, int) else _in_order(np.arange(nodes), per_node)
             case "round_robin":
-                return RoundRobin(nodes, per_node)
+                return RoundRobin(nodes, per_node) if isinstance(per_node, int) else RoundRobinOfUneven(per_node)
             case "one_per_node":
                 return Linear(nodes, 1)
         mapping = NAMED[mapping]
@@ -224,18 +258,31 @@ def placement_of(mapping: RankMapping, topology: Topology, per_node: int, place:
         case RandomMapping(seed, of):
             return _at_random(seed, of, nodes, per_node, place)
         case GridMapping(shape):
+            if not isinstance(per_node, int):
+                what, allowed = "nodes with different numbers of processors: mapping", "linear, round_robin, random"
+                raise InputError(what, place, value="grid", allowed=f"{allowed}; or onto partitions")
             return _in_box(shape, topology, per_node, place)
         case tuple():
             check_listed(mapping, nodes, per_node, place)
-            return Listed(np.array(mapping, dtype=np.int64), per_node)
+            return Listed(np.array(mapping, dtype=np.int64), int(np.max(per_node)))
     raise InputError("mapping", place, value=mapping, allowed=f"{', '.join(MAPPINGS)}, or the node of every rank")
 
 
-def _at_random(seed: int, of: str, nodes: int, per_node: int, place: Place) -> Placement:
+def _in_order(order: Ints, processors: Ints) -> Listed:
+    """Nodes in this order, each as full as it gets with its own number of processors (nodes,)."""
+    return Listed(np.repeat(order, processors[order]), int(processors.max()))
+
+
+def _at_random(seed: int, of: str, nodes: int, per_node: int | Ints, place: Place) -> Placement:
     if of not in PLACED_AT_RANDOM:
         raise InputError("what is placed at random", place, value=of, allowed=" or ".join(PLACED_AT_RANDOM))
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed of a random mapping", place, value=seed, allowed="a whole number of 0 or above")
+    if not isinstance(per_node, int):
+        if of == NODES:
+            return _in_order(_permutation(seed, nodes), per_node)
+        every = np.repeat(np.arange(nodes), per_node)
+        return Listed(every[_permutation(seed, len(every))], int(per_node.max()))
     if of == NODES:
         return Ordered(nodes, per_node, _permutation(seed, nodes))
     return Listed(_permutation(seed, nodes * per_node) // per_node, per_node)
@@ -261,7 +308,7 @@ def _in_box(shape: tuple[int, ...] | None, topology: Topology, per_node: int, pl
     return InBox(topology.node_count, per_node, topology, shape)
 
 
-def check_listed(node: tuple[int, ...], nodes: int, per_node: int, place: Place) -> None:
+def check_listed(node: tuple[int, ...], nodes: int, per_node: int | Ints, place: Place) -> None:
     """InputError unless ranks are on nodes that exist, one on a processor."""
     if not node:
         raise InputError("no rank is placed", place, allowed=f"{', '.join(MAPPINGS)}, or the node of every rank")
@@ -269,9 +316,10 @@ def check_listed(node: tuple[int, ...], nodes: int, per_node: int, place: Place)
         if not 0 <= one < nodes:
             what = "a rank is placed on a node that does not exist"
             raise InputError(what, place, value=one, allowed=f"0 to {nodes - 1}")
-    fullest, ranks = Counter(node).most_common(1)[0]
-    if ranks > per_node:
-        raise InputError(f"{ranks} ranks on node {fullest}, which has {per_node} processors", place)
+    for fullest, ranks in Counter(node).most_common(1 if isinstance(per_node, int) else None):
+        most = per_node if isinstance(per_node, int) else int(per_node[fullest])
+        if ranks > most:
+            raise InputError(f"{ranks} ranks on node {fullest}, which has {most} processors", place)
 
 
 def surface(box: tuple[int, ...]) -> float:

@@ -31,7 +31,6 @@ class RunKeywords(TypedDict, total=False):
     effects: str | Collection[str]
     seed: int
     engine: str
-    iterations: str
 
 
 class SimulationKeywords(ScenarioKeywords, RunKeywords, total=False):

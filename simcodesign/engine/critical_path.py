@@ -25,12 +25,12 @@ def critical_path_s(plan: Plan, log: Log) -> NDArray[np.float64]:
     the time between the start of a send and the arrival is communication. Waiting for a disk is disk time.
     """
     times = np.zeros((len(plan.phases), len(COMPONENTS)))
-    for op, took_s in steps_back(plan, log):
+    for op, took_s in _steps_back(plan, log):
         times[plan.phase[op], COMPONENT_OF_KIND[plan.kind[op]]] += took_s
     return times
 
 
-def steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
+def _steps_back(plan: Plan, log: Log) -> Iterator[tuple[int, float]]:
     """The operations of the critical path, the last first, and what each adds to the makespan."""
     if not len(plan):
         return

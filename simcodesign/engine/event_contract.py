@@ -12,10 +12,13 @@
    with no service and no duration. Then one server is granted, if one is free and somebody waits.
    Where messages share links fairly (``FairSharing``), all interfaces and links arbitrate as one, after all others.
    In that event all flows end and begin that do so in this instant, and then the rates are computed anew. The share of
-   a link is what is left of its capacity over the sum of the weights of its flows without a rate, rounded down; all
+   a link is what is left of its capacity, that for a flow alone or that for several, over the sum of the weights of
+   its flows without a rate, rounded down; all
    links of the smallest share are saturated together, and their flows get that share times their weight. Only when its
    rate changes, what is left of a flow is ``max(0, left - rate / unit * (now - since))``, and it ends at
    ``max(now, now + left / (rate / unit))``; it begins at ``max(now, now + delay)``. Both sums are rounded to 43 bits.
+   A memory controller that messages pass may serve operations as well: requests of both are one line. Where messages
+   share links fairly, such an operation is a flow there from its beginning, and done when that has ended.
    Where messages choose between two routes (``AlternativeRoutes``), all choices are made as by one more station, which
    arbitrates after all others: in one event the message that is least by (arrival time, operation) chooses, and asks
    for the next station of its way in the same instant. In service is who has a server that is not free yet.
@@ -60,11 +63,13 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import RECEIVE, WAIT
 from simcodesign.core.stations.services import Services
-from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
+from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, Plan
 
 #: Called now and then with how far a run is: simulated seconds, events processed.
 OnProgress = Callable[[float, int], None]
 FLOWS_AT_A_TIME = 2**14
+#: Kinds of stations that messages pass.
+ON_ROUTES = (INTERFACE, LINK, MESSAGE_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,16 @@ class Log:
     services: Services | None = None  # who was served where and when, where the reference engine was to record it
 
 
-def link_capacities(plan: Plan) -> NDArray[np.int64]:
-    """(S,) the capacity in units of every station that is shared fairly, over its ``service_factor``."""
+def link_capacities(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(S,) each: the capacities in units of every station that is shared fairly, over its ``service_factor``, for a
+    flow alone and for several at once."""
     assert plan.routes is not None
     fair, factor = plan.routes.fair, plan.stations.service_factor
     assert fair is not None
-    return fair.capacity if factor is None else np.floor(fair.capacity / factor).astype(np.int64)
+    if factor is None:
+        return fair.capacity, fair.loaded
+    alone, loaded = (np.floor(one / factor).astype(np.int64) for one in (fair.capacity, fair.loaded))
+    return alone, loaded
 
 
 def hops_of_flows(plan: Plan) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
@@ -136,7 +145,7 @@ def count_flows(
         of_others += np.bincount(station, size_bytes * is_other[flow], minlength=len(served))
     served += used.astype(served.dtype)
     where = used > 0
-    capacity_per_s = link_capacities(plan)[where] / fair.unit
+    capacity_per_s = link_capacities(plan)[0][where] / fair.unit
     busy_s[where] += carried[where] / capacity_per_s
     if plan.background is not None:
         others_busy_s[where] += of_others[where] / capacity_per_s
@@ -154,8 +163,10 @@ def count_events(plan: Plan, served: NDArray[np.int64]) -> int:
     if plan.routes is not None and plan.routes.fair is not None:  # flows begin and end
         route, size_bytes = plan.routes.route[: len(plan)], plan.routes.fair.size_bytes[: len(plan)]
         flows = np.count_nonzero((route != NONE) & (size_bytes > 0))
-        return int(own + travelling + flows + served[(kind != INTERFACE) & (kind != LINK)].sum())
-    on_the_way = served[(kind == INTERFACE) | (kind == LINK)].sum()
+        return int(own + travelling + flows + served[~np.isin(kind, ON_ROUTES)].sum())
+    on_the_way = served[np.isin(kind, ON_ROUTES)].sum()
+    if plan.station is not None and (kind == MESSAGE_MEMORY).any():  # which serves operations, too
+        on_the_way -= np.count_nonzero((plan.station != NONE) & (kind[plan.station] == MESSAGE_MEMORY))
     return int(own + travelling + served.sum() + on_the_way)
 
 

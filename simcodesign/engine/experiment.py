@@ -13,7 +13,6 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.scenario import MachineSource, Scenario, ScenarioKeywords, WorkloadSource
 from simcodesign.engine.selection import AUTO, check_engine
-from simcodesign.engine.steady.iterations import ALL, check_iterations
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,6 @@ class Experiment:
     effects: tuple[str, ...]
     seed: int
     engine: str
-    iterations: str
 
     @classmethod
     @shows_keywords(ScenarioKeywords, taken_by=Scenario.of)
@@ -37,7 +35,6 @@ class Experiment:
         effects: str | Collection[str] = "all",
         seed: int = 0,
         engine: str = AUTO,
-        iterations: str = ALL,
         **options: Unpack[ScenarioKeywords],
     ) -> Experiment:
         """The experiment that ``simulate`` describes. Raises InputError for what cannot be used."""
@@ -46,7 +43,6 @@ class Experiment:
             chosen_effects(effects),
             whole_seed(seed),
             check_engine(engine),
-            check_iterations(iterations),
         )
 
     @cached_property

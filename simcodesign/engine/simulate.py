@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Unpack
 
-from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result
 from simcodesign.core.shown_keywords import shows_keywords
-from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKeywords, WorkloadSource
@@ -17,9 +15,6 @@ from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment, whole_seed
 from simcodesign.engine.failures import with_failures
 from simcodesign.engine.selection import chosen_engine, run
-from simcodesign.engine.steady.iterations import ALL, steady, tolerance_of
-from simcodesign.engine.steady.quantum import with_quantum
-from simcodesign.engine.steady.recurrence import Run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
 from simcodesign.generate.lower import make_plan
@@ -46,30 +41,16 @@ def simulate_experiment(
     experiment: Experiment, *, timeline: bool = False, counters: bool = False, on_progress: OnProgress | None = None
 ) -> Result:
     """``simulate``, of what is one object already."""
-    effects, seed = experiment.effects, experiment.seed
+    point, effects, seed = experiment.point, experiment.effects, experiment.seed
 
-    def simulated(point: DesignPoint, quantum_s: float = 0.0) -> Run:
-        def made(background: int) -> Plan:
-            plan = make_plan(point, effects, seed, counters, background)
-            return with_quantum(plan, quantum_s) if quantum_s else plan
+    def made(background: int) -> Plan:
+        return make_plan(point, effects, seed, counters, background)
 
-        plan, log = run_with_background(
-            made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress, timeline)
-        )
-        taken = chosen_engine(plan, experiment.engine)
-        return Run(plan, log, measured(point, plan, log, effects, seed, taken, timeline))
-
-    def with_its_failures(result: Result) -> Result:
-        return with_failures(result, experiment.point, effects, seed)
-
-    if experiment.iterations == ALL:
-        return with_its_failures(simulated(experiment.point).result)
-    tolerance = tolerance_of(experiment.iterations)
-    if timeline:
-        raise InputError("a timeline shows every iteration", value="iterations = steady", allowed="iterations = all")
-    if counters:
-        raise InputError("counters are of every iteration", value="iterations = steady", allowed="iterations = all")
-    return with_its_failures(steady(experiment.point, simulated, effects, tolerance))
+    plan, log = run_with_background(
+        made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress, timeline)
+    )
+    taken = chosen_engine(plan, experiment.engine)
+    return with_failures(measured(point, plan, log, effects, seed, taken, timeline), point, effects, seed)
 
 
 def schedule_of(

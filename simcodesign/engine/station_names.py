@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import level_at
-from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, NONE, STATION_KINDS, Plan, Stations
+from simcodesign.generate.plan import CONTROLLER, INTERFACE, LINK, MESSAGE_MEMORY, NONE, STATION_KINDS, Plan, Stations
 
 
 def station_name(machine: Machine, kind: int, unit: int) -> str:
@@ -18,8 +18,8 @@ def station_name(machine: Machine, kind: int, unit: int) -> str:
         levels = machine.numbered_levels
         start = "first_interface" if kind == INTERFACE else "first_link"
         level = levels[int(level_at(levels, start, np.array(unit)))]
-        return (level.interface_name if kind == INTERFACE else level.link_name)(unit, machine.sockets_per_node)
-    if kind == CONTROLLER and machine.memory is not None:
+        return (level.interface_name if kind == INTERFACE else level.link_name)(unit)
+    if kind in (CONTROLLER, MESSAGE_MEMORY) and machine.memory is not None:
         return machine.memory.station_name(unit, machine.nodes)
     return f"{STATION_KINDS[kind]} {unit}"
 

@@ -26,7 +26,7 @@ from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
 from simcodesign.generate.programs.segment import Segment
 from simcodesign.generate.programs.side_chains import dependencies_of_chains
 from simcodesign.generate.randomness.noise import Messages, apply_randomness
-from simcodesign.generate.served_operations import served_at
+from simcodesign.generate.served_operations import accesses_at, served_at
 
 Int32s = NDArray[np.int32]
 
@@ -148,7 +148,10 @@ def _with_stations(
     others: BackgroundRoutes | None,
 ) -> Plan:
     """The Plan with all stations that operations and messages visit."""
-    served, station = served_at(plan, machine, prices.node_of, effects, segment.fields)
+    shared_memory = np.zeros(0, np.int64)
+    if "memory" in effects and prices.route_table and plan.loggops is None:
+        shared_memory = prices.route_table.loaded_controllers()
+    served, station = served_at(plan, machine, prices.node_of, effects, segment.fields, shared_memory)
     count = sum(len(unit) for _, unit in served)
     processors, rules = 0, plan.loggops
     if dependencies is not None and dependencies.processors:
@@ -166,6 +169,12 @@ def _with_stations(
             route, cost, turns = others.after(route, cost, turns)
             plan = replace(plan, background=others.messages)
         routes, visited = prices.route_table.to_routes(before, route, cost, turns)
+    if len(shared_memory) and prices.route_table and prices.route_table.memory:
+        station = np.full(len(plan), NONE, np.int32) if station is None else station
+        accesses, controller = accesses_at(plan, machine, prices.node_of, segment.fields)
+        here = np.isin(controller, shared_memory)
+        number = np.searchsorted(visited, prices.route_table.memory.first + controller[here])
+        station[accesses[here]] = count + processors + number
     if routes is not None and varied is not None:
         routes = varied.on_the_way(routes)
     discipline = UNLIMITED if dependencies is None else dependencies.disk_discipline

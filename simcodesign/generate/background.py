@@ -63,10 +63,10 @@ def background_routes(machine: Machine, prices: MessagePricing, count: int, seed
     target = sends_to.targets(which, seed)
     size_bytes = np.full(count, background.size_bytes)
     route, cost = prices.between_nodes(machine, source, target, background.size_bytes)
-    interfaces = machine.network.interfaces.count
-    leaves, comes = _counted(source) % interfaces, _counted(target) % interfaces
+    of_target = machine.interfaces_of_nodes(target)
+    leaves, comes = _counted(source) % machine.interfaces_of_nodes(source), _counted(target) % of_target
     if machine.network.rails > 1:  # interface i of every node is on the same rail
-        comes = leaves
+        comes = leaves % of_target
     return BackgroundRoutes(BackgroundMessages(sets_out_s, size_bytes), route, cost, (leaves, comes))
 
 

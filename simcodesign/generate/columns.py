@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND, WAIT
+from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.network.network import Network
 from simcodesign.generate.plan import NONE
@@ -35,7 +35,9 @@ class Column:
     it; those before that are posted together with it. The end of its step of the program at most. ``extra``: what the
     prices of the machine add. ``train``: so many messages travel together, and ``size_bytes`` are those of all of them.
     ``alike``: messages of a step with the same number are priced alike where routes are not looked at, as the slowest
-    of them.
+    of them. ``held_s``: for how long messages hold their receivers before these receive them, NaN where that is not
+    known before messages meet receives. ``in_memory``: whether messages pass through the memory of their node, if they
+    are within one; one for all or one for each, the same for all columns of a step that have the same ranks.
     """
 
     kind: int
@@ -49,6 +51,8 @@ class Column:
     extra: Mapping[str, FloatOrArray] = field(default_factory=dict)
     train: int = 1
     alike: int | None = None
+    held_s: FloatOrArray = 0.0
+    in_memory: NDArray[np.bool_] | bool = False
 
     def costs_as(self, other: Column) -> bool:
         """Whether this is surely a message of the same ranks, peers and sizes: several often follow each other."""
@@ -105,10 +109,17 @@ class Ranks:
         self.receive(source, size_bytes, who=who)
 
     def receive(
-        self, source: Int32s, size_bytes: FloatOrArray, match: NDArray[np.int32] | int = -1, who: Int32s | None = None
+        self,
+        source: Int32s,
+        size_bytes: FloatOrArray,
+        match: NDArray[np.int32] | int = -1,
+        who: Int32s | None = None,
+        train: int = 1,
+        alike: int | None = None,
     ) -> None:
-        """Every rank (of ``who``) waits for the message that its source sent ``-match`` columns before this one."""
-        self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match))
+        """Every rank (of ``who``) waits for the message, or ``train``, that its source sent ``-match`` columns before
+        this one."""
+        self.columns.append(Column(RECEIVE, who, source, size_bytes, match=match, train=train, alike=alike))
 
     def reduce(self, size_bytes: FloatOrArray, who: Int32s | None = None) -> None:
         """Every rank (of ``who``) combines so many bytes that it has received with its own: it computes, unless
@@ -166,6 +177,36 @@ def with_waits(columns: Sequence[Column], needs_wait: Callable[[Sequence[Column]
         if number in several:
             grouped.append(Column(WAIT, _all_of(columns[first:end]), NONE, 0.0))
     return grouped
+
+
+def with_holds(columns: Sequence[Column]) -> list[Column]:
+    """The columns, and before each in which messages hold receivers one of those that are held."""
+    held = [_held(column) for column in columns]
+    before = np.array([one is not None for one in held], dtype=np.int64)
+    if not before.any():
+        return list(columns)
+    place = np.arange(len(columns)) + np.cumsum(before)
+    begin = np.append(place - before, len(columns) + before.sum())
+    placed: list[Column] = []
+    for number, column in enumerate(columns):
+        one = held[number]
+        placed += [] if one is None else [one]
+        end = min(number + column.until, len(columns))
+        until = int(begin[end] - place[number])
+        placed.append(replace(column, until=until, match=_moved(column, number, place)))
+    return placed
+
+
+def _held(column: Column) -> Column | None:
+    """The receivers of a column that their messages hold; None where they hold none."""
+    held = np.asarray(column.held_s, dtype=np.float64)
+    is_held = held != 0
+    if not is_held.any():
+        return None
+    if not held.ndim or is_held.all():
+        return Column(HELD, column.who, NONE, 0.0, column.held_s)
+    who = np.flatnonzero(is_held).astype(np.int32) if column.who is None else column.who[is_held]
+    return Column(HELD, who, NONE, 0.0, held[is_held])
 
 
 def _ends_of_groups(columns: Sequence[Column]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
+from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.generate.plan import ANY_TAG, NONE, PROCESSOR, Plan
 
@@ -66,8 +66,9 @@ def schedule_of(plan: Plan, name: str) -> Schedule:
 
 
 def _postings(plan: Plan) -> Flags:
-    """Operations that only say when the receive after them is posted: in a schedule, that is its start."""
-    posts = np.zeros(len(plan), bool)
+    """Operations that only say when the receive after them is posted, or for how long its message holds its rank: in a
+    schedule, that is its start."""
+    posts: Flags = plan.kind == HELD
     if plan.station is None:
         return posts
     idle = (plan.kind == COMPUTE) & (plan.duration_s == 0) & (plan.station == NONE)

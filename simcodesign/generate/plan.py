@@ -19,10 +19,10 @@ NONE, ANY = -1, -2
 #: The tag of a receive that takes a message of any tag.
 ANY_TAG = -1
 DISK, CONTROLLER, ACCELERATOR, TO_ACCELERATOR, TO_HOST, STORAGE, METADATA_SERVER, PROCESSOR = range(8)
-INTERFACE, LINK, MAILBOX = range(8, 11)
+INTERFACE, LINK, MESSAGE_MEMORY, MAILBOX = range(8, 12)
 STATION_KINDS = (
     *("disk", "memory", "accelerator", "link to accelerator", "link from accelerator", "storage server"),
-    *("metadata server", "processor", "interface", "link", "mailbox"),
+    *("metadata server", "processor", "interface", "link", "memory of messages", "mailbox"),
 )
 #: Operations and stations are counted in 32 bits.
 MOST_OPERATIONS = 2**31 - 2
@@ -57,7 +57,8 @@ class Stations:
     """What operations and messages queue for; the station's number is its place in the order of arbitration.
 
     In the order of their kinds: disks, memory controllers, accelerators with their links, storage and processors, then
-    interfaces, then links, then mailboxes. Only disks may have a discipline other than FIRST_COME.
+    interfaces, then links, memory controllers that messages pass, and mailboxes. Only disks may have a discipline other
+    than FIRST_COME.
     """
 
     kind: NDArray[np.int8]  # (S,) DISK ... MAILBOX
@@ -93,7 +94,8 @@ class FairSharing:
     holds: NDArray[np.bool_]  # (N,) not without bytes
     own_rate: Int64s  # (N,) in units
     weight: Int32s  # (N,) 1 or more
-    capacity: Int64s  # (S,) in units; meaningless for stations on no route
+    capacity: Int64s  # (S,) in units, for a flow alone; meaningless for stations on no route
+    loaded: Int64s  # (S,) for several at once, at most that
     unit: float
 
 
@@ -148,7 +150,8 @@ class Routes:
 
     These times stand in a table of K costs, since many messages cost the same: those of ``op`` in row ``cost[op]``.
     Where links differ, service and latency of a link have a column for each group of links: that of station s is
-    ``group[s]``.
+    ``group[s]``. Memory controllers that messages pass (MESSAGE_MEMORY) count as links of a group of their own; they
+    serve operations as well, in the same order.
     """
 
     route: Int32s  # (N,) or NONE

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +14,24 @@ from numpy.typing import NDArray
 
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import OVERLAP
-from simcodesign.generate.columns import DataCosts, Int32s, Ranks, have_rendezvous, of_ranks, with_waits
+from simcodesign.generate.columns import (
+    Column,
+    DataCosts,
+    Int32s,
+    Ranks,
+    have_rendezvous,
+    of_ranks,
+    with_holds,
+    with_waits,
+)
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.messages.group_columns import equal_groups
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
@@ -202,10 +214,27 @@ class StepWriter:
         instructions = retired(unit, work, duration_s, self.machine.processor)
         tally.note("instructions", self.phase, np.where(self.present, instructions, 0.0) * self.step.repetitions)
 
+    def _through_memory(self) -> list[Column]:
+        """What was written, with what passes through the memory of nodes: messages of operations that touch more than
+        a rank's share of the cache."""
+        demand, ranks, columns = self.step.demand, self.builder.ranks, self.columns.columns
+        if not isinstance(demand, MessageDemand):
+            return columns
+        in_memory, cache_bytes = np.zeros(ranks, bool), self.machine.message_cache_bytes
+        if demand.communicator is None or not demand.alike_on_all_ranks:
+            in_memory[:] = np.asarray(demand.footprint_bytes(float(ranks), self.amount)) > cache_bytes
+        else:
+            for several in equal_groups(self.step):
+                amount = functools.partial(self.amount, changed=several.names)
+                touched = np.broadcast_to(demand.footprint_bytes(float(several.size), amount), ranks)
+                in_memory[several.members] = touched[several.members] > cache_bytes
+        return [replace(one, in_memory=in_memory if one.who is None else in_memory[one.who]) for one in columns]
+
     def segment(self, is_collective: bool) -> Segment:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
-        columns = builder.prices.priced(self.columns.columns, self.machine, is_collective)
+        columns = self._through_memory() if builder.prices.loads_memory else self.columns.columns
+        columns = with_holds(builder.prices.priced(columns, self.machine, is_collective))
         if builder.prices.loggops:
             columns = with_waits(columns)
         elif builder.prices.has_rendezvous:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.operation_kinds import COMPUTE, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, HELD, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
 from simcodesign.generate.columns import Column
@@ -25,6 +25,7 @@ PART = {
     MEMORY: "memory",
     WAIT: "network",
     KERNEL: "accelerator",
+    HELD: "network",
 }
 #: Bytes of an operation that its row and the sum of its power over time take at most.
 BYTES_PER_OPERATION = 120

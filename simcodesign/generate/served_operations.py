@@ -40,15 +40,21 @@ Visits = tuple[int, Int64s, Int64s]
 
 
 def served_at(
-    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], fields: Mapping[str, NDArray[Any]]
+    plan: Plan,
+    machine: Machine,
+    node: Int64s,
+    effects: frozenset[str],
+    fields: Mapping[str, NDArray[Any]],
+    elsewhere: Int64s,
 ) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
     """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
     or NONE, None if there is none. ``node``: (P,); ``fields``: (N,) ``server`` of the storage, where ranks queue there,
-    or NONE, and ``controller`` of memory operations, where a node has several.
+    or NONE, and ``controller`` of memory operations, where a node has several. ``elsewhere``: controllers that messages
+    pass, which stand after other stations.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0
-    for kind, operations, unit in _visits(plan, machine, node, effects, fields):
+    for kind, operations, unit in _visits(plan, machine, node, effects, fields, elsewhere):
         units, place = np.unique(unit, return_inverse=True)
         if len(units):
             station = np.full(len(plan), NONE, np.int32) if station is None else station
@@ -59,16 +65,21 @@ def served_at(
 
 
 def _visits(
-    plan: Plan, machine: Machine, node: Int64s, effects: frozenset[str], fields: Mapping[str, NDArray[Any]]
+    plan: Plan,
+    machine: Machine,
+    node: Int64s,
+    effects: frozenset[str],
+    fields: Mapping[str, NDArray[Any]],
+    elsewhere: Int64s,
 ) -> Iterator[Visits]:
     """Who is served where, by the kinds of stations in their order."""
     if "disks" in effects and machine.disk is not None:
         accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
         yield DISK, accesses, node[plan.rank[accesses]] // machine.disk.shared_by
     if "memory" in effects:
-        moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
-        which = fields["controller"][moves] if "controller" in fields else None
-        yield CONTROLLER, moves, _controllers_of(machine, plan.rank[moves], node, which)
+        moves, controller = accesses_at(plan, machine, node, fields)
+        apart = ~np.isin(controller, elsewhere)
+        yield CONTROLLER, moves[apart], controller[apart]
     if "accelerators" in effects and machine.accelerator is not None:
         yield from _at_accelerators(plan, machine.accelerator.of_ranks(node, machine.place_of(plan.ranks)), machine)
     server = fields.get("server")
@@ -77,6 +88,15 @@ def _visits(
         yield STORAGE, accesses, server[accesses].astype(np.int64)
         operations = np.flatnonzero((plan.kind == METADATA) & (server != NONE))
         yield METADATA_SERVER, operations, np.zeros(len(operations), np.int64)
+
+
+def accesses_at(
+    plan: Plan, machine: Machine, node: Int64s, fields: Mapping[str, NDArray[Any]]
+) -> tuple[Int64s, Int64s]:
+    """Operations that move bytes of memory, and the controller of each."""
+    moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
+    which = fields["controller"][moves] if "controller" in fields else None
+    return moves, _controllers_of(machine, plan.rank[moves], node, which)
 
 
 def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray[Any] | None) -> Int64s:

@@ -200,8 +200,7 @@ def test_what_all_ranks_compute(crossbar) -> None:
         "parameters: {n: 10}\n",
     )
     forecasted = forecast(described, crossbar, {"P": 4})
-    simulated = simulate(described, crossbar, {"P": 4}, iterations="all")
-    settled = simulate(described, crossbar, {"P": 4}, iterations="steady")
-    for result in (forecasted, simulated, settled):
+    simulated = simulate(described, crossbar, {"P": 4})
+    for result in (forecasted, simulated):
         assert result.flops == 3 * 10 * (1 + 2 + 3) + 4 * (20 + 50)
         assert result.instructions == 3 * 7 * 4

@@ -230,7 +230,6 @@ def test_simulated_seismic_gives_back_its_constants() -> None:
             preset="test",
             phases=["stacking"],
             effects="none",
-            iterations="steady",
         )
         rows = timings_of(result, {"P": ranks}, "test")
         times += [Timing(row.seconds, {"P": row.P}, row.preset, row.phase, row.component) for row in rows.itertuples()]

@@ -232,7 +232,6 @@ def test_the_printed_machine_is_yaml_and_names_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["crossbar-16"],
         ["crossbar-16", "osu.txt", "--unknown", "network.startup"],
         ["crossbar-16", "osu.txt", "--preset", "small"],
         ["jacobi", "crossbar-16", "osu.txt", "--segments", "2"],
@@ -254,3 +253,24 @@ def test_what_cannot_be_calibrated_is_refused(
     answer = run(*arguments)
     assert answer.exit_code == 2, answer.output
     assert "Traceback" not in answer.output
+
+
+def test_a_machine_alone_prints_what_to_measure() -> None:
+    """Three commands of each suite for a full node of 24 ranks, which share 2.5 MiB each, and of two."""
+    answer = run("xeon-cluster")
+    assert answer.exit_code == 0, answer.output
+    for command in (
+        "mpirun -np 2 IMB-MPI1 PingPong > pingpong.txt ",
+        "mpirun -np 24 IMB-MPI1 -npmin 24 -msglog 24 Sendrecv > sendrecv.txt ",  # 16 MiB, beyond four times 2.5 MiB
+        "mpirun -np 48 -ppn 24 IMB-MPI1 -npmin 48 -msglog 16:20 Alltoall > alltoall.txt ",
+        "mpirun -np 2 osu_latency > latency.txt ",
+        "mpirun -np 24 osu_multi_lat -m :16777216 > multi_lat.txt ",
+        "mpirun -np 48 -ppn 24 osu_alltoall -m 65536:1048576 > alltoall.txt ",
+    ):
+        assert f"  {command}" in answer.output
+    commands = json.loads(run("xeon-cluster", "--json").stdout)
+    sendrecv = next(one for one in commands if one["file"] == "sendrecv.txt")
+    assert sendrecv["determines"] == ["node.network.holds_receiver", "node.memory.copies"]
+    assert sendrecv["given"] == ["nodes=1", "ranks_per_node=24"]
+    assert "PingPong" in run("crossbar-16").output
+    assert "Sendrecv on a full node" in " ".join(run("--help").output.split())

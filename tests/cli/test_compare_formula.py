@@ -51,7 +51,7 @@ def test_json(capfd: pytest.CaptureFixture[str], file: str) -> None:
         (("short=(P - 1)*t_s",), 1, "formula short"),
         (("whole=(P - 1)*(t_s + size*t_w)", "short=(P - 1)*t_s"), 1, "formula short"),
         (("t_s*size",), 2, "the term t_s*size is s B, not s"),
-        (("t_q*P",), 2, "unknown name 't_q'"),
+        (("t_z*P",), 2, "unknown name 't_z'"),
         (("2 us*",), 2, "syntax error"),
         (("no-such-file.yaml",), 2, "no-such-file.yaml"),
     ],

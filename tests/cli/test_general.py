@@ -795,7 +795,6 @@ def test_counters_are_written_with_a_clock_and_a_size(files: tuple[str, str], tm
     [
         (("--write", "counters:out.txt"), "--write: suffix of a file"),
         (("--write", "counters:nowhere/out.csv"), "cannot be written"),
-        (("--write", "counters:out.csv", "--iterations", "steady"), "counters are of every iteration"),
     ],
 )
 def test_counters_that_cannot_be(

@@ -16,7 +16,7 @@ from simcodesign.fitting.fit import FitKeywords, fit
 from simcodesign.studies.replication.replicate import Replications, StreamReplicationKeywords
 
 REPETITION = "replications precision precision_of level at_most jobs"
-SIMULATION = "preset phases effects seed engine iterations"
+SIMULATION = "preset phases effects seed engine"
 KEYWORDS = [
     (sc.simulate, f"{SIMULATION} {REPETITION} warm_up timeline counters on_progress"),
     (sc.compare, f"{SIMULATION} {REPETITION} vary formulas measured timeline on_progress"),

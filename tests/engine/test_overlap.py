@@ -405,15 +405,6 @@ def both() -> Workload:
     )
 
 
-def test_steady_iterations_are_those_of_the_whole_run() -> None:
-    load = both()
-    whole, steady = (simulate(load, MEMORY, {"P": 4}, iterations=how) for how in ("all", "steady"))
-    assert steady.steady is not None
-    assert not steady.steady.reason
-    assert steady.makespan_s == whole.makespan_s
-    assert steady.phases == whole.phases
-
-
 def test_both_readings_agree_on_parts_and_energy_and_lie_within_the_bounds() -> None:
     load = both()
     by_formula, by_events = (

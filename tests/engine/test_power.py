@@ -220,19 +220,6 @@ def test_engines_agree() -> None:
     assert one.power_profile.watts.tolist() == other.power_profile.watts.tolist()
 
 
-def test_steady_iterations() -> None:
-    program = workload("  - repeat: 200\n    do:\n      - compute: {flops: 1e7}\n      - allreduce: {bytes: 100}\n")
-    whole, some = (
-        simulate(program, powered("torus-cluster"), {"P": 4}, iterations=which, effects="links")
-        for which in ("all", "steady")
-    )
-    assert some.steady is not None
-    assert some.steady.extrapolated
-    assert some.energy_j == pytest.approx(whole.energy_j, rel=1e-9)
-    assert some.peak_power_w == pytest.approx(whole.peak_power_w, rel=1e-9)
-    assert some.power_profile is None
-
-
 def test_schedules_draw_power() -> None:
     program = workload("  - compute: {flops: 1e9}\n  - exchange: {pattern: halo1d, bytes: 1e6}\n")
     hardware = powered("crossbar-16")

@@ -25,7 +25,6 @@ forecast arrivals.yaml little.yaml --json
 simulate small.yaml little.yaml -P 4 --set steps=2 --json
 simulate small.yaml little.yaml -P 4 --effects hops,links --seed 1 --stations 3
 simulate small.yaml little.yaml -P 3 --engine compiled --effects all --json
-simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
 simulate small.yaml loggop.yaml -P 8 --json
 simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1
@@ -40,7 +39,6 @@ simulate shipped.yaml shipped-machine.yaml -P 4 --json
 forecast groups.yaml together.yaml -P 4 --json
 simulate groups.yaml together.yaml -P 4 --effects all --json
 simulate groups.yaml loggop.yaml -P 6 --json
-simulate groups.yaml little.yaml -P 4 --iterations steady --json
 simulate small.yaml together.yaml -P 4 --replications 2 --effects failures,links -j 1 --json
 compare groups.yaml together.yaml -P 4 --json
 compare small.yaml little.yaml -P 4 --effects hops --measured measured.csv --tolerance 500% --tolerance-of forecast
@@ -73,8 +71,9 @@ compare app.aspen box.aspen --set n=16 --kernel main --seed 1
 forecast app.aspen box.aspen --aspen-compatible --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml times.csv --unknown computation --weights relative --level 0.9
-calibrate little.yaml osu.txt --given P=2 --json
-calibrate little.yaml osu.txt --segments 1 --write constants:-
+calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
+calibrate little.yaml osu.txt --given ranks_per_node=1 --segments 1 --write constants:-
+calibrate little.yaml --json
 fit osu.txt --json -j 1
 fit runs.txt --target p=128,n=20 --json -j 1
 fit runs.json --target p=128 --json -j 1

@@ -323,22 +323,6 @@ def test_effects_that_have_something_to_do(
     assert bool(on.noise) == (imbalance or noisy)
 
 
-def test_steady_iterations_are_refused_with_demands_that_vary_and_taken_with_slow_nodes() -> None:
-    program = "- {repeat: 200, do: [compute: {seconds: 1VARIES}, barrier: {}]}\n"
-    vary, same = (workload(program.replace("VARIES", text)) for text in (", varies: exponential", ""))
-    for result in (
-        simulate(vary, machine(), {"P": 4}, iterations="steady"),
-        simulate(same, machine(noise=0.1), {"P": 4}, iterations="steady"),
-    ):
-        assert result.steady is not None
-        assert result.steady.reason == "with noise no two iterations are the same"
-    slow = machine(noise=Noise(slow_nodes=SlowNodes(2.0, (1,))))
-    quick, whole = (simulate(same, slow, {"P": 4}, iterations=iterations) for iterations in ("steady", "all"))
-    assert quick.steady is not None
-    assert not quick.steady.reason
-    assert quick.makespan_s == pytest.approx(whole.makespan_s, rel=1e-12)
-
-
 def test_the_ladder_shows_what_they_explain() -> None:
     on = machine(noise=Noise(slow_nodes=SlowNodes(2.0, (1,)), bursts=Bursts(1.0, 0.2, together=True)))
     rungs = {rung.effect: rung.change_s for rung in compare(STEPS, on, {"P": 8}).rungs}

@@ -453,6 +453,8 @@ def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> P
     if plan.station is not None:
         holds &= plan.station == NONE
     rates = [int(unit * rate) for rate in random.choice(((1.0,), (0.25, 0.5, 1.0), (0.1, 0.3, 1.0, 1.0 / 3.0)))]
+    capacity = np.array(random.choices(rates, k=len(plan.stations)))
+    parts = random.choices(random.choice(((1,), (1, 2, 3))), k=len(plan.stations))
     fair = FairSharing(
         delay_s=np.array(random.choices(times, k=count)),
         after_s=np.array(random.choices(times, k=count)),
@@ -460,7 +462,8 @@ def with_fair_sharing(plan: Plan, random: Random, times: tuple[float, ...]) -> P
         holds=holds & np.array(random.choices((False, True), k=count)),
         own_rate=np.array(random.choices((0, 0, 0, *rates), k=count)),
         weight=np.array(random.choices(random.choice(((1,), (1, 2, 3), (1, 2**20 // 3, 2**20))), k=count), np.int32),
-        capacity=np.array(random.choices(rates, k=len(plan.stations))),
+        capacity=capacity,
+        loaded=capacity // np.array(parts),
         unit=unit,
     )
     return replace(plan, routes=replace(plan.routes, fair=fair))

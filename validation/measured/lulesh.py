@@ -83,7 +83,6 @@ def _ladder(ranks: int, measured: MeasuredValue) -> Comparison:
         MACHINE,
         {"P": ranks},
         effects="all",
-        iterations="steady",
         engine="compiled",
         measured=MeasuredTimes(measured, at={"P": ranks}),
     )

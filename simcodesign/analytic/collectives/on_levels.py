@@ -1,9 +1,10 @@
 """The cost of a collective in groups whose messages are on several levels of the machine.
 
 Where all pairs of a group are on one level, it is the closed form with that level's prices. Where they are on several,
-ranks are followed through the algorithm in Hockney's model (``rank_by_rank.alike_ranks``), which is exact. In LogGOPS,
-for algorithms of which no order of messages is stated, and beyond ``MOST_MESSAGES`` messages of groups that differ, it
-is the closed form with the slowest prices of any pair of the group: an upper bound.
+ranks are followed through the algorithm in Hockney's model (``rank_by_rank.alike_ranks``), which is exact; likewise
+where messages hold their receivers, which closed forms do not have. In LogGOPS, for algorithms of which no order of
+messages is stated, and beyond ``MOST_MESSAGES`` messages of groups that differ, it is the closed form with the slowest
+prices of any pair of the group: an upper bound, if no sender waits for a receiver that copies.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS, alg
 from simcodesign.analytic.collectives.pipelined_chain import chain_on_levels_s
 from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.node_levels import NodeLevels
 from simcodesign.analytic.messages.ordered_steps import Steps
 from simcodesign.analytic.messages.route_links import links_of_levels, modelled_hops
@@ -34,6 +36,10 @@ FOLLOWED = "each message at the price of the level that its pair of ranks is on,
 BOUND = "an upper bound: every message at the price of the slowest level of its group"
 #: In LogGOPS, where not all closed forms are exact.
 AT_SLOWEST = "every message at the price of the slowest level of its group: an upper bound if the closed form is exact"
+#: Where messages hold their receivers.
+COPIED = "each message holding its receiver as long as its sender, rank by rank"
+COPIED_LATE = "an upper bound: every message at the price of the slowest level of its group, copied when it is there"
+COPIED_ABOVE_S = "an estimate: every message at the price of the slowest level of its group, copied when it is there"
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,16 @@ class OnLevels:
         looks at these."""
         return len([level for level in self.groups.levels if level or not way.looks_at_nodes]) > 1
 
+    @property
+    def holds_receiver(self) -> bool:
+        """Whether messages on some level hold their receivers."""
+        levels = self.machine.levels
+        return self.machine.has_levels and hold_receivers(levels[level] for level in self.groups.levels)
+
+    def is_followed(self, way: Collective) -> bool:
+        """Whether ranks are to be followed in place of the closed form."""
+        return self.is_mixed(way) or self.holds_receiver
+
     def prices(self, levels: tuple[int, ...] | None = None, ranks: FloatOrArray | None = None) -> MessageCosts:
         """Those that no message on these levels exceeds, of all levels of the groups if None; among as many ranks."""
         links = links_of_levels(self.machine, self.groups.levels if levels is None else levels, self.ranks)
@@ -59,7 +75,8 @@ class OnLevels:
         """The two levels of groups that all share nodes in the same way."""
         _, nodes = np.unique(self.groups.patterns[0].node[0], return_counts=True)  # in the order of their leaders
         inner = tuple(level for level in self.groups.levels if level) or (0,)
-        within, between = self.prices(inner, float(nodes.max())), self.prices((0,), float(len(nodes)))
+        within = self.prices(inner, float(nodes.max())).copied_late
+        between = self.prices((0,), float(len(nodes)))
         return NodeLevels(self.machine, self.groups.ranks, 0.0, within, between, nodes)
 
 
@@ -99,11 +116,24 @@ def refined(
                 reduction_s[where] = followed.reduction_s
     if not shape:
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
-    at_slowest = BOUND if _can_be_followed(on.machine) else AT_SLOWEST
-    return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, at_slowest if is_bound else FOLLOWED)
+    basis = _of_bound(on) if is_bound else FOLLOWED if on.is_mixed(demand) else COPIED
+    return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, basis)
 
 
-def _can_be_followed(machine: Machine) -> bool:
+def _of_bound(on: OnLevels) -> str:
+    if not can_be_followed(on.machine):
+        return AT_SLOWEST
+    if not on.holds_receiver:
+        return BOUND
+    return COPIED_ABOVE_S if has_rendezvous(on.machine) else COPIED_LATE
+
+
+def has_rendezvous(machine: Machine) -> bool:
+    """Return whether a sender may wait for its receiver."""
+    return any(one.message_model.has_rendezvous for one in machine.levels)
+
+
+def can_be_followed(machine: Machine) -> bool:
     """Return whether ranks do one thing after another, without gaps between their messages."""
     model = machine.network.message_model
     return model.ranks_work_in_order and not model.has_gaps
@@ -115,13 +145,13 @@ def cost_of_members(
     """The cost of one operation of members (n,), from its root on, by an algorithm that does not look at nodes."""
     ((levels, pattern),) = patterns_of(machine, ranks, members[None, :])
     on = OnLevels(machine, float(ranks), LevelGroups(float(len(members)), 1.0, levels, (pattern,)))
-    form, prices = algorithm_form_of(demand), on.prices()
+    form, prices = algorithm_form_of(demand), on.prices().copied_late
     if segments is None or form.segmented is None:
         cost = form.cost(size_bytes, prices)
     else:
         cost, demand = form.segmented(size_bytes, prices, segments), replace(demand, segment=ONE)
     busy_s = all_busy_s(cost, prices)
-    if not on.is_mixed(demand):
+    if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
     return refined(demand, size_bytes, on, cost, busy_s, 1.0 if segments is None else segments)
 
@@ -136,7 +166,7 @@ def _followed(
 ) -> Followed | None:
     """The groups of a pattern at some design points; None where they cannot be followed."""
     network = on.machine.network
-    if not _can_be_followed(on.machine):
+    if not can_be_followed(on.machine):
         return None
     whole = bool(where.all())
 
@@ -144,37 +174,37 @@ def _followed(
         every = np.broadcast_to(np.asarray(values, dtype=np.float64), where.shape)
         return every.reshape(-1) if whole else every[where]
 
-    waits = any(one.message_model.has_rendezvous for one in on.machine.levels)
+    waits = has_rendezvous(on.machine)
     if way.segment is not None:
         if waits:
             return None
         time_s, busy_s = _in_segments(way, size_bytes, on, pattern, parts)
         return Followed(pick(time_s), None, pick(busy_s))
-    one = _course(way, pattern, waits)
+    one = _course(way, pattern, waits, on.holds_receiver)
     if one is None:
         return None
     prices = Prices(one, lambda level: on.prices((level,)), size_bytes, way.is_sized_by_rank, pick)
     return follow(one, prices, network.reduction_s_per_byte)
 
 
-def _course(way: Collective, pattern: Pattern, waits: bool) -> Course | None:
+def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool) -> Course | None:
     """The course of the groups; None where there is no order of messages, or there are too many."""
     form = algorithm_form_of(way)
     if (form.steps if form.on_nodes is None else form.on_nodes.steps) is None:
         return None
     arrays = (pattern.node, pattern.parts, pattern.counts)
-    return _known_course(way.key, waits, way.is_sized_by_rank, *((one.tobytes(), one.shape) for one in arrays))
+    return _known_course(way.key, waits, way.is_sized_by_rank, copies, *((one.tobytes(), one.shape) for one in arrays))
 
 
 @lru_cache(maxsize=32)
 def _known_course(
-    key: tuple[str, str], waits: bool, by_rank: bool, *arrays: tuple[bytes, tuple[int, ...]]
+    key: tuple[str, str], waits: bool, by_rank: bool, copies: bool, *arrays: tuple[bytes, tuple[int, ...]]
 ) -> Course | None:
     node, parts, counts = (np.frombuffer(data, np.int64).reshape(shape) for data, shape in arrays)
-    return course(_steps(key, node), parts, counts, waits, by_rank)
+    return course(steps_of(key, node), parts, counts, waits, by_rank, copies)
 
 
-def _steps(key: tuple[str, str], node: Ints) -> Steps:
+def steps_of(key: tuple[str, str], node: Ints) -> Steps:
     """The messages of groups (G, n); all share nodes in the same way if that matters (``level_groups``)."""
     form = ALGORITHM_FORMS[key]
     if form.on_nodes is not None:
@@ -200,5 +230,5 @@ def _in_segments(
         time_s = np.maximum(time_s, chain_on_levels_s([messages[level] for level in row], parts))
     for level in prices:
         plain, count = prices[level].message(each), float(((levels == level).sum(axis=1) * pattern.counts).sum())
-        busy_s = busy_s + count * parts * (plain.send_s + plain.receive_s)
+        busy_s = busy_s + count * parts * (plain.send_s + plain.held_s)
     return time_s, busy_s

@@ -60,11 +60,11 @@ def chain_on_levels_s(messages: Sequence[Message], segments: FloatOrArray) -> Fl
     """The same in Hockney's model below S where each message of the chain has its own price: the first segment passes
     all of them, and each other one follows when the busiest rank has done with the one before."""
     whole_s: FloatOrArray = 0.0
-    busiest_s: FloatOrArray = np.maximum(messages[0].send_s, messages[-1].receive_s)
+    busiest_s: FloatOrArray = np.maximum(messages[0].send_s, messages[-1].held_s)
     for m in messages:
         whole_s = whole_s + m.whole_s
     for before, after in pairwise(messages):
-        busiest_s = np.maximum(busiest_s, before.receive_s + after.send_s)
+        busiest_s = np.maximum(busiest_s, before.held_s + after.send_s)
     return whole_s + np.maximum(segments - 1.0, 0.0) * busiest_s
 
 

@@ -121,6 +121,11 @@ class ClosedForm(Generic[D]):
         where nobody has derived it."""
         return None
 
+    def loaded_s(self, demand: D, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
+        """Seconds of it where its messages share the memory and the interfaces of their nodes, at every design point,
+        all ranks alike; None where that is not derived."""
+        return None
+
     def occupation(self, demand: D, step: EvaluatedStep) -> Occupation:
         """Bounds of its time, for every rank of one design point; not for kinds that have ``traffic``."""
         charge = self.charge(demand, step)

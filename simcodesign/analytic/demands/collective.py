@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
+from simcodesign.analytic.collectives.loaded import loaded_s
 from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, refined
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
@@ -27,6 +28,7 @@ from simcodesign.analytic.messages.collective_traffic import Traffic, collective
 from simcodesign.analytic.messages.even_sharing import evenly_shared_s
 from simcodesign.analytic.messages.message import FREE
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price, selected
+from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.node_levels import levels_at
 from simcodesign.analytic.pipelining.pace import Carry, rounds
 from simcodesign.analytic.pipelining.succession import UNKNOWN, Operation, Ranks, Succession, takes_all
@@ -55,7 +57,7 @@ class CollectiveForm(ClosedForm[Collective]):
                 return found.cost, lambda: found.busy_s
             if demand.looks_at_nodes:
                 return _on_nodes(demand, step)
-            prices = prices_at(step, groups.ranks)
+            prices = prices_at(step, groups.ranks).copied_late
             cost = _cost(demand, step, prices, size_names(step, groups))
             return cost, lambda: all_busy_s(cost, prices)
 
@@ -87,7 +89,7 @@ class CollectiveForm(ClosedForm[Collective]):
                 if isinstance(one, LevelGroups):
                     cost = _cost_on_levels(demand, step, one, size).cost
                 else:
-                    cost = form.cost(size, prices_at(step, one.ranks))
+                    cost = form.cost(size, prices_at(step, one.ranks).copied_late)
                 most_s = np.maximum(most_s, cost.time_s * (np.asarray(one.count) > 0))
             return most_s
 
@@ -97,7 +99,8 @@ class CollectiveForm(ClosedForm[Collective]):
         if demand.group is not None or demand.is_sized_by_rank or demand.looks_at_nodes:
             return Operation(step.phase, demand.label, float(charge.time_s))
         several = _groups_on_levels(demand, step)
-        if several is not None and len(several[0].levels) > 1:
+        is_followed = several is not None and _on_levels(step, several[0]).is_followed(demand)
+        if is_followed or (several is None and hold_receivers(step.machine.levels)):
             return Operation(step.phase, demand.label, float(charge.time_s))
         form = algorithm_form_of(demand)
         prices = prices_at(step) if several is None else _on_levels(step, several[0]).prices()
@@ -147,6 +150,9 @@ class CollectiveForm(ClosedForm[Collective]):
             return None
         size_bytes = float(step.amount(demand.bytes, "bytes"))
         return evenly_shared_s(step.machine, step.evaluation.design_point.ranks, size_bytes, pattern)
+
+    def loaded_s(self, demand: Collective, step: EvaluatedStep, charge: Charge) -> FloatOrArray | None:
+        return loaded_s(demand, step, charge.time_s)
 
     def rounds_s(self, demand: Collective, own_s: Floats) -> float | None:
         """The work of the least busy rank on the rounds that every rank takes part in.
@@ -278,10 +284,10 @@ def _cost_on_levels(
         costs = form.on_nodes.cost(size, levels)
         cost, busy_s = costs.whole, all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
     else:
-        prices = on.prices()
+        prices = on.prices().copied_late
         cost = _cost(demand, step, prices, names, size)
         busy_s = all_busy_s(cost, prices)
-    if not on.is_mixed(demand):
+    if not on.is_followed(demand):
         return Refined(cost, busy_s, "")
     return refined(demand, size, on, cost, busy_s, _segments(demand, step, names))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +21,12 @@ from simcodesign.analytic.group_sizes import (
 )
 from simcodesign.analytic.messages.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
+from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
+from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.route_links import links_of_neighbours
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
+from simcodesign.analytic.rank_by_rank.held_halo import held_halo_s
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -31,11 +34,17 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
+#: What its forecast is where messages hold their receivers.
+HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
+HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
+
 
 class ExchangeForm(ClosedForm[Exchange]):
     """Halo exchange."""
 
     def charge(self, demand: Exchange, step: EvaluatedStep) -> Charge:
+        basis = set[str]()
+
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
             amount = functools.partial(step.amount, changed=size_names(step, groups))
             sizes, messages = demand.sizes_bytes(amount), demand.message_counts(amount)
@@ -43,12 +52,17 @@ class ExchangeForm(ClosedForm[Exchange]):
             grid = _extents(demand, groups, amount)
             prices = _prices(demand, step) if demand.group is None else prices_at(step, groups.ranks)
             cost = halo(sizes, grid, demand.periodic, prices, messages)
+            if hold_receivers(step.machine.levels):
+                each = [prices.message_along(dim, size) for dim, size in enumerate(sizes)]
+                cost, text = _held(demand, step, cost, each, messages, grid)
+                basis.add(text)
             return cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages)
 
-        return group_charge(step, group_sizes(step), of_group)
+        charge = group_charge(step, group_sizes(step), of_group)
+        return replace(charge, basis=tuple(f"{demand.label}: {text}" for text in sorted(basis)))
 
     def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
-        if demand.group is not None:
+        if demand.group is not None or hold_receivers(step.machine.levels):
             return Operation(step.phase, demand.label, float(charge.time_s))
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
@@ -107,6 +121,24 @@ class ExchangeForm(ClosedForm[Exchange]):
             return [("sent_bytes", f"{2 * demand.dims}*({demand.bytes[0].text})")]
         parts = zip(demand.bytes, counts, strict=True)
         return [("sent_bytes", "+".join(f"2*({size.text})*({count})" for size, count in parts))]
+
+
+def _held(
+    demand: Exchange,
+    step: EvaluatedStep,
+    bound: Cost,
+    each: Sequence[Message],
+    messages: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
+) -> tuple[Cost, str]:
+    """The cost of an exchange whose messages, ``each`` of a dimension, hold receivers on some level, by its ``bound``
+    if they do everywhere; and what it is."""
+    if demand.group is not None:
+        return bound, HELD_BOUND
+    time_s = held_halo_s(step.machine, each, messages, grid, demand.periodic)
+    is_bound = np.isnan(time_s)
+    time_s = np.where(is_bound, bound.time_s, time_s)
+    return replace(bound, time_s=time_s if time_s.ndim else float(time_s)), HELD_BOUND if is_bound.any() else HELD
 
 
 def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:

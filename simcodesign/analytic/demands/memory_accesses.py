@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,8 +34,9 @@ from simcodesign.describe.co_runners import co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import (
+    OfMemory,
     ServedAccesses,
-    memory_of,
+    memories_of,
     remote_share,
     served_accesses,
 )
@@ -97,21 +99,31 @@ class MemoryAccessesForm(ClosedForm[MemoryAccesses]):
     """Loads and stores that have the memory for themselves."""
 
     def charge(self, demand: MemoryAccesses, step: EvaluatedStep) -> Charge:
-        memory = memory_of(demand, step.machine)
-        accesses = served_accesses(demand, memory, step.amount, co_runners(step))
-        served, service_s = accesses.served, transfer_s(accesses, memory)
-        time_s = accesses_s(demand, accesses, memory, step.amount)
+        several = memories_of(demand, step.machine, step.evaluation.design_point.values["P"])
+        charges = [self._charge(demand, step, one) for one in several]
+        first = charges[0]
+        if len(charges) == 1:
+            return replace(first, draws=part_draws(step, "memory", first.time_s))
+        time_s, service_s = (sum(getattr(one, name) for one in charges) for name in ("time_s", "service_s"))
+        counts = tuple(sorted((count for one in charges for count in one.counts), key=lambda one: one.name == "memory"))
+        methods = {level: method for one in charges for level, method in (one.hit_methods or {}).items()}
+        draws = part_draws(step, "memory", time_s)
+        return replace(first, time_s=time_s, service_s=service_s, counts=counts, hit_methods=methods, draws=draws)
+
+    def _charge(self, demand: MemoryAccesses, step: EvaluatedStep, of: OfMemory) -> Charge:
+        """Of the ranks that have one memory; 0 of others."""
+        memory = of.memory
+        accesses = served_accesses(demand, memory, step.amount, co_runners(step, memory, of.here))
+        served, service_s = accesses.served, of.each(transfer_s(accesses, memory))
+        time_s = of.each(accesses_s(demand, accesses, memory, step.amount))
         levels = zip(memory.level_names, served.shares, strict=True)
-        counts = tuple(Count("served", level, accesses.accesses * share) for level, share in levels)
+        counts = tuple(Count("served", level, of.each(accesses.accesses * share)) for level, share in levels)
         if memory.prefetch is not None:
-            counts = (*counts, Count("prefetched", "memory", accesses.accesses * served.prefetched))
+            counts = (*counts, Count("prefetched", "memory", of.each(accesses.accesses * served.prefetched)))
         methods = dict(zip(memory.level_names, served.methods, strict=False))  # memory itself has none
         hit_methods = {level: method for level, method in methods.items() if method}
-        draws = part_draws(step, "memory", time_s)
         remote = remote_share(demand, memory, step.amount)
-        return Charge(
-            "memory", time_s, counts, "memory", service_s, hit_methods=hit_methods, draws=draws, remote=remote
-        )
+        return Charge("memory", time_s, counts, "memory", service_s, hit_methods=hit_methods, remote=remote)
 
     def requirements(self, demand: MemoryAccesses, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
         times = step.amount(demand.times, "times")

@@ -62,9 +62,9 @@ class ReceiveForm(ClosedForm[Receive]):
     def charge(self, demand: Receive, step: EvaluatedStep) -> Charge:
         if demand.source is not None:
             _check_peers(step, "from", demand.source)
-        receive_s = _receive_prices(demand, step).message(received_bytes(demand, step.evaluation)).receive_s
-        cost = Cost(receive_s, 0.0, 0.0)
-        return message_charge(step, cost, lambda: step.over_ranks(receive_s * step.present))
+        held_s = _receive_prices(demand, step).message(received_bytes(demand, step.evaluation)).held_s
+        cost = Cost(held_s, 0.0, 0.0)
+        return message_charge(step, cost, lambda: step.over_ranks(held_s * step.present))
 
     def occupation(self, demand: Receive, step: EvaluatedStep) -> Occupation:
         receive_s = empty_receive_s(step.machine, step.evaluation.design_point.ranks)
@@ -103,7 +103,8 @@ def _peers_of_all(step: EvaluatedStep, what: str, peer: Expression) -> Ints:
 
 
 def empty_receive_s(machine: Machine, ranks: int) -> FloatOrArray:
-    """Time of a receive before the bytes count, which only the send knows; the least of messages of any size."""
+    """Time of a receive before the bytes count, which only the send knows, copies apart; the least of messages of any
+    size."""
     networks = (
         at_size(network, size)
         for network in machine.levels

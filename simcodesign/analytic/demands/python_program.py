@@ -30,8 +30,9 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import memory_of, served_accesses
+from simcodesign.describe.demands.served_accesses import OfMemory, memories_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.machine import Machine
@@ -196,17 +197,27 @@ class _Served:
         self.time_s = np.zeros(len(self.entry))
         for place, op in enumerate(distinct.tolist()):
             demand, mine = recording.operations[op][2], self._number == place
-            memory, ranks = memory_of(demand, machine), self._rank[mine]
-            present = np.isin(np.arange(recording.ranks), ranks)
-            found = served_accesses(demand, memory, step.amount, co_runners_among(machine, present))
-            self.time_s[mine] = _of_ranks(accesses_s(demand, found, memory, step.amount), ranks)
-            shares = zip(memory.level_names, found.served.shares, strict=True)
-            levels = {("served", level): found.accesses * share for level, share in shares}
-            if memory.prefetch is not None:
-                levels["prefetched", "memory"] = found.accesses * found.served.prefetched
-            self._levels.append(levels)
-            methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
-            self.methods |= {level: method for level, method in methods if method}
+            self._levels.append({})
+            for of in memories_of(demand, machine, recording.ranks):
+                self._add(demand, of, mine, machine, step)
+
+    def _add(
+        self, demand: MemoryAccesses, of: OfMemory, mine: NDArray[np.bool_], machine: Machine, step: EvaluatedStep
+    ) -> None:
+        """The entries ``mine`` (M,) of ranks that have one memory."""
+        memory, ranks, levels = of.memory, self._rank[mine].astype(np.int32), self._levels[-1]
+        present = np.isin(np.arange(step.evaluation.design_point.ranks), ranks)
+        runners = co_runners_among(machine, present if of.here is None else present & of.here, memory)
+        found = served_accesses(demand, memory, step.amount, runners)
+        self.time_s[mine] += _of_ranks(of.each(accesses_s(demand, found, memory, step.amount)), ranks)
+        shares = zip(memory.level_names, found.served.shares, strict=True)
+        amounts = [("served", level, share) for level, share in shares]
+        if memory.prefetch is not None:
+            amounts.append(("prefetched", "memory", found.served.prefetched))
+        for kind, level, share in amounts:
+            levels[kind, level] = levels.get((kind, level), 0.0) + of.each(found.accesses * share)
+        methods = zip(memory.level_names, found.served.methods, strict=False)  # memory itself has none
+        self.methods |= {level: method for level, method in methods if method}
 
     def counts(self, phase: int, ranks: int) -> tuple[Count, ...]:
         """Accesses by level in a phase, each rank's in the mean."""
@@ -252,7 +263,8 @@ class _Costs:
             each, often = amount[recording.op[entry]], times[recording.op[entry]]
             is_access = name in ("read", "write")
             if is_access:
-                self.time_s[entry] = access_s(demand, name, machine.disk, each, often)
+                disk = None if machine.disk is None else machine.disk.of_ranks(recording.rank[entry])
+                self.time_s[entry] = access_s(demand, name, disk, each, often)
             else:
                 self.time_s[entry] = compute_s(demand, machine.processor.of_ranks(recording.rank[entry]), each)
 
@@ -266,8 +278,7 @@ class _Costs:
         one = prices.message(sizes[sends])
         self.time_s[sends] = np.maximum(one.arrival_s, one.send_s)
         self.messages[sends], self.sent_bytes[sends], self.busy_s[sends] = 1.0, sizes[sends], one.send_s
-        receive_s = prices.message(sizes[receives]).receive_s
-        self.time_s[receives] = self.busy_s[receives] = receive_s
+        self.time_s[receives] = self.busy_s[receives] = prices.message(sizes[receives]).held_s
 
     def _collectives(self, recording: Recording, machine: Machine) -> None:
         """The closed form of each algorithm, at the size of the group, or where it lies."""

@@ -24,6 +24,7 @@ from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost
 from simcodesign.analytic.messages.sweeps import Sweeps
+from simcodesign.analytic.power import busy_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import parse
 from simcodesign.core.expressions.expression_sympy import to_sympy
@@ -119,10 +120,10 @@ def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Co
     counts, size_bytes = _sent(demand, groups, amount)
     computed_s = work_s * planes * len(demand.corners)
 
-    def busy_s() -> FloatOrArray:
-        return counts[0] * (x.send_s + x.receive_s) + counts[1] * (y.send_s + y.receive_s)
+    def all_busy_s() -> FloatOrArray:
+        return counts[0] * busy_s(x) + counts[1] * busy_s(y)
 
-    return Cost(time_s, counts[0] + counts[1], size_bytes, reduction_s=computed_s), busy_s
+    return Cost(time_s, counts[0] + counts[1], size_bytes, reduction_s=computed_s), all_busy_s
 
 
 def _held(message: Message) -> Message:

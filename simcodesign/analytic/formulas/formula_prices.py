@@ -52,7 +52,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 #: Constants of a machine that no symbol stands for; a block may set them to 0.
 _LEFT_OUT = {"network.receive_overhead", "network.hop_latency", "network.reduction_per_byte"}
-_LEFT_OUT |= {path for path in CONSTANTS if ".network." in path}
+_LEFT_OUT |= {path for path in CONSTANTS if path.startswith(("node.", "socket."))}
 
 
 def _is_of_others(path: str) -> bool:

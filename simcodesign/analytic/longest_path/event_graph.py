@@ -45,8 +45,8 @@ class Moments(NamedTuple):
 
 class Sends(NamedTuple):
     """Messages, an entry each: sent ``offset_s`` after ``node``, there ``arrival_s`` later, and then ``receive_s`` to
-    take up (0 where it counts with the receive). ``goes_on``: the node at which a sender goes on that waits for its
-    receiver; else NONE."""
+    take up (0 where it counts with the receive). ``copy_s``: for how long it holds its receiver before. ``goes_on``:
+    the node at which a sender goes on that waits for its receiver; else NONE."""
 
     source: Ints
     target: Ints
@@ -55,17 +55,21 @@ class Sends(NamedTuple):
     offset_s: Floats
     arrival_s: Floats
     receive_s: Floats
+    copy_s: Floats
     goes_on: Ints
 
 
 class Receives(NamedTuple):
-    """Receives, an entry each; ``source`` is NONE for those from anyone. ``is_priced``: whether what they take is that
-    of the message; ``is_in_turn``: whether what stands after them waits for them."""
+    """Receives, an entry each, whose turn is ``offset_s`` after ``begin``; ``source`` is NONE for those from anyone.
+    ``is_priced``: whether what they take is that of the message; ``is_in_turn``: whether what stands after them waits
+    for them."""
 
     source: Ints
     target: Ints
     tag: Ints
     node: Ints
+    begin: Ints
+    offset_s: Floats
     is_priced: NDArray[np.bool_]
     is_in_turn: NDArray[np.bool_]
 
@@ -169,6 +173,9 @@ class EventGraph:
         taken_s[node] = np.where(receives.is_in_turn[there], receive_s, 0.0)
         arrives = Moments(sends.node[here], sends.offset_s[here] + sends.arrival_s[here] + receive_s)
         self.edges(arrives, node)
+        copied = receives.is_priced[there] & (sends.copy_s[here] > 0)
+        turn = Moments(receives.begin[there], receives.offset_s[there] + (sends.copy_s[here] + receive_s))
+        self.edges(turn.of(copied), node[copied])
         waits = sends.goes_on[here] != NONE
         self.edges(Moments(node[waits], np.zeros(int(waits.sum()))), sends.goes_on[here][waits])
         return taken_s

@@ -28,7 +28,7 @@ class Messages(NamedTuple):
     """A message of each of M ranks ``who``, which takes the times of ``Message`` as arrays (M,).
 
     ``has_gap``: whether the gap after it holds the next send back; ``receive_s`` (M,): what its receive takes where
-    that is not counted by the receive itself."""
+    that is not counted by the receive itself; ``copy_s`` (M,): for how long it holds its receiver before."""
 
     who: Ints
     target: Ints
@@ -36,6 +36,7 @@ class Messages(NamedTuple):
     send_s: Floats
     arrival_s: Floats
     receive_s: Floats
+    copy_s: Floats
     gap_s: Floats
     waits: NDArray[np.bool_]
     has_gap: bool
@@ -55,7 +56,7 @@ class Messages(NamedTuple):
             receive_s = np.where(waits, 0.0, receive_s - empty_receive_s(machine, 1))
         has_gap = not one.in_order and machine.network.interfaces.count == 1
         tags = np.broadcast_to(np.asarray(tag, dtype=np.int64), who.shape)
-        times = of_each(one.send_s), of_each(one.arrival_s), receive_s, of_each(one.next_send_s)
+        times = of_each(one.send_s), of_each(one.arrival_s), receive_s, of_each(one.copy_s), of_each(one.next_send_s)
         return cls(who, target, tags, *times, waits, has_gap)
 
 
@@ -71,8 +72,8 @@ def send(graph: EventGraph, messages: Messages, is_started: bool) -> Moments:
     if waits.any():
         goes_on[waits] = graph.nodes(who[waits], ends.of(waits))
         ends = Moments(np.where(waits, goes_on, ends.node), np.where(waits, 0.0, ends.offset_s))
-    columns = who, messages.target, messages.tag, *begins, messages.arrival_s, messages.receive_s, goes_on
-    graph.add_sends(Sends(*columns))
+    times = messages.arrival_s, messages.receive_s, messages.copy_s
+    graph.add_sends(Sends(who, messages.target, messages.tag, *begins, *times, goes_on))
     if not is_started:
         graph.work_s[who] += messages.send_s
         graph.go_to(who, ends)
@@ -91,10 +92,10 @@ class Taken(NamedTuple):
 
 def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) -> Moments:
     """The moments at which the receivers are done. ``is_priced``: whether what a message says of its receive counts."""
-    who = taken.who
-    node = graph.nodes(who, graph.now.of(who))
+    who, turn = taken.who, graph.now.of(taken.who)
+    node = graph.nodes(who, turn)
     flags = np.full(len(who), is_priced), np.full(len(who), not is_started)
-    graph.add_receives(Receives(taken.source, who, taken.tag, node, *flags))
+    graph.add_receives(Receives(taken.source, who, taken.tag, node, *turn, *flags))
     ends = Moments(node, taken.receive_s)
     if not is_started:
         graph.work_s[who] += taken.receive_s
@@ -105,7 +106,8 @@ def receive(graph: EventGraph, taken: Taken, is_priced: bool, is_started: bool) 
 class Together(NamedTuple):
     """An operation of M ranks ``who``. Row by row, a rank (by its place in ``who``) gets a message no
     earlier than ``whole_s`` after another one came to the operation. ``chain_s`` (M,): what each works in it itself,
-    ``work_s`` with what it might do before it comes. If ``rounds_s`` is no NaN, nobody leaves before the last
+    ``work_s`` with what it might do before it comes, ``uncopied_s`` without what it might copy before the last one
+    comes. If ``rounds_s`` is no NaN, nobody leaves before the last
     one has come and for so long after."""
 
     who: Ints
@@ -114,6 +116,7 @@ class Together(NamedTuple):
     whole_s: Floats
     chain_s: Floats
     work_s: Floats
+    uncopied_s: Floats
     rounds_s: float = float("nan")
 
     @classmethod
@@ -127,8 +130,11 @@ class Together(NamedTuple):
         np.add.at(sends_s, sent.source, message.send_s * sent.messages)
         np.add.at(work_s, sent.target, taken_s * sent.messages)
         work_s += sends_s
+        uncopied_s = work_s.copy() if message.in_order else sends_s
+        np.add.at(work_s, sent.target, message.copy_s * sent.messages)
         whole_s = np.broadcast_to(message.arrival_s + taken_s, sent.source.shape)
-        return cls(who, sent.source, sent.target, whole_s, work_s if message.in_order else sends_s, work_s)
+        chain_s = work_s if message.in_order else sends_s
+        return cls(who, sent.source, sent.target, whole_s, chain_s, work_s, uncopied_s)
 
 
 def within(sent: Traffic, who: Ints) -> Traffic:

@@ -6,7 +6,7 @@ rank has a clock, t, and each step moves it on:
 
     work        t + its time by its closed form
     send        t + c; the message is there at t + a. In LogGOPS no earlier than u after the send before
-    receive     max(t, when the message is there) + r. From anyone: t + r
+    receive     max(t + what the message holds it for, when the message is there) + r. From anyone: t + r
     wait        max(t, when each part that was started is over), which began at the t of its start
     operation of several ranks (collective, exchange, wavefront)
                 max(t + the rank's own work on its messages, t' + D for each message that it gets from a rank that came
@@ -167,7 +167,7 @@ class _Walk:
     def _together(self, step: EvaluatedStep, who: Ints, traffic: Traffic) -> Act:
         operation = Together.of(who, within(traffic, who), step.machine, self._ranks)
         if len(who) == self._ranks:
-            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.chain_s)
+            rounds_s = closed_form(step.demand).rounds_s(step.demand, operation.uncopied_s)
             operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
 
         def act(graph: EventGraph, is_started: bool) -> Moments:

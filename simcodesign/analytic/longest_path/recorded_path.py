@@ -139,6 +139,6 @@ class _Entries:
             operation = Together.of(self._recording.rank[entries], places, machine, self._ranks)
             if some is not members:
                 self._graph.spend(size)
-                rounds_s = form.rounds_s(demand, operation.chain_s)
+                rounds_s = form.rounds_s(demand, operation.uncopied_s)
                 operation = operation._replace(rounds_s=math.nan if rounds_s is None else rounds_s)
             yield entries, operation

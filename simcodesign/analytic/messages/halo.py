@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def most_work_s(
     """Seconds for which a rank with most neighbours works on its messages, in Hockney's model. Where messages do not
     fly that is all of the time: when it has sent everything, everybody has, so that it waits for nothing."""
     rows = _rows(sizes, grid, periodic, p, messages)
-    return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.receive_s) for row in rows)
+    return sum(row.neighbours(False) * row.count * (row.message.send_s + row.message.held_s) for row in rows)
 
 
 def busy_s(
@@ -113,7 +113,7 @@ def busy_s(
 ) -> FloatOrArray:
     """Seconds for which all ranks together are at work on their messages, waiting apart."""
     rows = _rows(sizes, grid, periodic, p, messages)
-    return sum((row.sent(p.ranks) * (row.message.send_s + row.message.receive_s) for row in rows), start=0.0)
+    return sum((row.sent(p.ranks) * (row.message.send_s + row.message.held_s) for row in rows), start=0.0)
 
 
 def most_neighbours(grid: Sequence[int], periodic: bool) -> NDArray[np.bool_]:
@@ -181,9 +181,16 @@ def _rows(
     messages: Sequence[FloatOrArray],
 ) -> list[_Row]:
     return [
-        _Row(p.message_along(dim, size), messages[dim], extent, periodic)
+        _Row(_as_slowest(p.message_along(dim, size)), messages[dim], extent, periodic)
         for dim, (size, extent) in enumerate(zip(sizes, grid, strict=True))
     ]
+
+
+def _as_slowest(message: Message) -> Message:
+    """A message that holds its receiver, if any along the dimension does, as long as the slowest one its sender."""
+    if not np.any(np.asarray(message.copy_s) != 0):
+        return message
+    return replace(message, copy_s=np.where(np.asarray(message.copy_s) > 0, message.send_s, 0.0))
 
 
 def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:
@@ -199,11 +206,12 @@ def _finish_s(rows: Sequence[_Row], edges: Sequence[bool]) -> FloatOrArray:
     begin = 0.0
     for row, edge in zip(rows, edges, strict=True):
         m, neighbours = row.message, row.neighbours(edge)
+        apart = m.next_receive_s + m.copy_s
         above = begin + row.before(edge) * m.next_send_s + m.arrival_s  # when the first from above arrives
         later = row.count - 1.0
-        paced = above + later * np.maximum(m.next_send_s, m.next_receive_s)
-        last = np.maximum(next_receive + later * m.next_receive_s, paced)
-        last = last + (neighbours - 1.0) * row.count * m.next_receive_s  # by then those from below are there
+        paced = above + later * np.maximum(m.next_send_s, apart)
+        last = np.maximum(next_receive + m.copy_s + later * apart, paced)
+        last = last + (neighbours - 1.0) * row.count * apart  # by then those from below are there
         some = neighbours * row.count > 0
         time = np.where(some, last + m.receive_s, time)
         next_receive = np.where(some, last + m.next_receive_s, next_receive)

@@ -14,7 +14,8 @@ from simcodesign.core.units import FloatOrArray
 class Message:
     """Times of a message of one size: c, a, r, u and v (``message_costs``). ``waits`` where its sender waits;
     ``spread_s``: how much shorter the receiver may be busy where bytes wait for links; ``in_order``: ranks do their
-    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS)."""
+    operations in order (Hockney's model), else messages have the processor as they come (LogGOPS). ``copy_s``: what its
+    receiver, which copies it, is held for from when the receive has its turn; the message is taken up after that."""
 
     send_s: FloatOrArray
     arrival_s: FloatOrArray
@@ -24,6 +25,7 @@ class Message:
     waits: bool | NDArray[np.bool_] = False
     spread_s: FloatOrArray = 0.0
     in_order: bool = True
+    copy_s: FloatOrArray = 0.0
 
     def then(self, work_s: FloatOrArray) -> Message:
         """The same where its receiver works on it for so long before it goes on."""
@@ -34,6 +36,16 @@ class Message:
         """The messages of some, where the times of all are arrays, or the same."""
         times = (getattr(self, one.name) for one in fields(self))
         return Message(*(time if np.ndim(time) == 0 else time[ranks] for time in times))
+
+    @property
+    def held_s(self) -> FloatOrArray:
+        """What its receiver is held for in all, if the message is there."""
+        return self.copy_s + self.receive_s
+
+    @property
+    def copied_late(self) -> Message:
+        """The same if the receiver copied it only when it is there: its receive ends no earlier."""
+        return replace(self, copy_s=0.0).then(self.copy_s) if np.any(np.asarray(self.copy_s) != 0) else self
 
     @property
     def flight_s(self) -> FloatOrArray:

@@ -12,6 +12,10 @@ u (v) apart:
     LogGOPS  c = o + x O, a = o + L + latency of the hops, r = o + x max(O, G), u = max(c, g + x G),
              v = max(r, g + x G), x = max(m - 1, 0)
 
+Inside nodes whose network holds receivers (processors copy), c = u = a = startup + latency of the hops + m x time per
+byte, however messages are sent, and a receive that has its turn at t is over at max(t + c, when the message is there)
++ r.
+
 In LogGOPS a is that of the first byte, which may come while the receiver still sends itself: of an exchange, D is then
 c + r. Where links differ, bytes take the slowest one of a route (``route_links``): what that adds to m x time per byte
 counts to c in Hockney's model if hops hold the sender, and to a otherwise and in LogGOPS.
@@ -36,7 +40,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +68,11 @@ class MessageCosts:
     def reduced(self, size_bytes: FloatOrArray) -> Message:
         """A message whose bytes its receiver combines with its own."""
         return self.message(size_bytes).then(size_bytes * self.reduction_s_per_byte)
+
+    @property
+    def copied_late(self) -> MessageCosts:
+        """The prices of receivers that copy a message only when it is there: no receive ends later than by these."""
+        return replace(self, message=lambda size: self.message(size).copied_late)
 
     def message_along(self, dim: int, size_bytes: FloatOrArray) -> Message:
         """A message along a dimension of a process grid: those of each have their own price where ``along`` has it."""
@@ -115,6 +124,7 @@ def _longest(
         most("waits") > 0,
         most("spread_s"),
         messages[0].in_order,
+        most("copy_s"),
     )
 
 

@@ -138,7 +138,7 @@ def levels_at(step: EvaluatedStep, root: Expression | None) -> NodeLevels:
     if root is not None and "rank" in root.names:
         first = np.max(first, axis=-1, keepdims=True)
     nodes = machine.placement.nodes_used(ranks)
-    within = price(network, machine.placement.most_on_a_node(ranks), hops, near)
+    within = price(network, machine.placement.most_on_a_node(ranks), hops, near).copied_late
     return NodeLevels(machine, ranks, first, within, price(network, nodes, hops, far))
 
 

@@ -124,13 +124,28 @@ def longest_links(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
 
 def _levels_of_anybody(machine: Machine, ranks: FloatOrArray, outside: bool = True) -> tuple[LevelLinks, ...]:
     """The slowest links of every level that any of so many ranks use."""
-    together = np.asarray(machine.placement.most_on_a_node(ranks))
-    per_socket = machine.processors_per_socket if machine.socket_network is not None else 1
-    leaves = np.asarray(ranks) > machine.placement.ranks_on_first_node
-    used = [outside & leaves, together > per_socket, np.minimum(together, per_socket) > 1]
+    if len(machine.node_kinds) > 1:
+        used = _used_by_kinds(machine, ranks)
+        used[0] = outside & used[0]
+    else:
+        together = np.asarray(machine.placement.most_on_a_node(ranks))
+        per_socket = machine.processors_per_socket if machine.socket_network is not None else 1
+        leaves = np.asarray(ranks) > machine.placement.ranks_on_first_node
+        used = [outside & leaves, together > per_socket, np.minimum(together, per_socket) > 1]
     nobody = ~functools.reduce(np.logical_or, used[: len(machine.levels)])
     every = zip(machine.numbered_levels, used, strict=False)
     return tuple(_level_links(machine, level, here if level.number else here | nobody, ranks) for level, here in every)
+
+
+def _used_by_kinds(machine: Machine, ranks: FloatOrArray) -> list[NDArray[np.bool_]]:
+    """Whether any pair of so many ranks is on each level, where nodes differ inside: at every number of ranks."""
+    several, where = np.unique(np.asarray(ranks, dtype=np.int64), return_inverse=True)
+    found = []
+    for count in several.tolist():
+        sharing = [np.unique(row, return_counts=True)[1] for row in machine.units_of(count)]
+        pairs = [count * (count - 1), *(int((each * (each - 1)).sum()) for each in sharing), 0]
+        found.append(np.diff(pairs) < 0)
+    return [one[where.reshape(np.shape(ranks))] for one in np.array(found).T]
 
 
 def _level_links(machine: Machine, level: Level, here: NDArray[np.bool_] | bool, ranks: FloatOrArray) -> LevelLinks:
@@ -144,11 +159,12 @@ def shared_parts(machine: Machine, ranks: int) -> Ints:
     """(D, P) what every rank is in, from nodes inwards, as far as messages in it have a cost of their own: ranks that
     share the first k of these, and no more, are on level k with each other."""
     network = machine.network
-    has_sockets = machine.socket_network is not None if machine.has_levels else network.socket is not None
-    if not (machine.has_levels or network.node is not None):
+    if machine.has_levels:
+        return machine.units_of(ranks)
+    if network.node is None:
         return np.zeros((0, ranks), np.int64)
     node = machine.node_of(ranks)
-    if not has_sockets:
+    if network.socket is None:
         return node[None, :]
     return np.stack([node, node * machine.sockets_per_node + machine.socket_of(ranks)])
 
@@ -175,8 +191,9 @@ def links_within_nodes(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     within, socket = _within(node), machine.network.socket
     if socket is None:
         return within
-    alone = machine.placement.ranks_on_first_node <= machine.processors_per_socket
-    return _larger(within, _within(socket), ~np.asarray(alone) & (np.asarray(ranks) > machine.processors_per_socket))
+    of_socket = min(kind.processors // kind.sockets for kind in machine.node_kinds)
+    alone = machine.placement.ranks_on_first_node <= of_socket
+    return _larger(within, _within(socket), ~np.asarray(alone) & (np.asarray(ranks) > of_socket))
 
 
 def _within(part: LocalMessages) -> RouteLinks:

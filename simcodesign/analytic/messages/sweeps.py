@@ -13,6 +13,7 @@ A rank receives a block in x and then in y, computes, and sends in x and then in
     a block on in y      (c_x where it has a neighbour behind it in x +) a_y + r_y + w
     the next block       r_x + r_y + c_x + c_y, of those neighbours that the rank has, + w
 
+A message that its receiver copies holds it for that as well: r_y with it in the first line, both r in the last.
 In LogGOPS, u_x stands for c_x in y, and a next block is at least u_x + u_y, and v_x + v_y, after the one before.
 
 Within the grid all ranks are alike. So it is enough to look at paths by the first, second, last but one and last place
@@ -78,7 +79,7 @@ class Sweeps:
             in_y[x, y] = _largest(time_s + steps * step_s for time_s, steps in ways)
         in_x = {}
         for x, y in in_y:
-            step_s = self.x.arrival_s + self.x.receive_s + self._before(y, self.py) * self.y.receive_s + self.compute_s
+            step_s = self.x.arrival_s + self.x.receive_s + self._before(y, self.py) * self.y.held_s + self.compute_s
             ways = ((in_y[from_x, y], _at(x, self.px) - _at(from_x, self.px)) for from_x in PLACES[: x + 1])
             in_x[x, y] = _largest(time_s + steps * step_s for time_s, steps in ways)
         return in_x
@@ -91,7 +92,7 @@ class Sweeps:
         return np.maximum(work_s, np.maximum(sends_s, receives_s))
 
     def _received_s(self, x: int, y: int) -> FloatOrArray:
-        return self._before(x, self.px) * self.x.receive_s + self._before(y, self.py) * self.y.receive_s
+        return self._before(x, self.px) * self.x.held_s + self._before(y, self.py) * self.y.held_s
 
     def _sent_s(self, x: int, y: int) -> FloatOrArray:
         return self._behind(x, self.px) * self.x.send_s + self._behind(y, self.py) * self.y.send_s

@@ -70,7 +70,7 @@ class Loop:
         different numbers of ranks, as a disk of several nodes that each share a memory."""
         sharing = {station: sharing_ranks(machine, ranks, station) for station in STATIONS}
         shared = [station for station in STATIONS if self._visited(station) and np.any(sharing[station] > 1)]
-        if self.coupled or not self.random or not shared:
+        if self.coupled or not self.random or not shared or any(one.noise is not None for one in machine.partitions):
             return "", []
         if any(not np.array_equal(sharing[station], sharing[shared[0]]) for station in shared):
             return "", []

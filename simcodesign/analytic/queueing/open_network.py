@@ -76,6 +76,7 @@ def _is_uniform(step: Arrivals, design_point: DesignPoint, rate: _Floats, size: 
     alike = bool(np.all(rate == rate[..., :1]) and np.all(size == size[..., :1]))
     network = design_point.machine.network
     alike = alike and not network.links_differ and network.interfaces.count == 1
+    alike = alike and design_point.machine.interface_factors is None
     return step.destination is None and every_host and alike
 
 
@@ -100,6 +101,10 @@ def _counted(
     pair_rate, pair_size = rate[..., source] * share, size[..., source]
     interface_s, link_s = network.interface_occupancy_s_per_byte, group_table(network.links_s_per_byte)
     group = topology.group_of(np.where(is_link, stations - first_link, 0))
+    factors = machine.interface_factors
+    if factors is not None:
+        node = stations // network.interfaces.count % machine.nodes
+        interface_s = interface_s * factors[..., np.where(is_link, 0, node)]
     per_byte = np.where(is_link, link_s[..., group], interface_s)
     passing = _sums(passes, pair_rate)
     loads = (_sums(passes, pair_rate * pair_size**power) for power in (1, 2))

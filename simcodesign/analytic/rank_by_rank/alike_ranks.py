@@ -1,11 +1,15 @@
 """Collectives whose messages cost more between some ranks than between others, rank by rank in Hockney's model.
 
-A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at
-s + c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and
-the receiver is free. So every moment is the later of two others, each plus a time: max(m1 + x, m2 + y) + z. Which
-moments and times these are depends on the order of the messages and on who shares a node, not on the constants. Ranks
-(of all groups) whose moments are the same expressions are alike, and are followed once; the expressions are made once
-and evaluated at all design points.
+A rank does one thing after another. A message that its sender begins at s is there at s + a; the sender goes on at s +
+c, beyond S bytes not before the receiver takes the message up; the receiver takes it up for r when it is there and the
+receiver is free, and has been for as long as the message holds it. So every moment is the later of two others, each
+plus a time: max(m1 + x, m2 + y) + z. Which moments and times these are depends on the order of the messages and on who
+shares a node, not on the constants. Ranks (of all groups) whose moments are the same expressions are alike, and are
+followed once; the expressions are made once and evaluated at all design points.
+
+Messages of a step may load what several ranks share (``Shared``): the memory of their node, and its interfaces to the
+network. The arrival of such a message depends on how many there are at once, which the order of messages gives. Ranks
+that all send and receive in a step then go on together: who is early shares the more with those of the step after.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.ordered_steps import Burst, Step
-from simcodesign.analytic.rank_by_rank.path_counts import counts_of_paths, distinct_terms
+from simcodesign.analytic.rank_by_rank.path_counts import by_paths
+from simcodesign.analytic.rank_by_rank.shared_stations import Load, Shared
 from simcodesign.core.units import FloatOrArray
 
 Ints = NDArray[np.int64]
@@ -31,9 +36,11 @@ MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**16
 MOST_TIMES = 2**18
 #: Design points from which on paths are counted.
 MANY_POINTS = 1024
+#: Loads of a node that differ.
+_LOADS = 2**20
 #: What a term of an expression is; ``HELD``: nothing where a sender waits for its receiver, otherwise minus infinity;
-#: ``COPIES``: of blocks, in place of the code of a message.
-NOTHING, SEND, ARRIVAL, RECEIVE, HELD, COPIES = range(6)
+#: ``PACKING``: of blocks, whose number stands in place of the code of a message.
+NOTHING, SEND, ARRIVAL, RECEIVE, COPY, HELD, PACKING = range(7)
 _SIZES = 2**24
 NONE: Ints = np.zeros(0, np.int64)
 _LEVELS = 2**4
@@ -54,14 +61,15 @@ class Expressions(NamedTuple):
 @dataclass(frozen=True)
 class Course:
     """``rows``: of the moments, in order; the first moment of all is 0. ``ends``: the moments at which ranks are done.
-    ``sizes``: parts and blocks of a size by its number. ``messages``: their codes (level and size), ``counts``: how
-    many there are of each in all groups; ``copied``: blocks that every rank copies."""
+    ``sizes``: parts and blocks of a size by its number; ``loads``: likewise. ``messages``: their codes (load, level and
+    size), ``counts``: how many there are of each in all groups; ``copied``: blocks that every rank copies."""
 
     rows: Sequence[Expressions]
     ends: Ints
     sizes: Sequence[tuple[int, float]]
     messages: Ints
     counts: Floats
+    loads: Sequence[Load] = ()
     copied: int = 0
 
 
@@ -70,12 +78,19 @@ class TooManyError(Exception):
 
 
 def course(
-    steps: Iterable[Step | Burst], labels: Ints, counts: Ints, waits: bool, by_rank: bool = False
+    steps: Iterable[Step | Burst],
+    labels: Ints,
+    counts: Ints,
+    waits: bool,
+    by_rank: bool = False,
+    copies: bool = False,
+    shared: Shared | None = None,
 ) -> Course | None:
     """The moments of ranks in groups (G, n) of which there are ``counts`` (G,). ``labels`` (D, G, n): members of a
     group that have the same first k labels are on level k with each other. ``waits``: whether senders may wait for
-    receivers; ``by_rank``: the size of a message is that of its owner. None where there would be too many."""
-    maker = _Maker(labels, counts, waits, by_rank)
+    receivers; ``by_rank``: the size of a message is that of its owner; ``copies``: whether messages may hold their
+    receivers; ``shared``: what messages load together. None where there would be too many."""
+    maker = _Maker(labels, counts, waits, by_rank, copies, shared)
     try:
         for step in steps:
             maker.burst(step) if isinstance(step, Burst) else maker.step(step)
@@ -84,7 +99,8 @@ def course(
     codes, weights = np.concatenate([NONE, *maker.codes]), np.concatenate([NONE, *maker.weights])
     messages, where = np.unique(codes, return_inverse=True)
     counts_of = np.bincount(where.ravel(), weights, len(messages)).astype(np.float64)
-    return Course(maker.rows, np.unique(maker.now), list(maker.sizes), messages, counts_of, maker.copied)
+    ends, sizes = np.unique(maker.now), list(maker.sizes)
+    return Course(maker.rows, ends, sizes, messages, counts_of, list(maker.loads), maker.copied)
 
 
 def levels_of(labels: Ints, source: Ints, target: Ints) -> Ints:
@@ -100,8 +116,11 @@ class _Maker:
     counts: Ints
     waits: bool
     by_rank: bool
+    copies: bool
+    shared: Shared | None = None
     rows: list[Expressions] = field(default_factory=list)
     sizes: dict[tuple[int, float], int] = field(default_factory=dict)
+    loads: dict[Load, int] = field(default_factory=lambda: {Load(): 0})
     codes: list[Ints] = field(default_factory=list)
     weights: list[Floats] = field(default_factory=list)
     seen: int = 0
@@ -114,27 +133,32 @@ class _Maker:
     def step(self, step: Step) -> None:
         """Copies of all ranks, messages, and copies."""
         self._copy(step.packed)
-        self._pass(step)
+        if len(step.source):
+            self._pass(step)
+            if self.shared is not None and np.array_equal(np.sort(step.source), np.sort(step.target)):
+                self.now[:, step.source] = self._latest(self.now[:, step.source])
         self._copy(step.unpacked)
 
     def _copy(self, blocks: int) -> None:
         """Every rank copies so many blocks."""
         if blocks:
             self.copied += blocks
-            self.now = self._moment(self.now, np.full_like(self.now, _term(COPIES, blocks)))
+            self.now = self._moment(self.now, np.full_like(self.now, _term(PACKING, blocks)))
 
     def _pass(self, step: Step) -> None:
         """A rank that sends goes on; a rank that receives takes up the message after that."""
         source, target, now = step.source, step.target, self.now
-        if not len(source):
-            return
         code = self._code(source, target, self._size(step))
+        if self.shared is not None:
+            code = self._with_loads(code, self.shared.loads(source, target))
         before, after = now[:, source], now.copy()
-        goes_on = np.ones(len(source), bool) if self.waits else ~np.isin(source, target)
+        goes_on = np.ones(len(source), bool) if self.waits or self.copies else ~np.isin(source, target)
         after[:, source[goes_on]] = self._moment(before[:, goes_on], _term(SEND, code[:, goes_on]))
         receives = np.isin(target, source)
         own, own_term = now[:, target], np.zeros_like(code)
-        if receives.any():  # in one expression with the send of the receiver
+        if self.copies:
+            own, own_term = after[:, target], _term(COPY, code)
+        elif receives.any():  # in one expression with the send of the receiver
             sends = np.full(now.shape[1], -1)
             sends[source] = np.arange(len(source))
             own_term[:, receives] = _term(SEND, code[:, sends[target[receives]]])
@@ -152,20 +176,29 @@ class _Maker:
         self.now = after
 
     def burst(self, burst: Burst) -> None:
-        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held."""
+        """All sends one after another, then all receives. Nothing follows, so that nobody has to be held. All messages
+        are on their way at once: what is shared serves them in this order."""
         rank, now, begun = np.arange(self.now.shape[1]), self.now, []
+        loads, queued = [np.zeros((*now.shape, 2))], []
         number = np.zeros((len(rank), len(rank)), np.int64)  # of the message of a source to a target, by both
         size = np.array([self._number(1, 1.0, each) for each in (rank if self.by_rank else rank[:1])])
         size = np.broadcast_to(size, rank.shape)
         for place, target in enumerate(burst.target):
             begun.append(now)
             number[rank, target] = place
-            now = self._moment(now, _term(SEND, self._code(rank, target, size)))
+            code = self._code(rank, target, size)
+            now = self._moment(now, _term(SEND, code))
+            if self.shared is not None:
+                loads.append(loads[-1] + self.shared.loads(rank, target))
+                queued.append(self._with_loads(code, loads[-1]))
         before = np.array(begun)
         for source in burst.source:
-            code = self._code(source, rank, size[source], counted=False)
-            sent = before[number[source, rank], :, source].T
-            now = self._moment(now, np.zeros_like(code), sent, _term(ARRIVAL, code), _term(RECEIVE, code))
+            code, place = self._code(source, rank, size[source], counted=False), number[source, rank]
+            if queued:
+                there = np.array(queued)[place, :, source].T
+                now = self._moment(now, np.zeros_like(code), self.now[:, source], _term(ARRIVAL, there))
+            own_term = _term(COPY, code) if self.copies else np.zeros_like(code)
+            now = self._moment(now, own_term, before[place, :, source].T, _term(ARRIVAL, code), _term(RECEIVE, code))
         self.now = now
 
     def _code(self, source: Ints, target: Ints, size: Ints, counted: bool = True) -> Ints:
@@ -178,6 +211,27 @@ class _Maker:
             self.codes.append(code.ravel())
             self.weights.append(np.repeat(self.counts, len(source)).astype(np.float64))
         return code
+
+    def _latest(self, several: Ints) -> Ints:
+        """(G, 1) the latest of the moments (G, m) of each group."""
+        if len(several) == 1:
+            several = np.unique(several)[None, :]
+        while several.shape[1] > 1:
+            pairs = several.shape[1] // 2
+            first, rest = several[:, :pairs], several[:, pairs:]
+            nothing = np.zeros_like(first)
+            later = self._moment(first, nothing, rest[:, :pairs], nothing)
+            several = np.concatenate([later, rest[:, pairs:]], axis=1)
+        return several
+
+    def _with_loads(self, code: Ints, loads: Floats) -> Ints:
+        """Codes of messages with these loads (G, m, 2)."""
+        distinct, which = np.unique(loads.reshape(-1, 2), axis=0, return_inverse=True)
+        number = np.array([self.loads.setdefault(Load(*one), len(self.loads)) for one in distinct.tolist()])
+        if len(self.loads) > _LOADS:
+            raise TooManyError
+        more: Ints = number[which.ravel()].reshape(code.shape) * (_SIZES * _LEVELS)
+        return code + more
 
     def _number(self, parts: int, blocks: float, owner: int) -> int:
         key = (1, float(owner)) if self.by_rank else (parts, blocks)
@@ -233,7 +287,7 @@ class _Maker:
 
 
 def _term(kind: int, code: IntsT) -> IntsT:
-    return kind * _SIZES * _LEVELS + code
+    return kind * _SIZES * _LEVELS * _LOADS + code
 
 
 def _distinct(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
@@ -265,7 +319,8 @@ class Followed:
 
 class Prices:
     """The times of a course at some design points, as ``where`` picks them from arrays that are broadcast to a shape:
-    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``."""
+    ``prices`` by level, for bytes ``size_bytes``, which have the ranks as the last axis where ``by_rank``;
+    ``under_load(level, size, message, load)``: the message as it is if others share what it passes."""
 
     def __init__(
         self,
@@ -274,9 +329,10 @@ class Prices:
         size_bytes: FloatOrArray,
         by_rank: bool,
         pick: Callable[[FloatOrArray], Floats],
+        under_load: Callable[[int, FloatOrArray, Message, Load], Message] | None = None,
     ) -> None:
         self._course, self._prices, self._pick = one, prices, pick
-        self._size_bytes, self._by_rank = size_bytes, by_rank
+        self._size_bytes, self._by_rank, self._under_load = size_bytes, by_rank, under_load
         self._messages: dict[int, Message] = {}
         self._levels: dict[int, MessageCosts] = {}
 
@@ -288,8 +344,14 @@ class Prices:
         return self._size_bytes / parts * blocks
 
     def _message(self, code: int) -> Message:
+        load, alone = divmod(code, _SIZES * _LEVELS)
+        level, number = divmod(alone, _SIZES)
         if code not in self._messages:
-            self._messages[code] = self._of_level(code // _SIZES).message(self._bytes(code % _SIZES))
+            size = self._bytes(number)
+            one = self._of_level(level).message(size) if not load else self._message(alone)
+            if load and self._under_load is not None:
+                one = self._under_load(level, size, one, self._course.loads[load])
+            self._messages[code] = one
         return self._messages[code]
 
     def _of_level(self, level: int) -> MessageCosts:
@@ -299,15 +361,15 @@ class Prices:
 
     def of_term(self, term: int) -> Floats:
         """(n,) seconds of a term."""
-        kind, code = divmod(term, _SIZES * _LEVELS)
+        kind, code = divmod(term, _SIZES * _LEVELS * _LOADS)
         if kind == NOTHING:
             return self._pick(0.0)
-        if kind == COPIES:
+        if kind == PACKING:
             return self.of_copies(code)
         message = self._message(code)
         if kind == HELD:
             return self._pick(np.where(message.waits, 0.0, -np.inf))
-        return self._pick((message.send_s, message.arrival_s, message.receive_s)[kind - SEND])
+        return self._pick((message.send_s, message.arrival_s, message.receive_s, message.copy_s)[kind - SEND])
 
     def of_copies(self, blocks: int) -> Floats:
         """(n,) seconds in which a rank copies so many blocks, whatever the level of its messages."""
@@ -322,7 +384,7 @@ class Prices:
         total = self._pick(0.0)
         for code, count in zip(self._course.messages.tolist(), self._course.counts.tolist(), strict=True):
             message = self._message(code)
-            total = total + count * self._pick(message.send_s + message.receive_s)
+            total = total + count * self._pick(message.send_s + message.held_s)
         return total
 
 
@@ -341,40 +403,9 @@ def follow(one: Course, prices: Prices, reduction_s_per_byte: FloatOrArray) -> F
     ]
     seconds = [prices.of_term(term) for term in terms.tolist()]
     operators = [prices.of_reduction(number, reduction_s_per_byte) for number in reduced.tolist()]
-    by_paths = None if len(seconds[0]) < MANY_POINTS else _by_paths(numbered, one.ends, seconds, operators)
-    time_s, reduction_s = by_paths or _by_moments(numbered, one.ends, seconds, operators)
+    few = None if len(seconds[0]) < MANY_POINTS else by_paths(numbered, one.ends, seconds, operators)
+    time_s, reduction_s = few or _by_moments(numbered, one.ends, seconds, operators)
     return Followed(time_s, reduction_s + prices.of_copies(one.copied), prices.busy_s())
-
-
-def _by_paths(
-    rows: Sequence[Expressions], ends: Ints, seconds: Sequence[Floats], operators: Sequence[Floats]
-) -> tuple[Floats, Floats] | None:
-    """Seconds of the whole, and of its operators, (n,), as the longest of few paths; None if there are many."""
-    term_of, kept = distinct_terms(seconds)
-    operator_of, worked = distinct_terms(operators)
-    operator_of = np.where(operator_of > 0, operator_of + len(kept) - 1, 0)
-    columns = [
-        (row.own, term_of[row.term], row.other, term_of[row.other_term], term_of[row.last], operator_of[row.reduced])
-        for row in rows
-    ]
-    counts = (
-        None
-        if any(np.isinf(term).any() for term in kept)
-        else counts_of_paths(columns, ends, len(kept) + len(worked) - 1)
-    )
-    if counts is None:
-        return None
-    time_s, reduction_s = np.full(len(kept[0]), -np.inf), np.zeros(len(kept[0]))
-    for path in counts:
-        operated = _sum(path[len(kept) :], worked[1:])
-        length = _sum(path[1 : len(kept)], kept[1:]) + operated
-        reduction_s = np.where(length > time_s, operated, reduction_s)
-        time_s = np.maximum(time_s, length)
-    return time_s, reduction_s
-
-
-def _sum(counts: Ints, terms: Sequence[Floats]) -> FloatOrArray:
-    return sum((float(count) * term for count, term in zip(counts.tolist(), terms, strict=True) if count), start=0.0)
 
 
 def _by_moments(

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from simcodesign.analytic.messages.route_links import modelled_hops
+from simcodesign.calibration.benchmarks.evidence import evidence_notes
+from simcodesign.calibration.benchmarks.full_node import CACHE, HOLDS_RECEIVER, full_node
+from simcodesign.calibration.benchmarks.levels import (
+    NODE,
+    OUTSIDE,
+    at_level,
+    check_levels_known,
+    notes_of_waiting,
+    placed,
+)
+from simcodesign.calibration.benchmarks.loaded_interfaces import PATH as LOADED
+from simcodesign.calibration.benchmarks.loaded_interfaces import loaded_interfaces
 from simcodesign.calibration.benchmarks.node_rates import memory_bandwidth, processor_rate
 from simcodesign.calibration.benchmarks.point_to_point import (
     HOPS,
@@ -20,12 +32,12 @@ from simcodesign.calibration.benchmarks.point_to_point import (
     point_to_point,
 )
 from simcodesign.calibration.benchmarks.reductions import OPERATIONS, reduction_rate
+from simcodesign.calibration.benchmarks.rings import as_messages
 from simcodesign.calibration.benchmarks.samples import (
     Lines,
     MachineConstant,
+    of_contiguous_data,
     of_one_memory,
-    of_one_node,
-    of_several_nodes,
     samples,
     united,
 )
@@ -37,7 +49,15 @@ from simcodesign.calibration.benchmarks.saturation import (
     windows_of_any_nodes,
 )
 from simcodesign.calibration.benchmarks.storage import storage_constants
-from simcodesign.calibration.benchmarks.within_node import node_change, notes_of_one_node, within_node
+from simcodesign.calibration.benchmarks.within_node import (
+    TOPOLOGY,
+    WithinNode,
+    level_changes,
+    notes_within_node,
+    unused_within_node,
+    with_levels,
+    within_node,
+)
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.constants import check_constant
 from simcodesign.describe.demands.collective import ALGORITHMS
@@ -46,7 +66,7 @@ from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable, read_benchmark
 
 #: Constants that may be given as known.
-KNOWN = (LATENCY, RECEIVE, OVERHEAD)
+KNOWN = (LATENCY, RECEIVE, OVERHEAD, CACHE)
 #: What segments of a network in LogGOPS state each, though it is the same for all.
 IN_EACH = (OVERHEAD, "network.g", PER_BYTE)
 #: The time per byte of a link, as ``INTERFACE`` is that of an interface.
@@ -67,22 +87,35 @@ class MachineCalibration:
     duplex: str | None
     notes: tuple[str, ...]
     level: float
-    within_node: PointToPoint | None = None
-    """Constants of messages from ping-pongs between two ranks of one node."""
+    within_node: tuple[WithinNode, ...] = ()
+    """Constants of messages from ping-pongs between two ranks of one node, by the network inside."""
+    holds_receiver: bool | None = None
+    """Whether messages within a node hold both of their ends; None where nothing shows it."""
+    lines_of_holds: Lines = field(default_factory=dict)
+    """The rows that show it."""
+    has_new_levels: bool = False
+    """Whether the machine states no network inside its nodes, and this calibration adds one."""
 
     @property
     def all_constants(self) -> tuple[MachineConstant, ...]:
         """Of messages and others; startups and times per byte segment after segment."""
         segments = () if self.messages is None else self.messages.segments
         own = () if self.messages is None else self.messages.constants
-        segments = (*segments, *(() if self.within_node is None else self.within_node.segments))
+        segments = (*segments, *(one for near in self.within_node for one in near.segments))
         return (*(one for segment in segments for one in (segment.startup, segment.per_byte)), *own, *self.constants)
+
+    @property
+    def sharing(self) -> str | None:
+        """The sharing rule that its constants need, where the machine has another one; otherwise None."""
+        is_loaded = any(one.path == LOADED for one in self.constants)
+        return "max_min" if is_loaded and not self.machine.network.sharing.is_by_flows else None
 
     @property
     def lines(self) -> Lines:
         """The rows that were used, which are no evidence for this machine."""
-        messages = tuple(one.lines for one in (self.messages, self.within_node) if one is not None)
-        return united([*messages, *(one.lines for one in self.all_constants)])
+        messages = [] if self.messages is None else [self.messages.lines]
+        messages += [one.messages.lines for one in self.within_node]
+        return united([*messages, self.lines_of_holds, *(one.lines for one in self.all_constants)])
 
     @property
     def roles(self) -> list[str]:
@@ -105,21 +138,22 @@ def calibrate_machine(
     robust: bool = False,
 ) -> MachineCalibration:
     """Determine constants from benchmarks, as ``studies.verbs.calibrate`` describes. ``known``: some of ``KNOWN``."""
-    base = load_machine(machine)
-    every = tuple(one if isinstance(one, BenchmarkTable) else read_benchmark(one) for one in files)
+    loaded = load_machine(machine)
+    every = tuple(placed(one if isinstance(one, BenchmarkTable) else read_benchmark(one)) for one in files)
     for path, value in (known or {}).items():
         if path not in KNOWN:
             raise InputError("not a constant that can be given", value=path, allowed=", ".join(KNOWN))
-        check_constant(path, value, base.place)
+        check_constant(path, value, loaded.place)
     notes = [note for table in every for note in (f"{table.file}: {one}" for one in table.notes)]
-    tables, of_memory = of_one_memory(every)
-    notes += of_memory
+    tables, more = _usable(every, loaded)
+    notes += more
+    base, has_new_levels, note = with_levels(machine, loaded, tables)
+    notes += [note] if note else []
+    far = at_level(tables, OUTSIDE, base)
+    given = {path: value for path, value in (known or {}).items() if path != CACHE}
     hops = float(np.max(modelled_hops(base.network, 2.0)))
-    far = of_several_nodes(tables)
-    messages = point_to_point(far, base, known or {}, hops, segments, level, robust)
-    overhead_s = _receive_overhead_s(messages, base)
-    near = within_node(of_one_node(tables), base, overhead_s, segments, level, robust)
-    notes += notes_of_one_node(tables, base, near)
+    messages = point_to_point(far, base, given, hops, segments, level, robust)
+    near = within_node(tables, base, _receive_overhead_s(messages, base), segments, level, robust)
     if messages is not None and np.max(base.network.hop_latency_s) and not samples(far, "ping_pong", by=(HOPS,)):
         assumed = (
             f"Ping-pongs are taken to be {hops:.4g} hops apart, the mean of {base.name}, because no file states it."
@@ -128,20 +162,70 @@ def calibrate_machine(
     constants, kind = _others(tables, far, base, level, notes)
     constants = _as_fast_as_messages(constants, messages, base, notes)
     partial = MachineCalibration(str(machine), base, every, messages, tuple(constants), kind, (), level, near)
-    if any(row.operation in OPERATIONS for table in tables for row in table.rows):
-        calibrated = load_machine(machine, machine_changes(partial))
-        rate, more = reduction_rate(tables, calibrated, level)
-        constants += [rate] if rate is not None else []
-        if rate is not None and messages is None:
-            notes.append(f"No ping-pongs: the messages of reductions are taken to cost what {base.name} states.")
-        notes += more
+    partial = replace(partial, has_new_levels=has_new_levels)
+    partial = _under_load(partial, tables, (known or {}).get(CACHE), notes)
+    partial = _with_reductions(partial, tables, notes)
     notes += () if messages is None else messages.notes
-    notes += () if near is None else [f"Within a node: {note}" for note in near.notes]
-    done = replace(partial, constants=tuple(constants), notes=tuple(notes))
-    if not done.all_constants and kind is None:
+    notes += notes_within_node(tables, base, near)
+    used = {(file, line) for file, lines in partial.lines.items() for line in lines}
+    notes += unused_within_node(tables, base, used)
+    notes += evidence_notes(base, {one.path for one in partial.all_constants})
+    done = replace(partial, notes=tuple(notes))
+    if not done.all_constants and kind is None and done.holds_receiver is None:
         raise _no_constant(done)
     load_machine(machine, machine_changes(done))  # says where constants that were measured contradict the machine
     return done
+
+
+def _usable(every: Sequence[BenchmarkTable], machine: Machine) -> tuple[tuple[BenchmarkTable, ...], list[str]]:
+    """Return the tables with the rows of one kind of memory and data, rings as messages, and notes on the others.
+
+    Raises InputError for messages of which nothing specifies the level that they crossed.
+    """
+    tables, of_memory = of_one_memory(every)
+    tables, of_data = of_contiguous_data(tables)
+    check_levels_known(tables, machine)
+    tables, of_rings = as_messages(tables, machine)
+    return tables, [*of_memory, *of_data, *of_rings, *notes_of_waiting(tables)]
+
+
+def _calibrated(calibration: MachineCalibration) -> Machine:
+    """The machine with the constants that are determined so far."""
+    return load_machine(calibration.name, machine_changes(calibration))
+
+
+def _under_load(
+    calibration: MachineCalibration, tables: Sequence[BenchmarkTable], cache: float | None, notes: list[str]
+) -> MachineCalibration:
+    """Add what ranks that send at the same time show: of a full node, and of two."""
+    memory = next((one for one in calibration.constants if one.path == "memory.per_byte"), None)
+    constants = [*calibration.constants]
+    if calibration.machine.has_levels:
+        found = full_node(tables, calibration.machine, memory, cache)
+        notes += found.notes
+        constants += [] if found.copies is None else [found.copies]
+        if found.copies is not None and cache is not None:
+            constants.append(MachineConstant(CACHE, cache, np.nan, np.nan, "given (--fix)"))
+        calibration = replace(calibration, holds_receiver=found.holds_receiver, lines_of_holds=found.lines)
+        calibration = replace(calibration, constants=tuple(constants))
+    interfaces, more = loaded_interfaces(tables, _calibrated(calibration))
+    notes += more
+    return replace(calibration, constants=(*constants, *([] if interfaces is None else [interfaces])))
+
+
+def _with_reductions(
+    calibration: MachineCalibration, tables: Sequence[BenchmarkTable], notes: list[str]
+) -> MachineCalibration:
+    """Add the rate of operators, if some row is of a reduction."""
+    if not any(row.operation in OPERATIONS for table in tables for row in table.rows):
+        return calibration
+    rate, more = reduction_rate(tables, _calibrated(calibration), calibration.level)
+    if rate is not None and calibration.messages is None:
+        notes.append(
+            f"No ping-pongs: the messages of reductions are taken to cost what {calibration.machine.name} states."
+        )
+    notes += more
+    return calibration if rate is None else replace(calibration, constants=(*calibration.constants, rate))
 
 
 class NoConstantError(InputError):
@@ -177,7 +261,7 @@ def _others(
     """What does not need the constants of messages, and the duplex of interfaces; messages of several nodes alone,
     ``far``, pass these."""
     constants = [one for one in (interface_bandwidth(far, level),) if one is not None]
-    memory = memory_bandwidth(tables)
+    memory = memory_bandwidth(tables, 1 if base.memory is None else base.memory.controllers)
     if memory is not None and base.memory is None:
         notes.append(f"{base.name} states no memory: STREAM's {1e-9 / memory.value:.4g} GB/s have no place in it.")
     elif memory is not None:
@@ -247,9 +331,15 @@ def machine_changes(calibration: MachineCalibration) -> dict[str, object]:
             | ({"up_to": one.up_to} if np.isfinite(one.up_to) else {})
             for one in messages.segments
         ]
-    if calibration.within_node is not None:
-        changes["network.node"] = node_change(calibration.within_node)
+    if calibration.has_new_levels:
+        changes[f"{NODE}.topology.kind"] = TOPOLOGY
+    for near in calibration.within_node:
+        changes |= level_changes(near)
+    if calibration.holds_receiver is not None:
+        changes[HOLDS_RECEIVER] = str(calibration.holds_receiver).lower()
     changes |= {one.path: one.value for one in constants_of_all(calibration)}
     if calibration.duplex is not None:
         changes["network.interfaces.duplex"] = calibration.duplex
+    if calibration.sharing is not None:
+        changes["network.sharing"] = calibration.sharing
     return changes

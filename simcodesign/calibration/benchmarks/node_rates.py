@@ -14,9 +14,9 @@ from simcodesign.fitting.readers.benchmarks.table import BenchmarkTable
 KERNEL = "stream triad"
 
 
-def memory_bandwidth(tables: Sequence[BenchmarkTable]) -> MachineConstant | None:
-    """The time per byte of the memory of a node: STREAM's triad with the most threads, from its shortest repetition to
-    its longest."""
+def memory_bandwidth(tables: Sequence[BenchmarkTable], controllers: int = 1) -> MachineConstant | None:
+    """The time per byte of each memory controller of a node: STREAM's triad with the most threads, which use all
+    controllers, from its shortest repetition to its longest."""
     rows = [(table.file, row) for table in tables for row in table.rows if row.operation == KERNEL]
     if not rows:
         return None
@@ -24,7 +24,9 @@ def memory_bandwidth(tables: Sequence[BenchmarkTable]) -> MachineConstant | None
     low, high = best.low or best.value, best.high or best.value
     threads = best.parameters.get("threads", 1.0)
     how = f"STREAM, triad, {threads:g} thread{'s' if threads != 1 else ''}; from its longest repetition to its shortest"
-    return MachineConstant("memory.per_byte", 1 / best.value, 1 / high, 1 / low, how, lines_of([(file, best)]))
+    how += f"; {controllers} controllers" if controllers > 1 else ""
+    per_byte, least, most = (controllers / value for value in (best.value, high, low))
+    return MachineConstant("memory.per_byte", per_byte, least, most, how, lines_of([(file, best)]))
 
 
 def processor_rate(tables: Sequence[BenchmarkTable], level: float) -> tuple[MachineConstant | None, str]:

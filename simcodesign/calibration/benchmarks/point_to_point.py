@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simcodesign.calibration.benchmarks.rings import is_of_rings
 from simcodesign.calibration.benchmarks.samples import Lines, MachineConstant, Sample, columns, samples, united
 from simcodesign.calibration.linear_constants import ConstantsFit, ConstantsProblem, fit_constants
 from simcodesign.calibration.segments import LEAST_SIZES, Segmentation, segmentation
@@ -131,6 +132,7 @@ class _Messages:
         level: float,
     ) -> None:
         self.level, self.ping_pongs = level, ping_pongs
+        self.what = "steps of rings" if any(is_of_rings(table) for table in tables) else "ping-pongs"
         self.is_hockney = not machine.network.message_model.has_gaps
         first, *_, last = required_paths(machine.network.message_model)
         self.paths = first, last
@@ -235,7 +237,7 @@ class _Messages:
         for segment, (end, between) in enumerate(zip(ends, ranges, strict=True)):
             inside = [one for one, place in zip(self.ping_pongs, places, strict=True) if place == segment]
             lines = united(one.lines for one in inside)
-            how = f"ping-pongs of {len({one.parameters['bytes'] for one in inside})} sizes"
+            how = f"{self.what} of {len({one.parameters['bytes'] for one in inside})} sizes"
             names = _startup(segment), _per_byte(segment)
             made.append(
                 Segment(

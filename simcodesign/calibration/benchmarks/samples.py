@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
 
 import numpy as np
 from scipy.stats import binom
@@ -12,14 +11,19 @@ from scipy.stats import binom
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import dimension_at
 from simcodesign.fitting.measurements import FloatArray
+from simcodesign.fitting.readers.benchmarks.osu import DERIVED
 from simcodesign.fitting.readers.benchmarks.table import BenchmarkRow, BenchmarkTable
 
 #: Parameters that part rows into samples wherever they are stated: no sample pools different ones.
-PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window")
+PARTING = ("P", "pairs", "threads", "sender_threads", "groups", "window", "sockets")
 #: The label of rows whose buffers are in the memory of an accelerator.
 DEVICE = "device"
 #: The label of rows of nccl-tests: in place or out of place.
 PLACEMENT = "placement"
+#: Operations of nccl-tests by rings -> steps over P - 1, and whether ``bytes`` is the vector of P blocks.
+RINGS = {"allreduce": (2, True), "reduce_scatter": (1, True), "allgather": (1, False)}
+#: Operations whose time depends on the type of elements and the operator.
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block")
 #: The parameter of a row with the number of nodes on which its ranks were.
 NODES = "nodes"
 
@@ -34,6 +38,7 @@ class Sample:
     parameters: Mapping[str, float]
     values: tuple[float, ...]
     lines: Lines
+    data: str = ""
 
     @property
     def median(self) -> float:
@@ -72,40 +77,49 @@ def samples(
 ) -> list[Sample]:
     """Return the rows of an operation that have all parameters ``by``, gathered by these, in increasing order.
 
-    Rows that differ in what parts them (``PARTING``) become separate samples, whose ``parameters`` contain it. Rows
-    within a node and between nodes are not parted here: see ``of_one_node`` and ``of_several_nodes``.
+    Rows that differ in what parts them (``PARTING``) become separate samples, whose ``parameters`` contain it. So do
+    rows of other data. Rows of several levels are not parted here: see ``levels``.
     """
     names = tuple(dict.fromkeys((*by, *PARTING)))
-    found: dict[tuple[float, ...], list[tuple[str, BenchmarkRow]]] = {}
+    found: dict[tuple[tuple[float, ...], str], list[tuple[str, BenchmarkRow]]] = {}
     for table in tables:
         for row in table.rows:
             if row.operation == operation and row.quantity == quantity and all(name in row.parameters for name in by):
                 point = tuple(row.parameters.get(name, 0.0) for name in names)
-                found.setdefault(point, []).append((table.file, row))
+                found.setdefault((point, row.data), []).append((table.file, row))
     return [
         Sample(
             {name: rows[0][1].parameters[name] for name in names if name in rows[0][1].parameters},
             tuple(row.value for _, row in rows),
             lines_of(rows),
+            data,
         )
-        for _, rows in sorted(found.items(), key=lambda item: item[0])
+        for (_, data), rows in sorted(found.items(), key=lambda item: item[0])
         if all(row.value > 0 for _, row in rows)
     ]
 
 
-def is_of_one_node(row: BenchmarkRow) -> bool:
-    """Return whether the ranks of a row were on one node according to ``nodes``; if it is missing, they were not."""
-    return row.parameters.get(NODES) == 1
+def of_contiguous_data(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:
+    """Return the tables without messages of derived datatypes, and with each reduction on one kind of data.
 
+    Packing a derived datatype takes time that no constant of a network has, and operators on other types have other
+    rates. The notes describe the rows that are left out.
+    """
+    first: dict[str, str] = {}
+    left_out: dict[str, int] = {}
 
-def of_one_node(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
-    """Return the tables with the rows of ranks on one node alone."""
-    return tuple(replace(table, rows=tuple(filter(is_of_one_node, table.rows))) for table in tables)
+    def is_kept(row: BenchmarkRow) -> bool:
+        of_operator = first.setdefault(row.operation, row.data) if row.operation in REDUCTIONS else row.data
+        is_one = row.data != DERIVED and of_operator == row.data
+        if not is_one:
+            what = f"{row.operation} of {row.data or 'unknown data'}"
+            left_out[what] = left_out.get(what, 0) + 1
+        return is_one
 
-
-def of_several_nodes(tables: Sequence[BenchmarkTable]) -> tuple[BenchmarkTable, ...]:
-    """Return the tables without the rows of ranks on one node."""
-    return tuple(replace(table, rows=tuple(filterfalse(is_of_one_node, table.rows))) for table in tables)
+    kept = tuple(replace(table, rows=tuple(filter(is_kept, table.rows))) for table in tables)
+    why = "their data are not contiguous, or of another type or operator than the first rows"
+    names = "; ".join(f"{count} of {what}" for what, count in left_out.items())
+    return kept, (f"Rows are not used, because {why}: {names}.",) if names else ()
 
 
 def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTable, ...], tuple[str, ...]]:
@@ -134,6 +148,12 @@ def of_one_memory(tables: Sequence[BenchmarkTable]) -> tuple[tuple[BenchmarkTabl
 def _device(row: BenchmarkRow) -> str:
     """The kind of accelerators' buffers of a row, empty for host memory; nccl-tests has no others."""
     return row.labels.get(DEVICE, "nccl-tests" if PLACEMENT in row.labels else "")
+
+
+def is_ring(row: BenchmarkRow) -> bool:
+    """Return whether a row is of nccl-tests and of an operation by rings."""
+    ranks, size = row.parameters.get("P", 0), row.parameters.get("bytes", 0)
+    return PLACEMENT in row.labels and row.operation in RINGS and ranks > 1 and size > 0
 
 
 def lines_of(rows: Iterable[tuple[str, BenchmarkRow]]) -> Lines:

@@ -38,8 +38,9 @@ class CalibrateOptions:
         list[str],
         Argument(
             metavar="[WORKLOAD] MACHINE FILE...",
-            help="MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, HPL, HPCG, STREAM, IOR, mdtest, PICO, "
-            "Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with measured times of the workload.",
+            help="MACHINE alone, to print what to measure; MACHINE and the output of benchmarks (OSU, IMB, nccl-tests, "
+            "HPL, HPCG, STREAM, IOR, mdtest, PICO, Caliper, SMPI's calibration); or WORKLOAD, MACHINE and tables with "
+            "measured times of the workload.",
         ),
     ]
     settings: Settings = field(default_factory=list)
@@ -99,8 +100,8 @@ class CalibrateOptions:
         list[str],
         Option(
             metavar="[FILE:]NAME=VALUE",
-            help="Benchmarks: set a parameter that FILE (default: every file) does not print: P=16, far.txt:hops=5. "
-            "Repeatable.",
+            help="Benchmarks: set a parameter that FILE (default: every file) does not print: P=16, far.txt:hops=5, "
+            "nodes=2, ranks_per_node=48. Repeatable.",
         ),
     ] = field(default_factory=list)
     format: Format = None
@@ -149,8 +150,13 @@ def run(options: CalibrateOptions) -> None:
     """Determine constants of a machine from benchmarks or measured times, and list those that the data leave open.
 
     With MACHINE and the output of benchmarks: determine startup and bandwidth of messages by segments of sizes,
-    overheads, hop latency, interfaces, reductions, memory and processors. Writes a machine file that lists the rows
-    used: simcodesign calibrate torus-cluster osu_latency.txt stream.txt --write my-cluster.yaml.
+    overheads, hop latency, interfaces, reductions, memory and processors; within nodes (nodes=1) and between them
+    (nodes=2). Writes a machine file that lists the rows used: simcodesign calibrate torus-cluster osu_latency.txt
+    stream.txt --given osu_latency.txt:nodes=2 --write my-cluster.yaml.
+
+    With MACHINE alone: print the commands to run on a machine whose nodes have several ranks: PingPong within a node,
+    Sendrecv on a full node, and Alltoall on two full nodes (Intel MPI Benchmarks), or osu_latency, osu_multi_lat and
+    osu_alltoall.
 
     With WORKLOAD, MACHINE and tables of its measured times: fit the forecast by least squares, with no constant below
     0. The forecast must be linear in the constants. A table has one time a row, in the columns value (or seconds, time,
@@ -164,6 +170,11 @@ def run(options: CalibrateOptions) -> None:
     if options.as_json and files.prints:
         raise InputError("--json and a file that is printed exclude each other", allowed="one of them")
     is_of_times = kind_of(options.names[0]) == "workload"
+    if not is_of_times and len(options.names) == 1 and not files.prints:
+        from simcodesign.cli.run.calibrate import show_what_to_measure
+
+        show_what_to_measure(options)
+        return
     least = 3 if is_of_times else 2
     if len(options.names) < least:
         allowed = "WORKLOAD MACHINE TIMES.csv..." if is_of_times else "MACHINE FILE..."

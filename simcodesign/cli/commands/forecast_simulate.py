@@ -133,8 +133,6 @@ class SimulateOptions:
         if self.replication.replicates:
             allowed = "with a single run: --seed repeats one of the replications alone"
             files.refuse(OF_ONE_RUN, "shows one run", allowed)
-        elif self.simulation.iterations != "all":
-            files.refuse(["power"], "power over time shows every iteration", "--iterations all")
         if files.prints and self.why:
             raise InputError("the list of events is printed alone", Place("--why"), allowed="events.txt for a file")
         return files

@@ -12,8 +12,11 @@ from simcodesign.cli.run.scenario import parsed_level
 from simcodesign.cli.written_files import PRINTED, RequestedFiles, write_text
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity
+from simcodesign.describe.yaml.files import load_machine
 from simcodesign.fitting.readers.benchmarks.table import read_benchmark, tidy_text
 from simcodesign.report.calibration.benchmark_tables import benchmark_dict, benchmark_tables
+from simcodesign.report.calibration.what_to_measure import command_lines, what_to_measure
+from simcodesign.report.common.terminal import write, write_json
 
 
 class BenchmarkOptions(Protocol):
@@ -58,6 +61,17 @@ def calibrate_from_benchmarks(options: BenchmarkOptions, known: Mapping[str, flo
     requested.show(
         calibration, lambda: benchmark_tables(calibration), options.as_json, lambda: benchmark_dict(calibration)
     )
+
+
+def show_what_to_measure(options: BenchmarkOptions) -> None:
+    """Print the commands whose output determines the constants of a machine's messages."""
+    (name,) = options.names
+    machine = load_machine(name)
+    commands = what_to_measure(machine)
+    if options.as_json:
+        write_json(commands)
+    else:
+        write("".join(f"{line}\n" for line in command_lines(name, machine, commands)))
 
 
 def _check_folder(paths: Sequence[Path], machine: str) -> None:

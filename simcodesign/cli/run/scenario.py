@@ -60,7 +60,6 @@ def run_keywords(options: SimulationOptions, machine: Machine | None = None) -> 
         "effects": options.effects,
         "engine": options.engine,
         "seed": options.seed,
-        "iterations": options.iterations,
     }
 
 

@@ -22,7 +22,8 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
-from simcodesign.describe.demands.base import MESSAGES, Demand
+from simcodesign.describe.demands.base import MESSAGES, Evaluate
+from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
 from simcodesign.describe.network.message_models.hockney import BLOCKING
 
 #: Where other packages name the modules that register algorithms.
@@ -119,7 +120,7 @@ def every_algorithm() -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Collective(Demand):
+class Collective(MessageDemand):
     """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
     ``algorithm``: as it is registered (``algorithm_in_order``), or ``AUTO``. ``segment``: the bytes are passed on in
@@ -197,10 +198,16 @@ class Collective(Demand):
         choices = self.choices(names["P"], self.bytes.evaluate(names))
         return choices[0][0] if len(choices) == 1 else self
 
+    def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
+        own_bytes = evaluate(self.bytes, "bytes")
+        total = np.sum(own_bytes, axis=-1, keepdims=True) if self.is_sized_by_rank else None
+        return collective_footprint_bytes(self.name, ranks, own_bytes, total)
+
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
         if self.segment is not None:
             yield self.segment
+        yield from super().amounts()
 
     def rank_expressions(self) -> Iterator[Expression]:
         yield from self.peers()

@@ -11,13 +11,14 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import MESSAGES, ONE, Demand, Evaluate, grid_error
+from simcodesign.describe.demands.base import MESSAGES, ONE, Evaluate, grid_error
+from simcodesign.describe.demands.footprint import MessageDemand, exchange_footprint_bytes
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.grid_shape import balanced_shape
 
 
 @dataclass(frozen=True)
-class Exchange(Demand):
+class Exchange(MessageDemand):
     """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
 
     ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
@@ -66,10 +67,15 @@ class Exchange(Demand):
             raise grid_error(ranks, self.grid or (), grid, self.place)
         return grid
 
+    def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
+        counts, extents = self.message_counts(evaluate), self.extents(ranks, evaluate)
+        return exchange_footprint_bytes(self.sizes_bytes(evaluate), counts, extents, self.periodic)
+
     def amounts(self) -> Iterator[Expression]:
         yield from self.bytes
         yield from self.grid or ()
         yield from (*(self.messages or ()), self.train)
+        yield from super().amounts()
 
 
 def balanced_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:

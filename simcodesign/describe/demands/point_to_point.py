@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcodesign.core.expressions.expression import Expression
-from simcodesign.describe.demands.base import MESSAGES, Demand
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.demands.base import MESSAGES, Demand, Evaluate
+from simcodesign.describe.demands.footprint import MessageDemand
 
 
 @dataclass(frozen=True)
-class Send(Demand):
+class Send(MessageDemand):
     """An eager message to rank ``to``, of the own ``group`` if it names one."""
 
     to: Expression
@@ -20,8 +22,12 @@ class Send(Demand):
     can_be_started = True
     uses_parts = MESSAGES
 
+    def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
+        return evaluate(self.bytes, "bytes")
+
     def amounts(self) -> Iterator[Expression]:
         yield self.bytes
+        yield from super().amounts()
 
     def peers(self) -> Iterator[Expression]:
         yield self.to

@@ -56,12 +56,27 @@ ROUNDING = 1e-9
 Points = tuple[tuple[float, ...], ...]
 
 
-def memory_of(demand: MemoryAccesses, machine: Machine) -> Memory:
-    """The memory that the demand needs. InputError when the machine has none."""
+@dataclass(frozen=True)
+class OfMemory:
+    """A memory demand of the ranks ``here`` (P,) whose nodes have this ``memory``; None: of all ranks."""
+
+    memory: Memory
+    here: NDArray[np.bool_] | None
+
+    def each(self, amount: FloatOrArray) -> FloatOrArray:
+        """An amount of these ranks, 0 of others."""
+        return amount if self.here is None else np.where(self.here, amount, 0.0)
+
+
+def memories_of(demand: MemoryAccesses, machine: Machine, ranks: FloatOrArray) -> list[OfMemory]:
+    """The memories that the demand needs: several where partitions have caches of their own. InputError when the
+    machine has none."""
     if machine.memory is None:
         what = f"a memory demand needs a memory, which {machine.name} has not"
         raise InputError(what, demand.place, allowed="memory (and caches) in the machine file")
-    return machine.memory
+    if all(kind.caches is None for kind in machine.node_kinds):
+        return [OfMemory(machine.memory, None)]
+    return [OfMemory(*one) for one in machine.memories(int(np.max(ranks)))]
 
 
 def remote_share(demand: MemoryAccesses, memory: Memory, value: Evaluate) -> FloatOrArray:

@@ -10,8 +10,9 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import MESSAGES, Demand, Evaluate, grid_error
+from simcodesign.describe.demands.base import MESSAGES, Evaluate, grid_error
 from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.footprint import MessageDemand
 
 #: A corner of the process grid: 0 for the lower, 1 for the upper end of x and of y.
 Corner = tuple[int, int]
@@ -24,7 +25,7 @@ CORNERS: dict[int, tuple[Corner, ...]] = {
 
 
 @dataclass(frozen=True)
-class Wavefront(Demand):
+class Wavefront(MessageDemand):
     """Sweeps of ``planes`` blocks over a process grid of px x py ranks, one from each of ``corners`` in turn.
 
     The rank of (x, y) is x * py + y. For every block, a rank receives from its neighbour before it in x and from that
@@ -60,6 +61,12 @@ class Wavefront(Demand):
     def amounts(self) -> Iterator[Expression]:
         yield from (*self.grid, self.planes, *self.bytes)
         yield from () if self.compute is None else self.compute.amounts()
+        yield from super().amounts()
+
+    def touched_bytes(self, ranks: FloatOrArray, evaluate: Evaluate) -> FloatOrArray:
+        """Of one block: what comes from two neighbours, and what goes to two."""
+        in_x, in_y = self.sizes_bytes(evaluate)
+        return 2.0 * (in_x + in_y)
 
     def checked_grid(self, ranks: FloatOrArray, evaluate: Evaluate) -> tuple[FloatOrArray, FloatOrArray]:
         """px and py. InputError unless these are whole and their product is ``ranks`` wherever that is above 0."""

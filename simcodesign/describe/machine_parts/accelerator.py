@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.placement import Placement
 
 
 @dataclass(frozen=True)
@@ -33,10 +32,6 @@ class Accelerator:
     link_per_byte_s: FloatOrArray | None = None
     is_full_duplex: bool = True
     dynamic_power_w: FloatOrArray | None = None
-
-    def ranks_on_busiest(self, placement: Placement) -> int:
-        """The most ranks that one accelerator has if every processor of a node has a rank."""
-        return -(-placement.per_node // self.count)
 
     def of_ranks(self, node: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
         """(P,) the accelerator of every rank, numbered node after node: the ranks of a node, by their ``place`` in it,

@@ -10,9 +10,12 @@ from simcodesign.describe.machine_parts.memory import Memory
 Ints = NDArray[np.int64]
 
 
-def caches_of(memory: Memory, processor: Ints) -> Ints:
-    """(levels, P) the number of the cache that each rank has at each level, of the ``processor`` (P,) that it has."""
-    return np.array([processor // level.shared_by for level in memory.caches], dtype=np.int64)
+def caches_of(memory: Memory, node: Ints, place: Ints, per_node: int) -> Ints:
+    """(levels, P) the number of the cache that each rank has at each level, by its node and its ``place`` there, among
+    ``per_node`` processors at most."""
+    return np.array(
+        [node * -(-per_node // level.shared_by) + place // level.shared_by for level in memory.caches], dtype=np.int64
+    )
 
 
 def sharers_of(caches: Ints, present: NDArray[np.bool_] | None = None) -> Ints:

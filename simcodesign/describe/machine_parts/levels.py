@@ -1,6 +1,7 @@
 """The levels of a machine: the network between its nodes, that of every node, and that of every socket.
 
-A message uses the network of the innermost level that has both of its ends, and nothing on any other level.
+A message uses the network of the innermost level that has both of its ends, and nothing on any other level. Nodes of
+different kinds have levels of their own: the levels inside a node are those of its kind.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.routing import Minimal, Routing
 from simcodesign.describe.topology.link_loads import IntArray
@@ -38,18 +40,53 @@ ONLY_OUTSIDE: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
+class NodeKind:
+    """``nodes`` nodes from ``first_node`` on that are alike inside: processors and sockets of each, its network
+    interfaces, and the networks that join the processors; None: messages within a node cost what others do.
+    ``caches``: those of its processors; None: those of the memory of the machine."""
+
+    first_node: int
+    nodes: int
+    processors: int
+    sockets: int = 1
+    node_network: Network | None = None
+    socket_network: Network | None = None
+    interfaces: int = 1
+    caches: tuple[CacheLevel, ...] | None = None
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """Those inside its nodes, outermost first."""
+        return tuple(one for one in (self.node_network, self.socket_network) if one is not None)
+
+    def has(self, node: Ints) -> NDArray[np.bool_]:
+        """Which of these nodes are of this kind."""
+        return (node >= self.first_node) & (node < self.first_node + self.nodes)
+
+
+@dataclass(frozen=True)
 class Level:
-    """The network of a level, of which there are ``copies``: 1 between the nodes, one in every node, one in every
-    socket. The hosts of all copies together, their interfaces and their links are numbered after those of the levels
-    before. ``unit_ranks``: processors among which a copy joins its hosts."""
+    """The network of a level, the ``number``-th of a machine: at ``depth`` 0 between all nodes, 1 in every node and 2
+    in every socket of a ``kind``. The hosts of all copies together, their interfaces and their links are numbered after
+    those of the levels before."""
 
     network: Network
     number: int
-    copies: int
-    unit_ranks: int
+    depth: int
+    kind: NodeKind
     first_host: int = 0
     first_interface: int = 0
     first_link: int = 0
+
+    @property
+    def copies(self) -> int:
+        """How many such networks there are: 1 between the nodes, otherwise one in every node or in every socket."""
+        return (1, self.kind.nodes, self.kind.nodes * self.kind.sockets)[self.depth]
+
+    @property
+    def unit_ranks(self) -> int:
+        """Processors of the node or the socket whose hosts a copy joins."""
+        return self.kind.processors if self.depth < 2 else self.kind.processors // self.kind.sockets
 
     @property
     def hosts(self) -> int:
@@ -68,14 +105,14 @@ class Level:
 
     def law_ranks(self, ranks: FloatOrArray) -> FloatOrArray:
         """P of the distance law: the ranks of the run, inside a node or socket at most its processors."""
-        return ranks if self.number == 0 else np.minimum(ranks, float(self.unit_ranks))
+        return ranks if self.depth == 0 else np.minimum(ranks, float(self.unit_ranks))
 
     def split(self, host: IntArray) -> tuple[Ints, Ints]:
         """The copies and the hosts within them of numbers among all hosts of the machine."""
         copy, within = np.divmod(host - self.first_host, self.network.topology.node_count)
         return copy, within
 
-    def interface_name(self, unit: int, sockets: int) -> str:
+    def interface_name(self, unit: int) -> str:
         """``node 3: injection 5``; between the nodes ``injection 3``."""
         station, interfaces = unit - self.first_interface, self.network.interfaces
         if self.number == 0:
@@ -86,55 +123,71 @@ class Level:
         # Of one copy by itself, so that hosts are numbered within it.
         side = hosts if host >= self.hosts else 0
         name = interfaces.station_name((within + side) * interfaces.count + interface, hosts)
-        return f"{self._unit_name(copy, sockets)}: {name}"
+        return f"{self._unit_name(copy)}: {name}"
 
-    def link_name(self, unit: int, sockets: int) -> str:
+    def link_name(self, unit: int) -> str:
         """``node 3: link host 1 -> host 2``."""
         if self.number == 0:
             return self.network.link_name(unit - self.first_link)
         copy, within = divmod(unit - self.first_link, self.network.link_count)
-        return f"{self._unit_name(copy, sockets)}: {self.network.link_name(within)}"
+        return f"{self._unit_name(copy)}: {self.network.link_name(within)}"
 
-    def _unit_name(self, copy: int, sockets: int) -> str:
-        if self.number == 1:
-            return f"node {copy}"
-        node, socket = divmod(copy, sockets)
-        return f"node {node}, socket {socket}"
+    def _unit_name(self, copy: int) -> str:
+        if self.depth == 1:
+            return f"node {self.kind.first_node + copy}"
+        node, socket = divmod(copy, self.kind.sockets)
+        return f"node {self.kind.first_node + node}, socket {socket}"
 
 
-def levels_of(networks: Networks, nodes: int, sockets: int, processors: int) -> tuple[Level, ...]:
-    """The levels of so many nodes with so many sockets and processors each, outermost first."""
-    copies, ranks = (1, nodes, nodes * sockets), (nodes * processors, processors, processors // sockets)
-    first, found = (0, 0, 0), list[Level]()
-    for number, network in enumerate(networks):
-        if network is not None:
-            level = Level(network, number, copies[number], ranks[number], *first)
-            found.append(level)
+def levels_of(outer: Network, kinds: Sequence[NodeKind]) -> tuple[Level, ...]:
+    """The levels of a machine: the network between the nodes, then those inside the nodes of each kind, outermost
+    first."""
+    found = [Level(outer, 0, 0, kinds[0])]
+    for kind in kinds:
+        for depth, network in enumerate(kind.networks, start=1):
+            last = found[-1]
             first = (
-                level.first_host + level.hosts,
-                level.first_interface + level.interfaces,
-                level.first_link + level.links,
+                last.first_host + last.hosts,
+                last.first_interface + last.interfaces,
+                last.first_link + last.links,
             )
+            found.append(Level(network, len(found), depth, kind, *first))
     return tuple(found)
 
 
-def level_of_ends(shape: tuple[int, ...], source: Sequence[Ints], target: Sequence[Ints]) -> NDArray[np.int8]:
-    """The place among the levels of the innermost that has both ends of messages, of this shape: of both the nodes, and
-    the sockets within them, as far as these have a network inside."""
-    together, level = np.ones(shape, bool), np.zeros(shape, np.int8)
-    for here, there in zip(source, target, strict=True):
-        together = together & (here == there)
-        level += together
-    return level
+def units_of_ranks(levels: Sequence[Level], kinds: Sequence[NodeKind], node: Ints, socket: Ints) -> Ints:
+    """(L - 1, P) what every rank is in, by its node and its socket there: two ranks that are in the same of the first k
+    units, and of no more, are on level k with each other."""
+    if len(levels) == 1:
+        return np.zeros((0, len(node)), np.int64)
+    nodes = max(kind.first_node + kind.nodes for kind in kinds)
+    sockets = nodes + node * max(kind.sockets for kind in kinds) + socket
+    alone = nodes * (1 + max(kind.sockets for kind in kinds)) + np.arange(len(node))
+    units = np.empty((len(levels) - 1, len(node)), np.int64)
+    for kind in kinds:
+        here = kind.has(node)
+        own = [level for level in levels if level.depth and level.kind is kind]
+        for number, row in enumerate(units, start=1):
+            inside = next((level.depth for level in own if level.number >= number), 0)
+            row[here] = (alone, node, sockets)[inside][here]
+    return units
 
 
-def host_of_ranks(level: Level, node: Ints, place: Ints, processors: int) -> Ints:
-    """The host of every rank on a level, among all hosts of all levels, by its node and its place among the
-    ``processors`` there, which fill socket after socket."""
-    if level.number == 0:
+def level_of_ends(source: Ints, target: Ints) -> NDArray[np.int8]:
+    """The levels of messages (n,) between ranks in these units, (L - 1, n) each."""
+    together: NDArray[np.int8] = np.logical_and.accumulate(source == target, axis=0).sum(axis=0, dtype=np.int8)
+    return together
+
+
+def host_of_ranks(level: Level, node: Ints, place: Ints) -> Ints:
+    """The host of every rank on a level, among all hosts of all levels, by its node and its place among the processors
+    there, which fill socket after socket; the first one for ranks on nodes of other kinds."""
+    if level.depth == 0:
         return node
     each = level.unit_ranks // level.network.topology.node_count
-    return np.asarray(level.first_host + node * (processors // each) + place // each)
+    first = level.first_host
+    hosts = first + (node - level.kind.first_node) * (level.kind.processors // each) + place // each
+    return np.where(level.kind.has(node), hosts, first)
 
 
 def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArray[np.int64]:
@@ -146,6 +199,7 @@ def level_at(levels: Sequence[Level], start: str, unit: IntArray | int) -> NDArr
 def check_levels(networks: Networks, processors: int, place: Place) -> None:
     """InputError for networks inside nodes that cannot be, or that differ from the outer one where they may not."""
     outer, node, socket = networks
+    check_outer(outer, place)
     if node is None and socket is None:
         return
     both = next((name for name in ("node", "socket") if getattr(outer, name) is not None), None)
@@ -168,6 +222,14 @@ def check_levels(networks: Networks, processors: int, place: Place) -> None:
     for path, network in zip(PATHS[1:], (node, socket), strict=True):
         if network is not None:
             check_level(network, outer, path, place)
+
+
+def check_outer(outer: Network, place: Place) -> None:
+    """InputError for what the network between the nodes states of its messages, and only networks inside can have."""
+    for key in outer.message_model.flags_of_level:
+        if getattr(outer.message_model, key):
+            what = f"network.{key}: messages between nodes do not, their interfaces move the bytes"
+            raise InputError(what, place, value=True, allowed=f"false; or node.network.{key}, socket.network.{key}")
 
 
 def check_level(network: Network, outer: Network, path: str, place: Place) -> None:
@@ -193,6 +255,7 @@ def check_level(network: Network, outer: Network, path: str, place: Place) -> No
 def _as_outside(network: Network) -> dict[str, Any]:
     """What a level has as the network between the nodes has it."""
     model, sharing = network.message_model, network.sharing
-    words = {key: getattr(model, key) for key in (*model.choices, *model.flags)}
+    of_all = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
+    words = {key: getattr(model, key) for key in of_all}
     rule = {field.name: getattr(sharing, field.name) for field in fields(sharing)}
     return {"model": model.name, "sharing": sharing.name, **rule, **words, "switching": network.switching}

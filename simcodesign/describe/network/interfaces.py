@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ RANK, ROUND_ROBIN, DIRECTION, NEAREST = ASSIGNMENTS = ("rank", "round_robin", "d
 @dataclass(frozen=True)
 class Interfaces:
     """The network interfaces of a node: ``count`` that are alike, each occupied for ``per_byte_s`` by every byte (None:
-    as fast as a message).
+    as fast as a message), and by every byte of several messages at once for ``loaded_per_byte_s`` (None: as alone).
 
     With ``duplex = "full"`` an interface is two stations, one for what is sent (injection) and one for what is received
     (ejection); with ``"half"`` it is one. ``assignment`` is the rule by which messages take one of several:
@@ -38,6 +39,7 @@ class Interfaces:
     count: int = 1
     duplex: str = "full"
     per_byte_s: FloatOrArray | None = None
+    loaded_per_byte_s: FloatOrArray | None = None
     assignment: str | None = None
 
     @property
@@ -67,15 +69,17 @@ class Interfaces:
 @dataclass(frozen=True)
 class OwnInterfaces:
     """The interfaces that ranks use, (P,) each: the j-th message of a rank takes ``first + step ((skip + j) mod
-    number)``. With ``rails`` a message arrives on the rail on which it left; ``any_of_rail``: by the receiver's own
-    interface if that is on the rail, otherwise (and always without it) by the interface of the sender's number."""
+    number)`` of the ``count`` of its node. With ``rails`` a message arrives on the rail on which it left;
+    ``any_of_rail``: by the receiver's own interface if that is on the rail, otherwise (and always without it) by the
+    interface of the sender's number."""
 
     first: IntArray
-    step: int
+    step: IntArray
     skip: IntArray
     number: IntArray
+    any_of_rail: IntArray
+    count: IntArray
     rails: int = 1
-    any_of_rail: bool = True
 
     @classmethod
     def of(
@@ -85,12 +89,20 @@ class OwnInterfaces:
         has, and processors in each."""
         count, zero = interfaces.count, np.zeros_like(place)
         if assignment == ROUND_ROBIN:
-            return cls(zero, 1, place, zero + count, rails, any_of_rail=False)
+            return cls(zero, zero + 1, place, zero + count, zero, zero + count, rails)
         parts, processors = sockets if assignment == NEAREST else (1, sockets[0] * sockets[1])
         socket, within = np.divmod(place, processors)
         each = max(1, count // parts)
         step, own = min(processors, each), within % each
-        return cls(socket * count // parts + own, step, zero, -((own - each) // step), rails)
+        first = socket * count // parts + own
+        return cls(first, zero + step, zero, -((own - each) // step), zero + 1, zero + count, rails)
+
+    @classmethod
+    def chosen(cls, each: Sequence[OwnInterfaces], number: IntArray) -> OwnInterfaces:
+        """Return of every rank those of the ``number``-th (P,)."""
+        names = ("first", "step", "skip", "number", "any_of_rail", "count")
+        own = {name: np.choose(number, [getattr(one, name) for one in each]) for name in names}
+        return cls(**own, rails=each[0].rails)
 
     @property
     def is_fixed(self) -> bool:
@@ -99,11 +111,12 @@ class OwnInterfaces:
 
     def leaving(self, rank: IntArray, turn: IntArray | int = 0) -> IntArray:
         """The interfaces by which messages of these ranks leave: of each rank the ``turn``-th message."""
-        return self.first[rank] + self.step * ((self.skip[rank] + turn) % self.number[rank])
+        return self.first[rank] + self.step[rank] * ((self.skip[rank] + turn) % self.number[rank])
 
     def coming(self, rank: IntArray, leaves: IntArray, turn: IntArray | int = 0) -> IntArray:
         """The interfaces by which messages come to these ranks, those that left by ``leaves``."""
         own = self.leaving(rank, turn)
         if self.rails == 1:
             return own
-        return np.where(own % self.rails == leaves % self.rails, own, leaves) if self.any_of_rail else leaves
+        is_own = (self.any_of_rail[rank] > 0) & (own % self.rails == leaves % self.rails)
+        return np.where(is_own, own, leaves % self.count[rank])

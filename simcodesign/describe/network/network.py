@@ -194,8 +194,18 @@ class Network:
 
     @property
     def interface_occupancy_s_per_byte(self) -> FloatOrArray:
-        """Seconds for which one byte occupies a network interface, in each direction if it is full duplex."""
-        return self.message_model.least_s_per_byte if self.interfaces.per_byte_s is None else self.interfaces.per_byte_s
+        """Seconds for which one byte occupies a network interface, in each direction if it is full duplex, of a message
+        that passes it alone."""
+        interfaces, message = self.interfaces, self.message_model.least_s_per_byte
+        if interfaces.per_byte_s is not None:
+            return interfaces.per_byte_s
+        return message if interfaces.loaded_per_byte_s is None else np.minimum(message, interfaces.loaded_per_byte_s)
+
+    @property
+    def loaded_interface_s_per_byte(self) -> FloatOrArray:
+        """The same for a byte of several messages that pass the interface at once."""
+        loaded = self.interfaces.loaded_per_byte_s
+        return self.interface_occupancy_s_per_byte if loaded is None else loaded
 
     @property
     def interfaces_have_directions(self) -> bool:

@@ -9,7 +9,7 @@ from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import check_constant, value_of
 from simcodesign.describe.network.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, NEAREST, RANK, ROUND_ROBIN
 from simcodesign.describe.network.message_models.base import MessageModel
-from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
+from simcodesign.describe.network.network import CHOICES, ROUNDING, LocalMessages, Network
 from simcodesign.describe.network.routing import check_is_on
 from simcodesign.describe.network.size_segments import PATH, check_segments
 
@@ -145,6 +145,15 @@ def check_interfaces(network: Network, place: Place) -> None:
     ):
         if value not in allowed:
             raise InputError(f"network.interfaces.{name}", place, value=value, allowed=", ".join(filter(None, allowed)))
+    loaded, alone = interfaces.loaded_per_byte_s, interfaces.per_byte_s
+    if loaded is not None and not network.sharing.is_by_flows:
+        what = "network.interfaces.loaded_bandwidth counts where several messages pass an interface at once"
+        raise InputError(what, place, value=f"sharing: {network.sharing.name}", allowed="sharing: max_min")
+    if loaded is not None and alone is not None and np.any(loaded < np.asarray(alone) * (1 - ROUNDING)):
+        value, most = (format_quantity(float(1 / np.min(one)), "bandwidth") for one in (loaded, alone))
+        raise InputError(
+            "network.interfaces.loaded_bandwidth", place, value=value, allowed=f"at most {most}, bandwidth"
+        )
     if not 1 <= interfaces.count <= MOST_INTERFACES:
         allowed_counts = f"1 to {MOST_INTERFACES}"
         raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)

@@ -51,6 +51,11 @@ class Sharing(ABC):
         return False
 
     @property
+    def is_by_flows(self) -> bool:
+        """Whether messages are on all stations of their routes at once."""
+        return False
+
+    @property
     @abstractmethod
     def words(self) -> str:
         """For a table of assumptions."""
@@ -98,6 +103,10 @@ class MaxMin(Sharing):
     @property
     def has_equal_shares(self) -> bool:
         return self.shares == EQUAL
+
+    @property
+    def is_by_flows(self) -> bool:
+        return True
 
     @property
     def words(self) -> str:

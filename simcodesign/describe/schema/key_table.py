@@ -16,8 +16,10 @@ from simcodesign.describe.yaml.distribution import DISTRIBUTION_KEYS
 
 REQUIRED = "required"
 ABOVE_0, FROM_0, FROM_1 = "above 0", "0 or above", "1 or above"
-#: Mappings whose keys stand elsewhere: constants by their paths, sizes of kernels, names of caches.
+#: Mappings whose keys stand elsewhere: constants by their paths, sizes of kernels, names of caches;
+#: and those of the networks inside the nodes of a partition, which are the keys of `node.network`.
 _ELSEWHERE = {f"{STEP}.constants", f"{STEP}.memory.sizes", f"{STEP}.memory.hits"}
+_ELSEWHERE |= {"partitions[].node.network", "partitions[].socket.network"}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ The words stand in ``machine_keys.yaml`` and ``workload_keys.yaml``; which keys 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -19,6 +19,8 @@ from simcodesign.describe.topology.base import TOPOLOGIES
 #: What a path has for any name, for a step of a program, and for any collective operation.
 NAME, STEP, COLLECTIVE = "NAME", "STEP", "COLLECTIVE"
 _TOPOLOGY = "network.topology."
+#: What the path of a key of a partition begins with.
+_PARTITION = "partitions[]."
 #: Paths below the networks inside nodes and sockets.
 _INNER = ("node.network.", "socket.network.")
 
@@ -54,9 +56,14 @@ def key_texts(kind: str) -> Mapping[str, KeyText]:
 
 def key_text(kind: str, path: str) -> KeyText | None:
     """What a key says; None where nothing is written of it. The networks inside nodes and sockets say what the network
-    between nodes does, unless something else is written of them."""
+    between nodes does, and partitions what the machine does, unless something else is written of them."""
     texts = key_texts(kind)
-    return next((texts[one] for one in (path, *_ways_of(path)) if one in texts), None)
+    found = next((texts[one] for one in (path, *_ways_of(path)) if one in texts), None)
+    if found is None and path.startswith(_PARTITION):
+        common = path.removeprefix(_PARTITION)
+        text = key_text(kind, common)
+        return None if text is None else replace(text, default=f"as `{common}`")
+    return found
 
 
 def _ways_of(path: str) -> Iterator[str]:

@@ -49,12 +49,23 @@ _WAYS: tuple[Any, ...] = ({"count": "0"}, {"fraction": "0"}, {"nodes": ["0"]})
 _INSIDE: Any = {"network": {"topology": {"kind": "crossbar"}, "startup": "1", "bandwidth": "1"}}
 _SLOW: Any = [(nodes, {"slow_nodes": {"factor": "2"} | way}) for nodes in ("4", "5") for way in _WAYS]
 _PARTITIONS: Any = [{"name": "all", "nodes": "4"}]
+#: What a partition may have of its own, several keys together.
+_OWN: Any = (
+    {"processors_per_node": "4", "node": _INSIDE, "socket": _INSIDE | {"per_node": "2"}},
+    {"network": {"interfaces": {"count": "2", "bandwidth": "1"}}, "noise": "0"},
+    {"caches": {"L1": {"size": "64", "latency": "1"}}, "disk": {"bandwidth": "1"}},
+)
+_WITH_DISK: Any = {
+    "memory": {"latency": "1", "bandwidth": "1"},
+    "disk": {"read_startup": "1", "write_startup": "1", "bandwidth": "1"},
+}
 _MACHINES: tuple[Any, ...] = (
     *(_MACHINE | {"network": _CROSSBAR | network, "processors_per_node": "2"} for network in _NETWORKS),
     _PLAIN | {"processors_per_node": "4", "node": _INSIDE, "socket": _INSIDE | {"per_node": "2"}},
     *(_PLAIN | {"mapping": {"kind": kind}} for kind in ("random", "grid")),
     *(_PLAIN | {"nodes": nodes, "noise": noise} for nodes, noise in _SLOW),
     *(_PLAIN | {"partitions": _PARTITIONS, "mapping": {"partitions": on}} for on in (["all"], {"all": "4"})),
+    *(_PLAIN | _WITH_DISK | {"partitions": [_PARTITIONS[0] | own]} for own in _OWN),
 )
 _WORKLOAD: Any = {"simcodesign": "1", "name": "x"}
 _VALUE = {"value": "1", "low": "1", "high": "1", "n": "1", "interval": "x"}
@@ -111,6 +122,8 @@ class _Probe:
     ) -> None:
         self.read, self.root, self.steps = read, Node(), Node()
         self.places: dict[int, list[tuple[Any, Where]]] = defaultdict(list)
+        if not has_steps:
+            _share_networks(self.root)
         for content in (*contents, *more):
             self._read(content)
         self.root.collapse()
@@ -186,6 +199,14 @@ class _Probe:
                     self._index(changed, (*path, key), inner[key], child)
             if child.is_seen:
                 return
+
+
+def _share_networks(machine: Node) -> None:
+    """The networks inside the nodes of a partition may say what those inside the nodes of a machine may."""
+    partition = Node()
+    machine.child("partitions").item = partition
+    for level in ("node", "socket"):
+        partition.child(level).children["network"] = machine.child(level).child("network")
 
 
 def _sample(node: Node) -> Any:

@@ -21,6 +21,7 @@ _BANDWIDTHS = {
         "bandwidth": "per_byte",
         "link_bandwidth": "link_per_byte",
         "reduction": "reduction_per_byte",
+        "loaded_bandwidth": "loaded_per_byte",  # of interfaces
     },
     "disk": {"bandwidth": "per_byte"},
     "memory": {"bandwidth": "per_byte"},

@@ -288,9 +288,9 @@ ANYONE = "anyone"
 
 @READERS.register("send")
 def _send(name: str, entry: Entry) -> Send:
-    items = entry.mapping(("to", "bytes", "tag", "when", "group"), ("to", "bytes"))
+    items = entry.mapping(("to", "bytes", "tag", "when", "group", "footprint"), ("to", "bytes"))
     to, size = items["to"].expression(), items["bytes"].expression()
-    return Send(when(items), entry.place, to, size, _tag(items), group(items))
+    return Send(when(items), entry.place, to, size, _tag(items), group(items), footprint=amount(items, "footprint"))
 
 
 @READERS.register("receive")
@@ -306,7 +306,8 @@ def _tag(items: dict[str, Entry]) -> int:
 
 @READERS.register("exchange")
 def _exchange(name: str, entry: Entry) -> Exchange:
-    items = entry.mapping(("pattern", "bytes", "grid", "periodic", "messages", "train", "group"), ("pattern", "bytes"))
+    keys = ("pattern", "bytes", "grid", "periodic", "messages", "train", "group", "footprint")
+    items = entry.mapping(keys, ("pattern", "bytes"))
     patterns = [f"halo{dims}d" for dims in range(1, 5)]
     dims = patterns.index(items["pattern"].text(patterns)) + 1
     sizes = _each(items["bytes"], dims)
@@ -314,18 +315,19 @@ def _exchange(name: str, entry: Entry) -> Exchange:
     periodic = items["periodic"].flag() if "periodic" in items else True
     messages = _each(items["messages"], dims) if "messages" in items else None
     train = amount(items, "train") or ONE
-    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train, group(items))
+    touched = amount(items, "footprint")
+    return Exchange(None, entry.place, dims, sizes, grid, periodic, messages, train, group(items), footprint=touched)
 
 
 @READERS.register("wavefront")
 def _wavefront(name: str, entry: Entry) -> Wavefront:
-    items = entry.mapping(("grid", "planes", "bytes", "compute", "corners", "group"), ("grid", "planes", "bytes"))
+    keys = ("grid", "planes", "bytes", "compute", "corners", "group", "footprint")
+    items = entry.mapping(keys, ("grid", "planes", "bytes"))
     (px, py), (in_x, in_y) = (_each(items[key], 2) for key in ("grid", "bytes"))
     work = _work(items["compute"]) if "compute" in items else None
     corners = _corners(items["corners"]) if "corners" in items else CORNERS[1]
-    return Wavefront(
-        None, entry.place, (px, py), items["planes"].expression(), (in_x, in_y), work, corners, group(items)
-    )
+    planes, touched = items["planes"].expression(), amount(items, "footprint")
+    return Wavefront(None, entry.place, (px, py), planes, (in_x, in_y), work, corners, group(items), footprint=touched)
 
 
 def _corners(entry: Entry) -> tuple[Corner, ...]:
@@ -360,7 +362,8 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    keys = ("bytes", "algorithm", "order", "segment", "sends", "group", *(("root",) if name in ROOTED else ()))
+    rooted = ("root",) if name in ROOTED else ()
+    keys = ("bytes", "algorithm", "order", "segment", "sends", "group", "footprint", *rooted)
     items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(algorithm_names(name)) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
@@ -376,7 +379,9 @@ def _collective(name: str, entry: Entry) -> Collective:
         what = f"{algorithm} of {name} has no segments"
         raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")
     sends = items["sends"].text(SENDS) if "sends" in items else None
-    return Collective(None, entry.place, name, algorithm, size, group(items), root, segment, sends=sends)
+    touched = amount(items, "footprint")
+    every = (name, algorithm, size, group(items), root, segment)
+    return Collective(None, entry.place, *every, sends=sends, footprint=touched)
 
 
 def demand_reader(key: str) -> DemandReader | None:

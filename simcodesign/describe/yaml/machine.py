@@ -21,10 +21,10 @@ from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from,
 from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated
 from simcodesign.describe.yaml.distribution import distribution_from
 from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
-from simcodesign.describe.yaml.memory import capacity_from, memory_from
+from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
 from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
-from simcodesign.describe.yaml.partitions import constants_of_parts, partitions_from
+from simcodesign.describe.yaml.partitions import PartitionReader, constants_of_parts, with_most_interfaces
 from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
 from simcodesign.describe.yaml.tree import Entry
 
@@ -67,21 +67,24 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     custom = custom_from(items, entry.place)
     counts: dict[str, FloatOrArray] = {"processors_per_node": float(per_node)}
     if not follows:
-        counts |= {"nodes": float(nodes), "processors": float(nodes * per_node)}
+        counts |= {"nodes": float(nodes), "processors": float(_processors(items, nodes, per_node))}
     items, custom = with_formulas_evaluated(items, custom, counts)
     processor = _processor(items["processor"], None if follows else nodes, per_node)
     memory = memory_from(items, processor)
     accelerator = accelerator_from(items["accelerator"]) if "accelerator" in items else None
+    disk = _disk(items["disk"], nodes) if "disk" in items else None
+    network = network_from(items["network"], follows or nodes, folder)
     partitions: tuple[Partition, ...] = ()
     if "partitions" in items:
         if follows:
             raise items["partitions"].error(
                 "partitions, where nodes are as many as the ranks need", "a number of nodes"
             )
-        partitions, accelerator = partitions_from(items["partitions"], items, accelerator)
-        common = constants_of_parts(processor, memory, accelerator)
-        check_partitions(partitions, nodes, common, items["partitions"].place)
-    network = network_from(items["network"], follows or nodes, folder)
+        reader = PartitionReader(items, processor, per_node, memory, network, folder)
+        partitions, accelerator = reader.partitions(items["partitions"], accelerator)
+        network, partitions = with_most_interfaces(network, partitions, items["partitions"].place)
+        common = constants_of_parts(processor, memory, accelerator, disk)
+        check_partitions(partitions, nodes, common, items["partitions"].place, disk)
     inside = networks_inside(items, network, per_node, folder)
     return Machine(
         name=items["name"].name(),
@@ -91,7 +94,8 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         network=network,
         node_network=inside.get("node_network"),
         socket_network=inside.get("socket_network"),
-        disk=_disk(items["disk"], nodes) if "disk" in items else None,
+        node_memory=message_memory_from(items, memory),
+        disk=disk,
         accelerator=accelerator,
         storage=storage_from(items["storage"]) if "storage" in items else None,
         memory=memory,
@@ -106,6 +110,18 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         partitions=partitions,
         background=_background(items["background"]) if "background" in items else None,
     )
+
+
+def _processors(items: Mapping[str, Entry], nodes: int, per_node: int) -> int:
+    """Processors of all nodes, which partitions may state; what is wrong with these is said where they are read."""
+    if "partitions" not in items or not isinstance(items["partitions"].content, list):
+        return nodes * per_node
+    total = 0
+    for one in items["partitions"].content:
+        given = one.content if isinstance(one.content, dict) else {}
+        own = given.get("processors_per_node")
+        total += given["nodes"].whole(1) * (per_node if own is None else own.whole(1)) if "nodes" in given else 0
+    return total
 
 
 def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | None:

@@ -17,7 +17,7 @@ from simcodesign.describe.placement import (
     RankMapping,
     check_listed,
 )
-from simcodesign.describe.yaml.partitions import ranks_on_partitions
+from simcodesign.describe.yaml.partitions import processors_of_nodes, ranks_on_partitions
 from simcodesign.describe.yaml.tree import Entry
 
 #: Suffixes of files that list the nodes of ranks.
@@ -36,14 +36,14 @@ def mapping_from(
             return entry.text(MAPPINGS)
         path = check_confined(folder / entry.content, entry.place)
         listed = tuple(_nodes_in(path))
-        check_listed(listed, nodes, per_node, Place(str(path)))
+        check_listed(listed, nodes, processors_of_nodes(partitions, per_node), Place(str(path)))
         return listed
     if isinstance(entry.content, dict):
         if "partitions" in entry.content:
             return ranks_on_partitions(entry, partitions, per_node)
         return _kind_from(entry)
     placed = tuple(item.whole(0, nodes - 1) for item in entry.sequence())
-    check_listed(placed, nodes, per_node, entry.place)
+    check_listed(placed, nodes, processors_of_nodes(partitions, per_node), entry.place)
     return placed
 
 

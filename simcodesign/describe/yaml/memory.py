@@ -17,6 +17,7 @@ from simcodesign.describe.machine_parts.memory import (
     Prefetcher,
     RemoteMemory,
 )
+from simcodesign.describe.machine_parts.message_memory import PATH, MessageMemory, check_message_memory
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte, whole_bytes
 from simcodesign.describe.yaml.tree import Entry
@@ -41,8 +42,7 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
             raise InputError(f"{keys} is missing", entry.place)
     given = entry.mapping()
     line = whole_bytes(given["line"]) if "line" in given else Memory.line_bytes
-    levels = items["caches"].mapping() if "caches" in items else {}
-    caches = tuple(_cache(name, item, line, processor) for name, item in levels.items())
+    caches = caches_from(items["caches"], line, processor) if "caches" in items else ()
     words = (("hits", HITS), ("transfers", TRANSFERS), ("policy", POLICIES))
     values |= {key: given[key].text(known) for key, known in words if key in given}
     if "writebacks" in given:
@@ -54,6 +54,24 @@ def memory_from(items: Mapping[str, Entry], processor: Processor) -> Memory | No
     if "remote" in given:
         values["remote"] = _remote(given["remote"])
     return Memory(**values, caches=caches, line_bytes=line)
+
+
+def message_memory_from(items: Mapping[str, Entry], memory: Memory | None) -> MessageMemory | None:
+    """What messages within a node take of its memory, None if nothing is stated."""
+    given = items["node"].mapping().get("memory") if "node" in items else None
+    if given is None:
+        return None
+    values = {"copies": "copies", "cache": "cache_bytes"}
+    stated = given.mapping(tuple(values), ("copies",))
+    own = {values[key]: constant_value(f"{PATH}.{key}", item) for key, item in stated.items()}
+    messages = MessageMemory(**own)
+    check_message_memory(messages, memory, True, given.place)
+    return messages
+
+
+def caches_from(entry: Entry, line_bytes: int, processor: Processor) -> tuple[CacheLevel, ...]:
+    """The caches by their names, the nearest to the core first."""
+    return tuple(_cache(name, item, line_bytes, processor) for name, item in entry.mapping().items())
 
 
 def _prefetcher(entry: Entry) -> Prefetcher:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
-from simcodesign.describe.machine_parts.levels import PATHS, check_level
+from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
@@ -84,7 +85,10 @@ def network_from(
         rails=rails,
         **own,
     )
-    if outer is not None:
+    if outer is None:
+        stated = next((items[key] for key in network.message_model.flags_of_level if key in items), entry)
+        check_outer(network, stated.place)
+    else:
         apart = [item for key, item in items.items() if key in _AS_OUTSIDE]
         check_level(network, outer, path, (apart[0] if len(apart) == 1 else entry).place)
     stated = items.get("link_per_byte", items.get("link_bandwidth", entry))
@@ -121,26 +125,31 @@ def networks_inside(
             raise inside["per_node"].error("sockets of a node", f"a divisor of {processors_per_node} processors")
         within = processors_per_node // hosts
         found["socket_network"] = network_from(inside["network"], within, folder, PATHS[2], outer)
-    node = items["node"].mapping(("network",), ("network",))["network"]
+    node = items["node"].mapping(("network", "memory"), ("network",))["network"]
     return {"node_network": network_from(node, hosts, folder, PATHS[1], outer)} | found
 
 
 def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
     """The network interfaces of a node, one on each rail unless it says otherwise."""
-    items = entry.mapping(("count", "duplex", "assignment", "bandwidth", "per_byte"))
-    if {"bandwidth", "per_byte"} <= items.keys():
-        raise items["per_byte"].error(f"{path}.interfaces.per_byte is given twice: as a bandwidth and as time per byte")
-    per_byte_s = None
-    if "per_byte" in items:
-        per_byte_s = constant_value(f"{path}.interfaces.per_byte", items["per_byte"])
-    elif "bandwidth" in items:
-        per_byte_s = time_per_byte(f"{path}.interfaces.bandwidth", items["bandwidth"])
+    rates = ("bandwidth", "per_byte"), ("loaded_bandwidth", "loaded_per_byte")
+    items = entry.mapping(("count", "duplex", "assignment", *rates[0], *(rates[1] if path == PATHS[0] else ())))
+    own_s, loaded_s = (_time_per_byte(items, f"{path}.interfaces", *keys) for keys in rates)
     return Interfaces(
         count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else rails,
         duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
-        per_byte_s=per_byte_s,
+        per_byte_s=own_s,
+        loaded_per_byte_s=loaded_s,
         assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
     )
+
+
+def _time_per_byte(items: Mapping[str, Entry], path: str, bandwidth: str, per_byte: str) -> FloatOrArray | None:
+    """What one of these two keys states, as a time per byte; None where neither does."""
+    if {bandwidth, per_byte} <= items.keys():
+        raise items[per_byte].error(f"{path}.{per_byte} is given twice: as a bandwidth and as time per byte")
+    if per_byte in items:
+        return constant_value(f"{path}.{per_byte}", items[per_byte])
+    return time_per_byte(f"{path}.{bandwidth}", items[bandwidth]) if bandwidth in items else None
 
 
 def _message_model(
@@ -149,7 +158,8 @@ def _message_model(
     """The model of messages with these constants, and what else the file says of it; inside a node, as outside it."""
     own = dict(values)
     if isinstance(outer, model):
-        own |= {key: getattr(outer, key) for key in (*model.choices, *model.flags)}
+        as_outside = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
+        own |= {key: getattr(outer, key) for key in as_outside}
     own |= {key: items[key].text(allowed) for key, allowed in model.choices.items() if key in items}
     own |= {key: items[key].flag() for key in model.flags if key in items}
     if "segments" in items:

@@ -18,8 +18,9 @@ from simcodesign.describe.yaml.tree import Entry
 _NODES = ("nodes", "count", "fraction")
 
 
-def noise_from(entry: Entry, nodes: int) -> float | Noise:
+def noise_from(entry: Entry, nodes: int, others: tuple[str, ...] = ("slow_nodes", "bursts")) -> float | Noise:
     """Noise of a machine of so many nodes: a coefficient of variation of computations, or all that it may be.
+    ``others``: its keys besides the distributions of parts.
 
     ``{compute: DISTRIBUTION, disk: ..., memory: ..., network: ..., slow_nodes: {...}, bursts: {...}}``.
     """
@@ -29,7 +30,7 @@ def noise_from(entry: Entry, nodes: int) -> float | Noise:
         if entry.content.endswith("s"):  # as "2 ms"
             raise entry.error("a share is varied by, not a time", "3 %, or bursts: {period: 100 ms, length: 2 ms}")
         return coefficient_of_variation(entry)
-    items = entry.mapping((*PARTS, "slow_nodes", "bursts"))
+    items = entry.mapping((*PARTS, *others))
     factors = {part: distribution_from(items[part]) for part in PARTS if part in items}
     slow = _slow_nodes(items["slow_nodes"], nodes) if "slow_nodes" in items else None
     return Noise(**factors, slow_nodes=slow, bursts=_bursts(items["bursts"]) if "bursts" in items else None)

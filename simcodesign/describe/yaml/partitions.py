@@ -2,65 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from simcodesign.core.errors import InputError, nearest
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
 from simcodesign.describe.machine_parts.accelerator import Accelerator
-from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.describe.machine_parts.disk import Disk
+from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.processor import Processor
-from simcodesign.describe.partitions import OF_NODES, Partition
+from simcodesign.describe.network.network import Network
+from simcodesign.describe.network.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
+from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
+from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from
-from simcodesign.describe.yaml.constants import constants_from
+from simcodesign.describe.yaml.constants import OTHER_NAMES, constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.memory import caches_from
+from simcodesign.describe.yaml.network import networks_inside
+from simcodesign.describe.yaml.noise import noise_from
 from simcodesign.describe.yaml.tree import Entry
 
-#: What a partition may state of its processors and its memory.
-_KEYS = {"processor": ("rate", "clock", "cpi"), "memory": ("latency", "bandwidth", "per_byte")}
+#: What a partition may state of its processors, its memory and its disks.
+_KEYS = {
+    "processor": ("rate", "clock", "cpi"),
+    "memory": ("latency", "bandwidth", "per_byte"),
+    "disk": ("read_startup", "write_startup", "bandwidth", "per_byte"),
+}
+#: All of its keys.
+KEYS = ("name", "nodes", "processors_per_node", *_KEYS, "caches", "accelerator", "network", "node", "socket", "noise")
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power"}
+#: What a partition states in full, or not at all.
+_WHOLE = ("topology", "segments")
+#: A network inside nodes that a partition has not, where the machine has it.
+_NONE = "none"
 
 
-def partitions_from(
-    entry: Entry, items: Mapping[str, Entry], accelerator: Accelerator | None
-) -> tuple[tuple[Partition, ...], Accelerator | None]:
-    """The partitions of a machine file with these ``items``, and the accelerator of the machine: if it states none, the
-    first one of a partition, and the partitions that state none have none. InputError for what they cannot state."""
-    if not entry.sequence():
-        raise entry.error("no partitions", "[{name: ..., nodes: ...}, ...], or no key")
-    found: list[Partition] = []
-    only_some, first = accelerator is None, accelerator
-    for item in entry.sequence():
-        given = item.mapping(("name", "nodes", *_KEYS, "accelerator"), ("name", "nodes"))
+@dataclass(frozen=True)
+class PartitionReader:
+    """What a partition is read beside: the ``items`` of its machine file, the machine's processor and its number in a
+    node, its ``memory`` and its ``network`` between nodes, and the ``folder`` of the file."""
+
+    items: Mapping[str, Entry]
+    processor: Processor
+    processors: int
+    memory: Memory | None
+    network: Network
+    folder: Path
+
+    def partitions(
+        self, entry: Entry, accelerator: Accelerator | None
+    ) -> tuple[tuple[Partition, ...], Accelerator | None]:
+        """The partitions of a machine file, and the accelerator of the machine: if it states none, the first one of a
+        partition, and the partitions that state none have none. InputError for what they cannot state."""
+        if not entry.sequence():
+            raise entry.error("no partitions", "[{name: ..., nodes: ...}, ...], or no key")
+        found: list[Partition] = []
+        only_some, first = accelerator is None, accelerator
+        for item in entry.sequence():
+            given = item.mapping(KEYS, ("name", "nodes"))
+            own: dict[str, FloatOrArray] = {}
+            for part, names in _KEYS.items():
+                if part in given:
+                    own |= _paths(part, constants_from(given[part], part, only=names))
+            if "accelerator" in given:
+                stated = accelerator_from(_merged(self.items.get("accelerator"), given["accelerator"]))
+                first = first or stated
+                own |= _other_accelerator(stated, first, given["accelerator"])
+            has = not only_some or "accelerator" in given
+            processors = given["processors_per_node"].whole(low=1) if "processors_per_node" in given else None
+            inside = self._inside(given, processors)
+            own |= {} if inside is None else self._constants_inside(given, inside)
+            interfaces = None
+            if "network" in given:
+                interfaces, per_byte = self._interfaces(given["network"])
+                own |= per_byte
+            name, nodes = given["name"].name(), given["nodes"].whole(1, MAX_HOSTS)
+            caches = self._caches(given["caches"], own) if "caches" in given else None
+            noise = self._noise(given["noise"], nodes) if "noise" in given else None
+            found.append(Partition(name, nodes, own, has, processors, inside, interfaces, caches, noise))
+        return tuple(found), first
+
+    @staticmethod
+    def _noise(entry: Entry, nodes: int) -> Noise:
+        """What varies times on the nodes of a partition; slow nodes and bursts are those of the machine."""
+        noise = noise_from(entry, nodes, ())
+        if isinstance(noise, Noise):
+            return noise
+        return Noise(compute=share_as_distribution(noise, "noise", entry.place))
+
+    def _caches(self, entry: Entry, own: Mapping[str, FloatOrArray]) -> tuple[CacheLevel, ...]:
+        """The caches of a partition: those of the machine with what it states, by their names, without those of which
+        it says ``none``; in cycles of its own clock."""
+        if self.memory is None:
+            raise entry.error("caches without a memory behind them", "memory of the machine")
+        every = _merged(self.items.get("caches"), entry)
+        levels = {name: item for name, item in every.mapping().items() if not item.says(_NONE)}
+        processor = replace(self.processor, clock_hz=own.get("processor.clock", self.processor.clock_hz))
+        return caches_from(replace(every, content=levels), self.memory.line_bytes, processor)
+
+    def _interfaces(self, entry: Entry) -> tuple[int | None, dict[str, FloatOrArray]]:
+        """The interfaces of a node to the network, ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``: how many, None if
+        that is not stated, and their constant."""
+        given = entry.mapping(("interfaces",), ("interfaces",))["interfaces"]
+        items = given.mapping(("count", "bandwidth", "per_byte"))
+        if {"bandwidth", "per_byte"} <= items.keys():
+            raise items["per_byte"].error(f"{INTERFACE} is given twice: as a bandwidth and as time per byte")
         own: dict[str, FloatOrArray] = {}
-        for part, keys in _KEYS.items():
-            if part in given:
-                own |= _paths(part, constants_from(given[part], part, only=keys))
-        if "accelerator" in given:
-            stated = accelerator_from(_merged(items.get("accelerator"), given["accelerator"]))
-            first = first or stated
-            own |= _other_accelerator(stated, first, given["accelerator"])
-        has = not only_some or "accelerator" in given
-        found.append(Partition(given["name"].name(), given["nodes"].whole(1, MAX_HOSTS), own, has))
-    return tuple(found), first
+        if "bandwidth" in items:
+            own[INTERFACE] = time_per_byte(INTERFACE, items["bandwidth"])
+        elif "per_byte" in items:
+            own[INTERFACE] = constant_value(INTERFACE, items["per_byte"])
+        if own:
+            interfaces = replace(self.network.interfaces, per_byte_s=own[INTERFACE])
+            check_occupancy(replace(self.network, interfaces=interfaces), "interface", given.place)
+        if "count" not in items:
+            return None, own
+        count = items["count"].whole(1, MOST_INTERFACES)
+        interfaces = replace(self.network.interfaces, count=count)
+        check_interfaces(replace(self.network, interfaces=interfaces), items["count"].place)
+        return count, own
+
+    def _inside(self, given: Mapping[str, Entry], processors: int | None) -> tuple[Network, ...] | None:
+        """The networks inside the nodes of a partition, with what it does not state as the machine states it; None for
+        those of the machine."""
+        count = self.processors if processors is None else processors
+        if not {"node", "socket"} & given.keys() and count == self.processors:
+            return None
+        levels: dict[str, Entry] = {}
+        for key in ("node", "socket"):
+            common = self.items.get(key)
+            if key not in given and common is not None:
+                levels[key] = common
+            elif key in given and not given[key].says(_NONE):
+                given[key].mapping(("network",) if key == "node" else ("per_node", "network"))
+                levels[key] = _merged(common, given[key])
+        if "node" in given and given["node"].says(_NONE) and "socket" not in given:
+            levels.pop("socket", None)
+        return tuple(networks_inside(levels, self.network, count, self.folder)[part] for part in self._parts(levels))
+
+    @staticmethod
+    def _parts(levels: Collection[str]) -> list[str]:
+        """The fields of a machine with the networks at these keys, outermost first; their reader checks the rest."""
+        return [f"{key}_network" for key in ("node", "socket") if key in levels]
+
+    def _constants_inside(self, given: Mapping[str, Entry], inside: Sequence[Network]) -> dict[str, FloatOrArray]:
+        """The constants of these networks that a partition states, or that the machine has not, by their paths."""
+        own: dict[str, FloatOrArray] = {}
+        for network, prefix in zip(inside, INSIDE, strict=False):
+            key = prefix.partition(".")[0]
+            stated = _keys_below(given[key].mapping()["network"]) if key in given else set()
+            for path, name in constants_inside(network, INSIDE[prefix]):
+                if key not in self.items or path.removeprefix(prefix) in stated:
+                    own[path] = value_of(network, name)
+        return own
+
+
+def _keys_below(entry: Entry) -> set[str]:
+    """The keys of constants that an entry states, ``interfaces.per_byte`` among them, a bandwidth as a time per
+    byte."""
+    found: set[str] = set()
+    for key, item in entry.mapping().items():
+        if isinstance(item.content, dict):
+            found |= {f"{key}.{inner}" for inner in _keys_below(item)}
+        found |= {key, OTHER_NAMES.get(key, key)}
+    return found
+
+
+def with_most_interfaces(
+    network: Network, partitions: Sequence[Partition], place: Place
+) -> tuple[Network, tuple[Partition, ...]]:
+    """The network with as many interfaces of a node as any partition has, and the partitions that state none with as
+    many as it had. InputError for interfaces of directions that some nodes have not."""
+    counts = [one.interfaces for one in partitions if one.interfaces is not None]
+    if not counts:
+        return network, tuple(partitions)
+    own = network.interfaces.count
+    every = tuple(one if one.interfaces is not None else replace(one, interfaces=own) for one in partitions)
+    each = [one.interfaces or own for one in every]
+    grown = replace(network, interfaces=replace(network.interfaces, count=max(each)))
+    if min(each) < max(each) and grown.interfaces_have_directions:
+        what = "interfaces of a node, one for each direction, which some partitions have not: network.interfaces"
+        allowed = "as many on all nodes; or assignment: rank, or round_robin"
+        raise InputError(what, place, value=max(each), allowed=allowed)
+    return grown, every
 
 
 def constants_of_parts(
-    processor: Processor, memory: Memory | None, accelerator: Accelerator | None
+    processor: Processor, memory: Memory | None, accelerator: Accelerator | None, disk: Disk | None
 ) -> dict[str, FloatOrArray]:
     """Those constants of these parts that partitions may replace, by their paths."""
-    parts = {"processor": processor, "memory": memory, "accelerator": accelerator}
+    parts = {"processor": processor, "memory": memory, "accelerator": accelerator, "disk": disk}
     values = {path: value_of(parts[CONSTANTS[path][0]], CONSTANTS[path][1]) for path in OF_NODES}
     return {path: value for path, value in values.items() if value is not None}
 
 
+def processors_of_nodes(partitions: Sequence[Partition], per_node: int) -> int | NDArray[np.int64]:
+    """Processors of a node, where ``per_node`` are those of the machine; of every node (nodes,) where they differ."""
+    each = [one.processors_per_node or per_node for one in partitions] or [per_node]
+    return each[0] if min(each) == max(each) else np.repeat(each, [one.nodes for one in partitions])
+
+
 def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node: int) -> tuple[int, ...]:
     """The node of every rank of ``{partitions: [gpu, cpu]}`` or ``{partitions: {gpu: 128, cpu: 64}}``: the nodes of one
-    partition after another are filled, with as many ranks as they have processors, or as stated."""
+    partition after another are filled, with as many ranks as they have processors, or as stated. ``per_node``:
+    processors of a node of the machine."""
     if not partitions:
         raise entry.error(
             "a mapping onto partitions, which the machine has not", "partitions: [{name: ..., nodes: ...}]"
@@ -68,7 +222,8 @@ def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node:
     first: dict[str, int] = {}
     for one in partitions:
         first[one.name] = sum(other.nodes for other in partitions[: len(first)])
-    room = {one.name: one.nodes * per_node for one in partitions}
+    each = {one.name: one.processors_per_node or per_node for one in partitions}
+    room = {one.name: one.nodes * each[one.name] for one in partitions}
     asked = entry.mapping({"partitions"}, ("partitions",))["partitions"]
     if isinstance(asked.content, dict):
         counts = {}
@@ -83,7 +238,7 @@ def ranks_on_partitions(entry: Entry, partitions: Sequence[Partition], per_node:
         counts = {name: room[name] for name in names}
     if not counts:
         raise asked.error("no rank is placed", ", ".join(room))
-    return tuple(first[name] + rank // per_node for name, count in counts.items() for rank in range(count))
+    return tuple(first[name] + rank // each[name] for name, count in counts.items() for rank in range(count))
 
 
 def _paths(part: str, values: Mapping[str, Any]) -> dict[str, FloatOrArray]:
@@ -95,15 +250,15 @@ def _merged(common: Entry | None, own: Entry) -> Entry:
     """What a partition states, and all else as the machine states it."""
     if common is None or not isinstance(common.content, dict) or not isinstance(own.content, dict):
         return own
-    content = {key: _merged(common.content.get(key), item) for key, item in own.content.items()}
-    kept = {key: item for key, item in common.content.items() if not _replaced(key, content)}
+    known = common.content
+    content = {key: item if key in _WHOLE else _merged(known.get(key), item) for key, item in own.content.items()}
+    kept = {key: content.get(key, item) for key, item in known.items() if key in content or not _replaced(key, content)}
     return replace(own, content={**kept, **content})
 
 
 def _replaced(key: str, content: Mapping[str, Entry]) -> bool:
     """Whether a key, or the other way to state the same, is among those of a partition."""
-    other = {"bandwidth": "per_byte", "per_byte": "bandwidth"}.get(key, key)
-    return key in content or other in content
+    return key in content or OTHER_NAMES.get(key, key) in content
 
 
 def _other_accelerator(own: Accelerator, common: Accelerator, entry: Entry) -> dict[str, FloatOrArray]:

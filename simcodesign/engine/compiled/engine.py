@@ -26,6 +26,7 @@ from simcodesign.engine.compiled.journeys import (
 )
 from simcodesign.engine.compiled.mailboxes import expect, meet
 from simcodesign.engine.compiled.messages import (
+    become_flow,
     choose_route,
     count_last_queues,
     forward,
@@ -209,6 +210,10 @@ def begin(run: Run, op: int) -> int:
         if (run.flows.stations and run.flows.holds[op]) or (len(run.packets.total) and run.packets.holds[op]):
             hold(run, op, time)
             return NONE
+    elif run.flows.stations and run.program.route[op] != NONE:  # an access shares a memory controller with messages
+        become_flow(run, op, time)
+        hold(run, op, time)
+        return NONE
     if len(run.program.edge_start):
         for edge in range(run.program.edge_start[op], run.program.edge_start[op + 1]):
             release(run, run.program.edge_target[edge], time if run.program.edge_early[edge] else end)

@@ -68,7 +68,7 @@ _LINK = np.dtype(
 #: What is looked at once for all flows of a link.
 _TOTAL = np.dtype(
     [
-        ("capacity", np.int64),
+        ("capacity", np.int64),  # for as many flows as there are
         ("granted", np.int64),  # sum of the rates
         ("weight", np.int64),  # sum of the weights of the flows
         ("queued", np.int64),  # the round in which it is looked at
@@ -98,6 +98,8 @@ class Flows(NamedTuple):
     own_rate: Array  # by operation: its own limit, or 0
     weight: Array  # by operation
     bytes_per_unit: float  # bytes per second of a rate of 1
+    alone: Array  # by station: its capacity for one flow
+    loaded: Array  # by station: that for several
     stations: int
     slots: Records
     loads: Records  # by slot
@@ -119,17 +121,17 @@ def flows_for(plan: Plan) -> Flows:
     """No flows yet. Memory that is never touched is never taken."""
     fair = None if plan.routes is None else plan.routes.fair
     if plan.routes is None or fair is None:
-        none = np.zeros(0)
-        rates = none.astype(np.int64), none.astype(np.int32)
-        room = _room(none.astype(np.int64), none.astype(np.int64), 0, 0)
-        return Flows(none, none, none, none.astype(bool), *rates, 1.0, *room)
+        none, whole = np.zeros(0), np.zeros(0, np.int64)
+        rates = whole, whole.astype(np.int32)
+        return Flows(none, none, none, none.astype(bool), *rates, 1.0, whole, whole, *_room(whole, whole, 0, 0))
     used = np.zeros(len(plan.stations), np.int64)
     for _, station in hops_of_flows(plan):
         used += np.bincount(station, minlength=len(used))
     count = int(np.count_nonzero((plan.routes.route != NONE) & (fair.size_bytes > 0)))
-    room = _room(link_capacities(plan), used, count, int(np.diff(plan.routes.start).max(initial=0)) + 1)
+    capacity, loaded = link_capacities(plan)
+    room = _room(capacity, used, count, int(np.diff(plan.routes.start).max(initial=0)) + 1)
     by_operation = fair.delay_s, fair.after_s, fair.size_bytes, fair.holds, fair.own_rate, fair.weight
-    return Flows(*by_operation, 1 / fair.unit, *room)
+    return Flows(*by_operation, 1 / fair.unit, capacity, loaded, *room)
 
 
 def _room(capacity: NDArray[np.int64], flows: NDArray[np.int64], slots: int, longest: int) -> tuple[Any, ...]:
@@ -294,6 +296,7 @@ def _enter(flows: Flows, slot: int, now: float) -> None:
         totals.count[link] += 1
         totals.weight[link] += slots.weight[slot]
         totals.longest[link] = max(totals.longest[link], totals.count[link])
+        _take_capacity(flows, link)
         mark_dirty(flows, link)
 
 
@@ -312,7 +315,16 @@ def _leave(flows: Flows, slot: int) -> None:
         flows.place[there.hop[last]] = place
         totals.weight[link] -= slots.weight[slot]
         totals.granted[link] -= slots.share[slot] * slots.weight[slot]
+        _take_capacity(flows, link)
         mark_dirty(flows, link)
+
+
+@inlined
+def _take_capacity(flows: Flows, link: int) -> None:
+    """The capacity of a link for as many flows as it has."""
+    if link < flows.stations:
+        several = flows.totals.count[link] > 1
+        flows.totals.capacity[link] = flows.loaded[link] if several else flows.alone[link]
 
 
 @inlined

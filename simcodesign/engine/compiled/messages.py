@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcodesign.core.jit import called, compiled_without_arrays, inlined
+from simcodesign.core.operation_kinds import SEND
 from simcodesign.engine.compiled.calendar import schedule
 from simcodesign.engine.compiled.fair_shares import compute_shares
 from simcodesign.engine.compiled.flows import (
@@ -19,12 +20,13 @@ from simcodesign.engine.compiled.flows import (
 )
 from simcodesign.engine.compiled.journeys import begin_journey
 from simcodesign.engine.compiled.mailboxes import put
-from simcodesign.engine.compiled.operations import Run, release
+from simcodesign.engine.compiled.operations import Run, go_on, release
 from simcodesign.engine.compiled.packets import may_ask, next_to_ask
 from simcodesign.engine.compiled.state import (
     AFTER_INTERFACE_COST,
     AHEAD,
     DONE,
+    GRANTED,
     HELD,
     INJECT_COST,
     INTERFACE_COST,
@@ -114,7 +116,11 @@ def forward(run: Run, station: int, now: float) -> None:
     """An interface or a link takes up a message or a packet: head and tail go on (see ``Routes``)."""
     slot = grant(run, station, now)
     is_link = station >= run.program.first_link
-    op, cost, left = as_int64(run.requests.op[slot]), as_int64(run.requests.cost[slot]), run.requests.left[slot]
+    op = as_int64(run.requests.op[slot])
+    if len(run.program.station) and op < len(run.program.kind) and run.program.station[op] == station:
+        serve_access(run, station, slot, now)
+        return
+    cost, left = as_int64(run.requests.cost[slot]), run.requests.left[slot]
     group = 0
     if is_link and len(run.program.link_group):
         group = 2 * run.program.link_group[station]
@@ -158,6 +164,17 @@ def forward(run: Run, station: int, now: float) -> None:
             return
     join(run.stations, run.requests, following, slot)
     wake(run, following)
+
+
+@called
+def serve_access(run: Run, station: int, slot: int, now: float) -> None:
+    """A memory controller that messages pass takes up an operation."""
+    op = as_int64(run.requests.op[slot])
+    forget(run.requests, run.memory, slot)
+    run.stations.busy_s[station] += run.program.duration_s[op]
+    run.stations.free_s[station] = now + run.program.duration_s[op]
+    go_on(run, op, GRANTED, now)
+    wake_after(run, station, now)
 
 
 @inlined
@@ -303,7 +320,8 @@ def share_links(run: Run, now: float) -> None:
         slot = flows.slot_lists.ended[number]
         forget_flow(flows, slot)
         op = as_int64(flows.loads.op[slot])
-        arrive(run, op, now + flows.after_s[op])
+        if op >= len(run.program.kind) or run.program.kind[op] == SEND:
+            arrive(run, op, now + flows.after_s[op])
         if flows.holds[op]:
             end_send(run, op, now)
     next_s = next_change_s(flows)

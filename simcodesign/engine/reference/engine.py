@@ -215,6 +215,8 @@ class Simulation(Messages):
                 self.env.process(self.way_of_message(op))
             elif self.flight_s is not None:
                 self.env.process(self.fly(op, self.flight_s[op]))
+        elif self.route[op] != NONE:
+            self.env.process(self.flow_of_access(op))
 
     def end(self, op: int) -> None:
         """The operation is done, and its message is there unless it takes time of its own."""

@@ -36,14 +36,15 @@ def rounded(time_s: float) -> float:
     return large - (large - time_s)
 
 
-def fair_shares(flows: dict[Flow, None], capacity: list[int]) -> dict[Flow, int]:
-    """The max-min fair rates of flows, in proportion to their weights."""
+def fair_shares(flows: dict[Flow, None], capacity: list[int], loaded: list[int]) -> dict[Flow, int]:
+    """The max-min fair rates of flows, in proportion to their weights; several at a link share its ``loaded``
+    capacity."""
     spare: dict[int, int] = {}
     waiting: dict[int, list[Flow]] = defaultdict(list)  # flows without a rate, by link
     for flow in flows:
         for link in flow.links:
-            spare[link] = capacity[link]
             waiting[link].append(flow)
+            spare[link] = (capacity if len(waiting[link]) == 1 else loaded)[link]
     rates: dict[Flow, int] = {}
     while len(rates) < len(flows):
         shares = {link: spare[link] // sum(flow.weight for flow in there) for link, there in waiting.items()}
@@ -59,11 +60,14 @@ def fair_shares(flows: dict[Flow, None], capacity: list[int]) -> dict[Flow, int]
 
 
 class FairLinks(Resource):
-    """All links. ``capacity``: units, of which ``unit`` make a byte per second."""
+    """All links. ``capacity`` of each for a flow alone and ``loaded`` for several: units, of which ``unit`` make a byte
+    per second."""
 
-    def __init__(self, env: ContractEnvironment, number: int, capacity: list[int], unit: float) -> None:
+    def __init__(
+        self, env: ContractEnvironment, number: int, capacity: list[int], loaded: list[int], unit: float
+    ) -> None:
         super().__init__(env, number)
-        self.capacity, self.unit = list(capacity), unit
+        self.capacity, self.loaded, self.unit = list(capacity), loaded, unit
         self.flows: dict[Flow, None] = {}
         self.beginning: list[Flow] = []
         self.most_flows = [0] * len(capacity)
@@ -90,7 +94,7 @@ class FairLinks(Resource):
         self.flows.update(dict.fromkeys(self.beginning))
         self.beginning = []
         self.count_flows()
-        for flow, rate in fair_shares(self.flows, self.capacity).items():
+        for flow, rate in fair_shares(self.flows, self.capacity, self.loaded).items():
             if rate != flow.rate:
                 self.change_rate(flow, rate)
         if self.flows:

@@ -18,7 +18,7 @@ from simcodesign.engine.reference.fair_links import FairLinks, rounded
 from simcodesign.engine.reference.others import Others, Process
 from simcodesign.engine.reference.packet import Packet
 from simcodesign.engine.reference.stations import RouteChooser
-from simcodesign.generate.plan import LINK, NONE, Plan
+from simcodesign.generate.plan import LINK, MESSAGE_MEMORY, NONE, Plan
 
 
 class Messages:
@@ -41,7 +41,7 @@ class Messages:
         self.route, self.held = [NONE] * len(plan), [False] * len(plan)
         self.adaptive, self.fork = None, dict[int, int]()  # where the two routes of a message part
         if plan.routes is not None:
-            routes, is_link = plan.routes, (plan.stations.kind == LINK).tolist()
+            routes, is_link = plan.routes, np.isin(plan.stations.kind, (LINK, MESSAGE_MEMORY)).tolist()
             self.route, self.cost = routes.route.tolist(), routes.cost.tolist()
             stations = [(number, is_link[number]) for number in routes.station.tolist()]
             self.ways = [stations[start:end] for start, end in pairwise(routes.start.tolist())]
@@ -68,7 +68,8 @@ class Messages:
                 self.fork = dict(zip(choosing.tolist(), routes.adaptive.fork[choosing].tolist(), strict=True))
             if routes.fair is not None:
                 self.fair = routes.fair
-                self.fair_links = FairLinks(self.env, len(is_link), link_capacities(plan).tolist(), routes.fair.unit)
+                capacity, loaded = (each.tolist() for each in link_capacities(plan))
+                self.fair_links = FairLinks(self.env, len(is_link), capacity, loaded, routes.fair.unit)
 
     def arrive(self, send: int) -> None:
         """The message of a send is there."""
@@ -203,6 +204,11 @@ class Messages:
         yield from self.pass_fairly(send)
         self.events += 1
         self.arrive(send)
+
+    def flow_of_access(self, op: int) -> Process:
+        """An operation whose bytes share a memory controller fairly with messages."""
+        yield from self.pass_fairly(op)
+        self.events += 1
 
     def pass_fairly(self, send: int) -> Process:
         """The flow of a message, until its last byte is there."""

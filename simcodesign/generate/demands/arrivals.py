@@ -242,7 +242,9 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
     source, target = one.source, _targets(one, builder)
     size = one.size_bytes[source] * one.factors("sizes", law, builder.seed)
     columns = [
-        Column(kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0)
+        Column(
+            kind, who.astype(np.int32), peer.astype(np.int32), size, tag=0, in_memory=size > machine.message_cache_bytes
+        )
         for kind, who, peer in ((SEND, source, target), (RECEIVE, target, source))
     ]
     sends, receives = (

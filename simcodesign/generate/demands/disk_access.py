@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import READ, WRITE
@@ -27,13 +28,19 @@ class DiskAccessLowering(Lowering[DiskAccess]):
 
 
 def duration_of_access_s(
-    demand: Demand, kind: str, machine: Machine, size_bytes: FloatOrArray, times: FloatOrArray
+    demand: Demand,
+    kind: str,
+    machine: Machine,
+    size_bytes: FloatOrArray,
+    times: FloatOrArray,
+    rank: NDArray[np.int64] | None = None,
 ) -> FloatOrArray:
-    """Seconds of a batch of ``times`` accesses (``read`` or ``write``) of ``size_bytes``. InputError when the machine
-    has no disk."""
+    """Seconds of a batch of ``times`` accesses (``read`` or ``write``) of ``size_bytes``, on all ranks or on these
+    (n,). InputError when the machine has no disk."""
     disk = machine.disk
     if disk is None:
         raise InputError(f"a {kind} needs a disk, which {machine.name} has not", demand.place)
+    disk = disk if rank is None else disk.of_ranks(rank)
     startup = disk.read_startup_s if kind == "read" else disk.write_startup_s
     return times * (startup + size_bytes * disk.per_byte_s)
 

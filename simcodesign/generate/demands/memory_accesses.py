@@ -9,20 +9,22 @@ price the accesses: they are sent through the sets of the real hierarchy, which 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.co_runners import CoRunners, co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.served_accesses import (
+    OfMemory,
     ServedAccesses,
-    memory_of,
+    memories_of,
     remote_share,
     served_accesses,
 )
@@ -72,12 +74,20 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
         return operations_of(builder.machine, builder.effects) * super().operations(demand, writer)
 
     def write(self, demand: MemoryAccesses, writer: StepWriter) -> None:
-        builder, memory = writer.builder, memory_of(demand, writer.machine)
-        accesses = accesses_of(demand, memory, writer.amount, builder, co_runners(writer.step))
-        _count(accesses, memory, writer)
+        builder = writer.builder
         sliced = shares_controller(builder.machine, builder.effects)
+        several, parts = memories_of(demand, writer.machine, builder.ranks), list[list[Part]]()
+        if len(several) > 1 and builder.tally is not None:
+            raise InputError("counters need caches that are all alike", demand.place, allowed="ranks on one partition")
+        for level in (level for of in several if len(several) > 1 for level in of.memory.level_names[:-1]):
+            builder.totals.served.setdefault(level, 0.0)  # memory comes last
+        for of in several:
+            runners = co_runners(writer.step, of.memory, of.here)
+            accesses = accesses_of(demand, of.memory, writer.amount, builder, runners)
+            _count(accesses, of, writer)
+            parts.append(parts_of(demand, accesses, of.memory, writer.amount, sliced, builder.links_beside))
         extra = writer.varying(operations_of(builder.machine, builder.effects))
-        for part in parts_of(demand, accesses, memory, writer.amount, sliced, builder.links_beside):
+        for part in parts[0] if len(parts) == 1 else together(parts, several):
             where = {"controller": part.controller} if builder.has_controllers else {}
             writer.work(MEMORY, part.size_bytes, part.duration_s, {**extra, **where, **part.follows})
 
@@ -120,6 +130,18 @@ def parts_of(
     at_each = (remote * moved_bytes / SLICES, remote * transfer_s / SLICES, between_s / SLICES)
     own = Part((1 - remote) * moved_bytes / SLICES, (1 - remote) * transfer_s / SLICES)
     return _slice(own, at_each, rest_s / SLICES, memory, beside) * SLICES
+
+
+def together(parts: Sequence[Sequence[Part]], several: Sequence[OfMemory]) -> list[Part]:
+    """The operations of ranks with several memories: of every rank those of its own."""
+    return [
+        replace(
+            each[0],
+            size_bytes=sum(of.each(one.size_bytes) for of, one in zip(several, each, strict=True)),
+            duration_s=sum(of.each(one.duration_s) for of, one in zip(several, each, strict=True)),
+        )
+        for each in zip(*parts, strict=True)
+    ]
 
 
 def _slice(
@@ -196,15 +218,15 @@ def _latency_s(accesses: ServedAccesses, memory: Memory, memory_s: FloatOrArray)
     return latency_s
 
 
-def _count(accesses: ServedAccesses, memory: Memory, writer: StepWriter) -> None:
+def _count(accesses: ServedAccesses, of: OfMemory, writer: StepWriter) -> None:
     """Note for the Result where the accesses are served, and by which method that was computed."""
-    builder, served = writer.builder, accesses.served
+    builder, served, memory = writer.builder, accesses.served, of.memory
     for level, share, method in zip(memory.level_names, served.shares, (*served.methods, ""), strict=True):
-        writer.count(builder.totals.served, level, accesses.accesses * share)
+        writer.count(builder.totals.served, level, of.each(accesses.accesses * share))
         if method:
             builder.totals.hit_methods[level] = method
     if memory.prefetch is not None:
-        writer.count(builder.totals.prefetched, "memory", accesses.accesses * served.prefetched)
+        writer.count(builder.totals.prefetched, "memory", of.each(accesses.accesses * served.prefetched))
     if builder.tally is not None:
         times = np.multiply(writer.present, writer.step.repetitions, dtype=np.float64)
         builder.tally.at_work(writer.phase, writer.machine.processor)

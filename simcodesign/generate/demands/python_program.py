@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPUTE, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
+from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.computation import Compute
+from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import ServedAccesses, memory_of
+from simcodesign.describe.demands.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.python_programs import operations as kinds
 from simcodesign.describe.python_programs.matched import (
     as_demand,
@@ -26,11 +26,18 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_waits
+from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
 from simcodesign.generate.demands.disk_access import duration_of_access_s
-from simcodesign.generate.demands.memory_accesses import accesses_of, operations_of, parts_of, shares_controller
+from simcodesign.generate.demands.memory_accesses import (
+    Part,
+    accesses_of,
+    operations_of,
+    parts_of,
+    shares_controller,
+    together,
+)
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.plan import ANY, NONE, SourceLines
@@ -53,6 +60,8 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         total = float(len(recording.op) - len(calls.entry))
         if writer.builder.prices.waits_for_receivers:
             total += len(recording.entries_of(recording.of_kind(kinds.SEND)))
+        if writer.builder.prices.holds_receivers:
+            total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
         total += accesses * (operations_of(writer.builder.machine, writer.builder.effects) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
@@ -116,6 +125,8 @@ class _Layout:
             piece[sends] = has_rendezvous(
                 self._builder.machine.network.message_model, self._sizes[sends]
             )  # piece 1: and a wait
+        if prices.holds_receivers:
+            piece[recording.entries_of(recording.of_kind(kinds.RECEIVE))] = 2  # piece 2: after being held
         op, size = recording.op[calls.entry], calls.size
         keys, number = np.unique(np.stack([op, size], axis=1), axis=0, return_inverse=True)
         shared: dict[tuple[Any, ...], int] = {}
@@ -150,6 +161,9 @@ class _Layout:
         segments = self.recording.operations[op][5]
         messages_of(as_demand(self.recording, op, ranks)).write(writer, size_bytes, *segments)
         columns = writer.columns
+        if builder.prices.holds_receivers:
+            unknown = (replace(one, held_s=np.nan) if one.kind == RECEIVE else one for one in columns)
+            columns = with_holds([*unknown])
         if builder.prices.loggops:
             columns = with_waits(columns)
         elif builder.prices.waits_for_receivers:
@@ -175,11 +189,15 @@ class _Layout:
         """Loads and stores, which these entries are: what they are of a rank, and the entries of those ranks to whom
         they come as dear."""
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
-        memory, ranks = memory_of(demand, builder.machine), self.recording.rank[entry]
-        runners = co_runners_among(builder.machine, np.isin(np.arange(self.recording.ranks), ranks))
-        accesses = accesses_of(demand, memory, value, builder, runners)
-        self._count(accesses, memory, ranks)
-        parts = parts_of(demand, accesses, memory, value, shares_controller(builder.machine, builder.effects))
+        ranks, several = self.recording.rank[entry], memories_of(demand, builder.machine, self.recording.ranks)
+        every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.effects)
+        present = np.isin(np.arange(self.recording.ranks), ranks)
+        for of in several:
+            runners = co_runners_among(builder.machine, present if of.here is None else present & of.here, of.memory)
+            accesses = accesses_of(demand, of.memory, value, builder, runners)
+            self._count(accesses, of, ranks)
+            every.append(parts_of(demand, accesses, of.memory, value, sliced))
+        parts = every[0] if len(every) == 1 else together(every, several)
         amounts = [amount for part in parts for amount in (part.size_bytes, part.duration_s)]
         by_rank = np.stack([np.broadcast_to(amount, self.recording.ranks) for amount in amounts])[:, ranks]
         distinct, number = np.unique(by_rank, axis=1, return_inverse=True)
@@ -192,14 +210,14 @@ class _Layout:
             ]
             yield entry[number.ravel() == which], woven(columns, 1, 0, self._names)
 
-    def _count(self, accesses: ServedAccesses, memory: Memory, ranks: NDArray[Any]) -> None:
+    def _count(self, accesses: ServedAccesses, of_memory: OfMemory, ranks: NDArray[Any]) -> None:
         """Note for the Result where the accesses of these ranks are served, and how that was computed."""
-        totals, served = self._builder.totals, accesses.served
+        totals, served, memory = self._builder.totals, accesses.served, of_memory.memory
         counts = [(totals.served, level, share) for level, share in zip(memory.level_names, served.shares, strict=True)]
         if memory.prefetch is not None:
             counts.append((totals.prefetched, "memory", served.prefetched))
         for of, name, share in counts:
-            each = accesses.accesses * share
+            each = of_memory.each(accesses.accesses * share)
             every = np.sum(np.asarray(each)[ranks]) if np.ndim(each) else each * len(ranks)
             of[name] = of.get(name, 0.0) + float(every)
         methods = zip(memory.level_names, served.methods, strict=False)  # memory itself has none
@@ -261,11 +279,15 @@ class _Layout:
             fields["kind"][at], fields["size_bytes"][at] = kind, size * often
             if len(entry):
                 demand = Compute(None, recording.place_of(int(entry[0])), "", None)
-                fields["duration_s"][at] = duration_of_access_s(demand, name, machine, size, often)
+                fields["duration_s"][at] = duration_of_access_s(
+                    demand, name, machine, size, often, recording.rank[entry]
+                )
         peer = recording.column(3, (kinds.SEND, kinds.RECEIVE))
         tag = recording.column(4, (kinds.SEND, kinds.RECEIVE))
         for name, kind in (("send", SEND), ("receive", RECEIVE)):
             entry, at = self._named(name)
+            if kind == RECEIVE:  # the last one, if its rank is held before
+                at = at + self._length[entry] - 1
             op = recording.op[entry]
             fields["kind"][at], fields["size_bytes"][at] = kind, self._sizes[entry]
             fields["peer"][at] = np.where(np.isnan(peer[op]), ANY, peer[op])
@@ -290,8 +312,14 @@ class _Layout:
                 if not len(mine):
                     continue
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
-                (column,) = prices.priced([whole], machine.sending(sends), bool(collective[mine[0]]))
+                is_collective = bool(collective[mine[0]])
+                if prices.loads_memory:
+                    touched = self._touched_bytes[self.entry[mine]] if is_collective else whole.size_bytes
+                    whole = replace(whole, in_memory=touched > machine.message_cache_bytes)
+                (column,) = prices.priced([whole], machine.sending(sends), is_collective)
                 fields["duration_s"][mine] = column.duration_s
+                if kind == RECEIVE and prices.holds_receivers:
+                    fields["duration_s"][mine - 1] = column.held_s
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
@@ -307,6 +335,19 @@ class _Layout:
             here = np.zeros(len(self.recording.op), bool)
             here[entry[words[number.ravel()] == word]] = True
             yield word or None, here[self.entry]
+
+    @property
+    def _touched_bytes(self) -> NDArray[np.float64]:
+        """Bytes that a rank touches in a collective operation, by entry; 0 for other entries."""
+        recording, calls = self.recording, self._calls
+        touched, op = np.zeros(len(recording.op)), recording.op[calls.entry]
+        keys, number = np.unique(np.stack([op, calls.size], axis=1), axis=0, return_inverse=True)
+        every = []
+        for one, ranks in keys.tolist():
+            _, name, size_bytes, *_ = recording.operations[one]
+            every.append(collective_footprint_bytes(name, float(ranks), float(size_bytes)))
+        touched[calls.entry] = np.array(every, dtype=np.float64)[number.ravel()]
+        return touched
 
     def _chain(self, fields: Fields) -> None:
         """What waits for what, where operations are started (``side_chains`` says how it is written): such an operation
@@ -336,14 +377,15 @@ class _Layout:
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
-    """The templates one behind the other, after one operation that does nothing, and one with a wait after it."""
-    nothing, wait = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT))
-    plain, awaited = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait]))
-    every = [plain, awaited, *segments]
+    """The templates one behind the other, after one operation that does nothing, one with a wait after it, and one that
+    follows a hold of its rank."""
+    nothing, wait, held = (Column(kind, None, NONE, 0.0, tag=None) for kind in (COMPUTE, WAIT, HELD))
+    plain, *others = (woven(columns, 1, 0, names) for columns in ([nothing], [nothing, wait], [held, nothing]))
+    every = [plain, *others, *segments]
     fields = {name: np.concatenate([one.fields[name] for one in every]) for name in plain.fields}
     length = np.concatenate([one.counts for one in every])
     pieces = np.cumsum([len(one.counts) for one in every])
-    return _Templates(fields, np.cumsum(length) - length, length, pieces[1:-1])
+    return _Templates(fields, np.cumsum(length) - length, length, pieces[len(others) : -1])
 
 
 LOWERINGS.add(PythonProgram, PythonProgramLowering())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND, WAIT
+from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND, WAIT
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.goal.schedule import ANY_TAG, Schedule
@@ -65,7 +65,8 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     waits = np.zeros(len(schedule), bool)
     if prices.waits_for_receivers:
         waits = (schedule.kind == SEND) & has_rendezvous(machine.network.message_model, schedule.size_bytes)
-    graph = _Graph(schedule, with_postings=not prices.loggops, waits=waits)
+    held = (schedule.kind == RECEIVE) & prices.holds_receivers
+    graph = _Graph(schedule, with_postings=not prices.loggops, waits=waits, held=held)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(graph.first))
     fields = {name: np.full(len(graph.of), 0, dtype) for name, dtype in FIELDS.items()}
     fields |= {name: np.full(len(graph.of), EXTRAS[name][1], EXTRAS[name][0]) for name in prices.names}
@@ -74,7 +75,7 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     fields["kind"][real], fields["peer"][real] = schedule.kind[taken], schedule.peer[taken]
     fields["duration_s"][real] = schedule.calc_s[taken]
     fields["size_bytes"][real] = schedule.size_bytes[taken]
-    fields["kind"][graph.waits], fields["peer"][~real] = WAIT, NONE
+    fields["kind"][graph.waits], fields["kind"][graph.held], fields["peer"][~real] = WAIT, HELD, NONE
     fields["match"][:] = NONE
     tag, any_tag, box = _tags(schedule)
     messages = real.copy()
@@ -102,8 +103,11 @@ def _price(fields: dict[str, NDArray[Any]], rank: Ints, prices: MessagePricing, 
         mine = np.flatnonzero(fields["kind"] == kind)
         peer, size = fields["peer"][mine], fields["size_bytes"][mine]
         who = rank[mine].astype(np.int32)
-        (column,) = prices.priced([Column(kind, who, peer.astype(np.int32), size, tag=0)], machine)
+        message = Column(kind, who, peer.astype(np.int32), size, tag=0, in_memory=size > machine.message_cache_bytes)
+        (column,) = prices.priced([message], machine)
         fields["duration_s"][mine] = column.duration_s
+        if kind == RECEIVE and prices.holds_receivers:
+            fields["duration_s"][mine - 1] = column.held_s
         for name in prices.names:
             fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
@@ -141,25 +145,30 @@ def _several_kinds(schedule: Schedule, rank: Ints, any_tag: NDArray[np.bool_]) -
 
 class _Graph:
     """Operations and dependencies, with operations of no time: ``with_postings``, one before each receive whose posting
-    others wait for; and after each send that ``waits`` for its receiver, one that what requires the send requires."""
+    others wait for; one before each receive whose rank is ``held``; and after each send that ``waits`` for its
+    receiver, one that what requires the send requires."""
 
-    def __init__(self, schedule: Schedule, with_postings: bool, waits: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, schedule: Schedule, with_postings: bool, waits: NDArray[np.bool_], held: NDArray[np.bool_]
+    ) -> None:
         self._schedule = schedule
         count = len(schedule)
         source = np.repeat(np.arange(count), np.diff(schedule.edge_start))
         target, early = schedule.edge_target.astype(np.int64), schedule.edge_early
         posted = np.zeros(count, bool)
         posted[source[early & (schedule.kind[source] == RECEIVE)]] = with_postings
-        new = np.arange(count) + np.cumsum(posted) + np.cumsum(waits) - waits  # present position of every operation
-        begin, end = new - posted, new + waits
-        self.of = np.full(count + int(posted.sum() + waits.sum()), NONE, np.int64)  # of the schedule, or NONE
+        before = posted.astype(np.int64) + held
+        new = np.arange(count) + np.cumsum(before) + np.cumsum(waits) - waits  # present position of every operation
+        begin, end = new - before, new + waits
+        more = int(before.sum() + waits.sum())
+        self.of = np.full(count + more, NONE, np.int64)  # of the schedule, or NONE
         self.of[new] = np.arange(count)
-        self.waits = end[waits]
+        self.waits, self.held = end[waits], new[held] - 1
         self.first = np.append(begin, len(self.of))[schedule.first]
         begins = np.where(posted[source], begin[source], new[source])
-        added = np.zeros(int(posted.sum() + waits.sum()), bool)
-        self._source = np.concatenate([np.where(early, begins, end[source]), begin[posted], new[waits]])
-        self._target = np.concatenate([begin[target], new[posted], end[waits]])
+        added = np.zeros(more, bool)
+        self._source = np.concatenate([np.where(early, begins, end[source]), begin[posted], self.held, new[waits]])
+        self._target = np.concatenate([begin[target], begin[posted] + 1, new[held], end[waits]])
         self._early = np.concatenate([early & ~posted[source], added])
 
     def dependencies(self, rank: Ints) -> Dependencies:

@@ -34,7 +34,7 @@ def halo_exchange(
         # The neighbour above sent downwards, in the other columns of the same dimension.
         offset = before[number ^ 1] - before[number] - total
         for together in trains[dim]:
-            ranks.receive(source, together * sizes_bytes[dim], offset, who)
+            ranks.receive(source, together * sizes_bytes[dim], offset, who, train=together, alike=dim)
 
 
 def trains_of(messages: int, train: int) -> list[int]:

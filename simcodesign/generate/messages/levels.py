@@ -111,6 +111,13 @@ class LevelWays:
             if here.any() or (not of_message.size and number == 0)
         ]
 
+    def by_law(self, machine: Machine, size_bytes: FloatOrArray) -> list[LevelWay]:
+        """Of messages on any level, over as many hops as the law of each says."""
+        return [
+            LevelWay(number, network, Way.of_hops(network, self._law(number, network), size_bytes))
+            for number, network in enumerate(machine.levels)
+        ]
+
     def _law(self, number: int, network: Network) -> float:
         return modelled_hops(network, int(self.levels[number].law_ranks(self.ranks)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.core.operation_kinds import HELD, RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS
@@ -57,7 +57,10 @@ class MessagePricing:
         self._flies = self.loggops or not all(one.flight_holds_sender for one in models)
         self._holds_differ = any(one is not model for one in models)
         self.has_rendezvous = _has_rendezvous(point)
+        self.loads_memory = machine.node_memory is not None and "node" in effects
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
+        self._holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
+        self.holds_receivers = bool(self._holds.any()) and not self.loggops
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
 
@@ -80,7 +83,7 @@ class MessagePricing:
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
         rendezvous = ("until", "rendezvous") if self.waits_for_receivers else ()
         held = ("holds",) if self._holds_differ else ()
-        sized = ("variant",) if self._receives_by_size and not self.loggops else ()
+        sized = ("variant",) if (self._receives_by_size or self.holds_receivers) and not self.loggops else ()
         return routed + flies + loggops + rendezvous + held + sized + (("train",) if self._trains else ())
 
     @cached_property
@@ -100,12 +103,39 @@ class MessagePricing:
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
             elif number and column.costs_as(columns[number - 1]):
-                priced.append(replace(column, duration_s=priced[-1].duration_s, extra=priced[-1].extra))
+                same = priced[-1]
+                priced.append(replace(column, duration_s=same.duration_s, extra=same.extra, held_s=same.held_s))
             elif column.kind == SEND:
                 priced.append(self._send(column, machine, ways_of(column)))
             else:
-                priced.append(self._receive(column, machine))
+                held_s = self._held_s(column, machine, ways_of) if self.holds_receivers else 0.0
+                priced.append(self._receive(replace(column, held_s=held_s), machine))
         return priced
+
+    def _held_s(
+        self, column: Column, machine: Machine, ways_of: Callable[[Column], Sequence[LevelWay] | None]
+    ) -> FloatOrArray:
+        """For how long the messages that a column receives hold their receivers: as long as their senders, on levels
+        where they do. NaN where the size or the sender is known only when a message is."""
+        assert self._levels is not None
+        source, target = self._ends(column.who, column.peer)
+        size_bytes = np.broadcast_to(np.asarray(column.size_bytes, dtype=np.float64), source.shape)
+        known = source >= 0
+        holds = ~known | self._holds[self._levels.level_of(np.where(known, source, target), target)]
+        held_s = np.where(holds, np.nan, 0.0)
+        here = holds & known & ~np.isnan(size_bytes)
+        if here.any():
+            who, peer = source[here].astype(np.int32), target[here].astype(np.int32)
+            size = column.size_bytes if np.ndim(column.size_bytes) == 0 else size_bytes[here]
+            sends = Column(SEND, who, peer, size, train=column.train, alike=column.alike)
+            held_s[here] = self._sent_s(sends, machine, ways_of(sends))
+        return held_s if holds.any() else 0.0
+
+    def _sent_s(self, column: Column, machine: Machine, ways: Sequence[LevelWay] | None) -> FloatOrArray:
+        """For how long messages hold their senders."""
+        ways, train, size = self._ways_of(column, machine) if ways is None else ways, column.train, _each_bytes(column)
+        sent_s: FloatOrArray = longest(ways, lambda network, way: simulated(network).send_s(network, way, size, train))
+        return sent_s
 
     def _receive(self, column: Column, machine: Machine) -> Column:
         size = column.size_bytes
@@ -116,7 +146,7 @@ class MessagePricing:
                 np.isnan(size), np.nan, longest(ways, lambda network, way: simulated(network).between_s(network, size))
             )
             extra["gap_s"] = gap
-        if self.loggops or self._receives_by_size:
+        if "variant" in self.names:
             extra["variant"] = self._variant(machine)
         return replace(
             column,
@@ -154,7 +184,7 @@ class MessagePricing:
         if self._holds_differ:
             extra["holds"] = machine.network.message_model.bytes_hold_sender
         if self.route_table:
-            cost = self._cost(column, ways, size)
+            cost = self._cost(column, machine, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
         return replace(
             column,
@@ -162,18 +192,21 @@ class MessagePricing:
             extra=extra,
         )
 
-    def _cost(self, column: Column, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
+    def _cost(self, column: Column, machine: Machine, ways: Sequence[LevelWay], size: FloatOrArray) -> Int32s | int:
         """The row of costs of every message, by its own level."""
         assert self.route_table is not None
         if self._levels is None:
             return self.route_table.cost_of(ways[0], ways[0].way, size, column.train)
-        level = self._levels.level_of(*self._ends(column.who, column.peer)[::-1])
+        source, target = self._ends(column.who, column.peer)[::-1]
+        level = self._levels.level_of(source, target)
+        memory_s = self.route_table.memory_s_per_byte(machine, source, target, column.in_memory)
         cost = np.zeros(level.shape, np.int32)
         for one in ways:
             here = level == one.number
             each = size if np.ndim(size) == 0 else np.broadcast_to(size, here.shape)[here]
             if here.any():
-                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train)
+                own_s = memory_s if np.ndim(memory_s) == 0 else np.asarray(memory_s)[here]
+                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train, own_s)
         return cost
 
     def _ends(self, who: Int32s | None, peer: Int32s | int) -> tuple[Int64s, Int64s]:
@@ -253,13 +286,13 @@ class MessagePricing:
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
+        if self.holds_receivers:
+            self._price_holds(fields, rank, place)
         if not self.loggops and not self._receives_by_size:
             return
         unknown = np.isnan(fields["gap_s" if self.loggops else "duration_s"])
         receives = np.flatnonzero((fields["kind"] == RECEIVE) & unknown)
-        if np.isnan(fields["size_bytes"][receives]).any():
-            what = "messages of several sizes may come to a receive from anyone that states no size"
-            raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
+        _check_sizes_known(fields["size_bytes"][receives], place)
         variants = fields["variant"][receives]
         for number in np.unique(variants):
             mine = receives[variants == number]
@@ -268,6 +301,36 @@ class MessagePricing:
             fields["duration_s"][mine] = longest(ways, functools.partial(_receive_s, size))
             if self.loggops:
                 fields["gap_s"][mine] = longest(ways, functools.partial(_between_s, size))
+
+    def _price_holds(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
+        """For how long receivers are held whose messages were not known before, in place. One that takes a message from
+        anyone is held as on the level on which that is longest."""
+        assert self._levels is not None
+        held = np.flatnonzero((fields["kind"] == HELD) & np.isnan(fields["duration_s"]))
+        receives = held + 1
+        _check_sizes_known(fields["size_bytes"][receives], place)
+        variants = fields["variant"][receives]
+        for number in np.unique(variants):
+            machine, here = self._variants[number], variants == number
+            peer, size = fields["peer"][receives], fields["size_bytes"][receives]
+            named = here & (peer >= 0)
+            if named.any():
+                sends = Column(SEND, peer[named], rank[receives[named]], size[named])
+                fields["duration_s"][held[named]] = self._sent_s(sends, machine, None)
+            anyone = here & (peer < 0)
+            if anyone.any():
+                ways = [one for one in self._levels.by_law(machine, size[anyone]) if self._holds[one.number]]
+                fields["duration_s"][held[anyone]] = longest(ways, functools.partial(_send_s, size[anyone]))
+
+
+def _check_sizes_known(size_bytes: NDArray[np.float64], place: Place) -> None:
+    if np.isnan(size_bytes).any():
+        what = "messages of several sizes may come to a receive from anyone that states no size"
+        raise InputError(what, place, allowed="bytes, on which the time of a receive depends here")
+
+
+def _send_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
+    return simulated(network).send_s(network, way, size)
 
 
 def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:

@@ -21,6 +21,7 @@ from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.levels import LevelWay, LevelWays
+from simcodesign.generate.messages.memory_stations import MemoryStations, memory_stations
 from simcodesign.generate.messages.message_models.base import simulated
 from simcodesign.generate.messages.routing.route_choice import RouteChoice
 from simcodesign.generate.messages.way import Way
@@ -29,6 +30,7 @@ from simcodesign.generate.plan import (
     INTERFACE,
     LINK,
     MAILBOX,
+    MESSAGE_MEMORY,
     NONE,
     PROCESSOR,
     UNLIMITED,
@@ -67,6 +69,9 @@ class RouteTable:
         self._levels = machine.numbered_levels
         self._links, self._interfaces = "links" in effects, "interfaces" in effects
         self._within = "node" in effects
+        loads = self._within and machine.node_memory is not None
+        #: Where messages within nodes load their memory; None where they do not.
+        self.memory: MemoryStations | None = memory_stations(machine) if loads else None
         self._groups = max(len(_groups_of(level.network)) for level in self._levels)
         self._pairs: list[tuple[Int32s, Int32s]] = []
         self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
@@ -85,6 +90,7 @@ class RouteTable:
             np.array([len(peer)]),
             peer,
             *([] if column.who is None else [column.who]),
+            *([] if self.memory is None else [np.atleast_1d(column.in_memory)]),
         ]  # the length: or they collide
         key = blake2b(b"".join(part.astype(np.int32).tobytes() for part in parts)).digest()
         if key not in self._known:
@@ -92,6 +98,7 @@ class RouteTable:
                 ends = self._node[who], self._node[peer]
             else:
                 ends = self._inner.hosts_of(np.asarray(who, np.int64), peer.astype(np.int64))
+                ends = ends[0], self._with_loads(*ends, column.in_memory)
             self._known[key] = self.number(*ends)
         return self._known[key]
 
@@ -99,9 +106,39 @@ class RouteTable:
         """Number of the route of every message between hosts of any levels; NONE on the same host."""
         if len(source) <= 2 * len(self._node):
             return self._add(source, target)
-        nodes = self._hosts  # of so many messages, pairs come more than once
+        nodes = 2 * self._hosts  # of so many messages, pairs come more than once
         pairs, index = np.unique(source * nodes + target, return_inverse=True)
         return self._add(pairs // nodes, pairs % nodes)[index]
+
+    def _with_loads(self, source: Int64s, target: Int64s, in_memory: NDArray[np.bool_] | bool) -> Int64s:
+        """The targets of messages between hosts; where a message loads the memory of its node, with a number after
+        those of all hosts."""
+        if self.memory is None:
+            return target
+        return np.where(in_memory & (source >= self._machine.nodes), target + self._hosts, target)
+
+    def memory_s_per_byte(
+        self, machine: Machine, source: Int64s, target: Int64s, in_memory: NDArray[np.bool_] | bool
+    ) -> FloatOrArray:
+        """Seconds for which a byte of each message between ranks occupies each controller that it passes."""
+        if self.memory is None or self._inner is None or not np.any(in_memory):
+            return 0.0
+        ends = self._inner.hosts_of(source, target)
+        return self.memory.s_per_byte(machine, *ends, in_memory & (ends[0] >= self._machine.nodes))
+
+    def loaded_controllers(self) -> Int64s:
+        """The memory controllers that messages pass."""
+        if self.memory is None or not self._count:
+            return np.zeros(0, np.int64)
+        source, target = (np.concatenate(ends).astype(np.int64) for ends in zip(*self._pairs, strict=True))
+        target, loads = self._loads(target)
+        _, own, other = self.memory.visits(source, target, loads)
+        return np.unique(np.concatenate([own, other]))
+
+    def _loads(self, target: Int64s) -> tuple[Int64s, NDArray[np.bool_]]:
+        """The hosts of targets, and which messages load the memory of their node."""
+        loads = target >= self._hosts
+        return np.where(loads, target - self._hosts, target), loads
 
     def between_nodes(self, route: Int32s) -> Int32s:
         """The routes of messages that leave their nodes; NONE for others."""
@@ -122,19 +159,32 @@ class RouteTable:
         self._count += count
         return route
 
-    def cost_of(self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int = 1) -> Int32s | int:
+    def cost_of(
+        self,
+        at: LevelWay,
+        way: Way,
+        size_bytes: FloatOrArray,
+        train: int = 1,
+        memory_s_per_byte: FloatOrArray = 0.0,
+    ) -> Int32s | int:
         """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
-        each."""
+        each, that occupies a memory controller so long per byte."""
         network = at.network
         if self._shares_links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
             # The links have the rest.
             way = Way.without_links(network.message_model, size_bytes)
-        hops, *others, size = np.broadcast_arrays(*way.fields, np.asarray(size_bytes, dtype=np.float64))
+        every = (*way.fields, np.asarray(memory_s_per_byte), np.asarray(size_bytes, dtype=np.float64))
+        hops, *others, memory_s, size = np.broadcast_arrays(*every)
         if not hops.ndim:
-            return self._row(self._priced(at, way, float(size_bytes), train))
+            return self._row(self._priced(at, way, float(size_bytes), train, float(memory_s)))
         if not len(hops):
             return np.zeros(0, np.int32)
-        keys = (size, hops, *(others if network.paths_differ else ()))
+        keys = (
+            size,
+            hops,
+            *(others if network.paths_differ else ()),
+            *((memory_s,) if self.memory is not None else ()),
+        )
         order = np.lexsort(keys)
         changes = np.zeros(len(order) - 1, bool)
         for key in keys:
@@ -144,7 +194,7 @@ class RouteTable:
         row = np.empty(len(order), np.int32)
         kinds = Way(hops[first], *(field[first] for field in others))
         group = np.concatenate([[0], np.cumsum(changes)])
-        row[order] = self._rows_of(self._priced(at, kinds, size[first], train))[group]
+        row[order] = self._rows_of(self._priced(at, kinds, size[first], train, memory_s[first]))[group]
         return row
 
     def _shares_links(self, number: int) -> bool:
@@ -177,8 +227,11 @@ class RouteTable:
             self._rows += 1
         return self._costs[key]
 
-    def _priced(self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int) -> NDArray[np.float64]:
-        """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links."""
+    def _priced(
+        self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int, memory_s_per_byte: FloatOrArray
+    ) -> NDArray[np.float64]:
+        """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links, and of
+        memory controllers."""
         network, again, has_links = at.network, np.zeros(()), self._shares_links(at.number)
         messages = simulated(network)
         if train > 1:
@@ -193,8 +246,10 @@ class RouteTable:
             0.0 if has_links else messages.flight_s(network, way, size_bytes),
             *(train * size_bytes * per_byte_s for per_byte_s, _ in groups),
             *nothing,
+            *([] if self.memory is None else [train * size_bytes * memory_s_per_byte]),
             *(latency_s for _, latency_s in groups),
             *nothing,
+            *([] if self.memory is None else [0.0]),
         ]
         return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
@@ -220,10 +275,9 @@ class RouteTable:
         is_dense = self._most <= min(DENSE_STATIONS, SPARSE * len(way))
         used = np.zeros(self._most if is_dense else 0, bool)
         first = 0
-        for source, target, leaves, comes, through in self._chunks():
-            last = first + len(source)
-            places = start[first : last + 1] - start[first]
-            part = self._ways(source, target, leaves, comes, through, places)
+        for chunk in self._chunks():
+            last = first + len(chunk[0])
+            part = self._ways_through_memory(*chunk, np.diff(start[first : last + 1]))
             way[start[first] : start[last]] = part
             if is_dense:
                 used[part] = True
@@ -291,9 +345,13 @@ class RouteTable:
         return route, own
 
     def _group_of(self, visited: Int64s, before: int) -> Int32s:
-        """The group of links that each station is of, up to the last link; 0 for other stations."""
+        """The group of links that each station is of, up to the last link and memory; 0 for other stations."""
         group = np.zeros(before + len(visited), np.int32)
         is_link = visited >= self._interfaces_of_all
+        if self.memory is not None:
+            is_memory = visited >= self.memory.first
+            group[before + np.flatnonzero(is_memory)] = self._groups
+            is_link &= ~is_memory
         links = visited[is_link] - self._interfaces_of_all
         for level, here in self._by_level("first_link", links):
             if level.network.links_differ:
@@ -320,8 +378,9 @@ class RouteTable:
 
     @property
     def _most(self) -> int:
-        """Interfaces and links of all levels."""
-        return self._interfaces_of_all + self._levels[-1].first_link + self._levels[-1].links
+        """Interfaces and links of all levels, and memory controllers that messages may pass."""
+        links = self._levels[-1].first_link + self._levels[-1].links
+        return self._interfaces_of_all + links + (0 if self.memory is None else self.memory.count)
 
     def _chunks(self) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s, Int64s | None]]:
         """Sources and targets of many routes at a time, by which interfaces they leave and arrive, and through which
@@ -339,10 +398,13 @@ class RouteTable:
         """Stations on each route."""
         lengths = [np.zeros(0, np.int64)]
         for source, target, _, _, through in self._chunks():
+            target, loads = self._loads(target)
             stations = np.zeros(len(source), np.int64)
+            if self.memory is not None:
+                stations += self.memory.visits(source, target, loads)[0]
             for level, here in self._by_level("first_host", source):
                 ends = 2 if self._shares_interfaces(level.number) else 0
-                stations[here] = ends
+                stations[here] += ends
                 if self._shares_links(level.number):
                     choice, own, other, by = self._on_level(level, source[here], target[here], _some(through, here))
                     stations[here] += choice.hops(own, other, by)
@@ -356,6 +418,17 @@ class RouteTable:
         if level.number == 0 or self._inner is None:
             return self._choice, source, target, through
         return self._inner.choices[level.number], level.split(source)[1], level.split(target)[1], None
+
+    def _ways_through_memory(
+        self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, lengths: Int64s
+    ) -> Int64s:
+        """Stations in travel order for every pair of hosts, so many for each."""
+        target, loads = self._loads(target)
+        if self.memory is not None:
+            lengths = lengths - self.memory.visits(source, target, loads)[0]
+        places = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        way = self._ways(source, target, leaves, comes, through, places)
+        return way if self.memory is None else self.memory.with_visits(way, lengths, source, target, loads)
 
     def _ways(
         self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, start: Int64s
@@ -471,17 +544,32 @@ def stations_of(
     processors, interfaces and links, mailboxes."""
     last = machine.numbered_levels[-1]
     interfaces = last.first_interface + last.interfaces
-    links = visited >= interfaces
+    memory = interfaces + last.first_link + last.links
+    kinds = np.searchsorted([interfaces, memory], visited, side="right")
     spindles = machine.disk.spindles if machine.disk else 1
     groups: Sequence[tuple[ArrayLike, Int64s]] = (
         *served,
         (PROCESSOR, np.arange(processors)),
-        (np.where(links, LINK, INTERFACE), visited - links * interfaces),
+        (np.array([INTERFACE, LINK, MESSAGE_MEMORY])[kinds], visited - np.array([0, interfaces, memory])[kinds]),
         (MAILBOX, np.arange(mailboxes)),
     )
     kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
     unit = np.concatenate([unit for _, unit in groups])
     servers = np.where(kind == DISK, spindles, 1).astype(np.int32)
+    factor = _interface_factors(machine, kind, unit)
     if disk_discipline == UNLIMITED:
-        return Stations(kind, unit, servers)
-    return Stations(kind, unit, servers, (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline))
+        return Stations(kind, unit, servers, service_factor=factor)
+    disciplines = (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline)
+    return Stations(kind, unit, servers, *disciplines, service_factor=factor)
+
+
+def _interface_factors(machine: Machine, kind: NDArray[np.int8], unit: Int64s) -> NDArray[np.float64] | None:
+    """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface; None
+    where that is the same everywhere."""
+    of_nodes, outer = machine.interface_factors, machine.numbered_levels[0]
+    if of_nodes is None:
+        return None
+    factor, interfaces = np.ones(len(kind)), outer.network.interfaces
+    here = np.flatnonzero((kind == INTERFACE) & (unit < outer.interfaces))
+    factor[here] = of_nodes[unit[here] // interfaces.count % machine.nodes]
+    return factor

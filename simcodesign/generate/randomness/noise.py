@@ -127,9 +127,13 @@ def apply_randomness(
     if varies is not None:
         _apply_variations(plan, seed, variations, varies)
     messages = None
-    for part, law in design_point.machine.noise_model.parts.items():
+    for part in design_point.machine.varied_parts:
         ops = computes if part == "compute" else np.flatnonzero(np.isin(plan.kind, KINDS_OF[part]))
-        factor = _noise(plan, part, law, seed, ops, variations.slices if part == "memory" else 1)
+        factor = np.ones(len(ops))
+        for law, here in design_point.machine.noises_of(part, plan.ranks):
+            if law is not None:
+                every = _noise(plan, part, law, seed, ops, variations.slices if part == "memory" else 1)
+                factor = every if here is None else np.where(here[plan.rank[ops]], every, factor)
         for times in (plan.duration_s, *((plan.flight_s, plan.gap_s) if part == "network" else ())):
             if times is not None:
                 times[ops] *= factor

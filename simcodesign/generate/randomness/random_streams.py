@@ -75,8 +75,9 @@ def speed_factors(design_point: DesignPoint, effects: Collection[str]) -> Floats
     machine, ranks = design_point.machine, design_point.ranks
     if "imbalance" not in effects or not machine.processor.speeds_differ:
         return None
-    number = machine.node_of(ranks) * machine.processors_per_node + machine.place_of(ranks)
-    return 1 / machine.processor.speed_of(number, machine.processors)
+    if np.ndim(machine.processors_of_nodes):  # then there is one speed for every node
+        return 1 / machine.processor.speed_of(machine.node_of(ranks), machine.nodes)
+    return 1 / machine.processor.speed_of(machine.processor_of(ranks), machine.processors)
 
 
 def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:

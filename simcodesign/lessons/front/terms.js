@@ -5,10 +5,10 @@ const GERMAN = {
   // stations
   "link to accelerator": "Verbindung zum Beschleuniger", "link from accelerator": "Verbindung vom Beschleuniger", "memory link": "Speicherverbindung",
   "storage server": "Dateiserver", "metadata server": "Metadatenserver", link: "Verbindung", injection: "Einspeisung", ejection: "Ausgabe", interface: "Netzanschluss",
-  disk: "Platte", memory: "Speicher", accelerator: "Beschleuniger", processor: "Prozessor", mailbox: "Postfach", host: "Knoten", switch: "Switch", rail: "Strang", bus: "Bus",
+  disk: "Platte", "memory of messages": "Speicher der Nachrichten", memory: "Speicher", accelerator: "Beschleuniger", processor: "Prozessor", mailbox: "Postfach", host: "Knoten", switch: "Switch", rail: "Strang", bus: "Bus",
   // operations
   "copy to accelerator": "Kopie zum Beschleuniger", "copy to host": "Kopie vom Beschleuniger", "read of storage": "Lesen vom Dateiserver", "write of storage": "Schreiben zum Dateiserver",
-  compute: "Rechnung", send: "Senden", receive: "Empfang", read: "Lesen", write: "Schreiben", wait: "Warten", kernel: "Kernel", metadata: "Metadaten",
+  compute: "Rechnung", send: "Senden", receive: "Empfang", read: "Lesen", write: "Schreiben", wait: "Warten", kernel: "Kernel", held: "Annahme", metadata: "Metadaten",
   // what would help
   "rate of the processors": "Rechenrate der Prozessoren", "clock of the processors": "Takt der Prozessoren", "startup of messages": "Startzeit der Nachrichten", "bandwidth of messages": "Bandbreite der Nachrichten",
   "overhead of a receive": "Aufwand eines Empfangs", "latency of a hop": "Latenz einer Teilstrecke", "startup of reads": "Startzeit beim Lesen", "startup of writes": "Startzeit beim Schreiben",

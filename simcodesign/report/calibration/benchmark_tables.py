@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
+from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
 from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration
 from simcodesign.calibration.benchmarks.point_to_point import PointToPoint
 from simcodesign.calibration.benchmarks.samples import MachineConstant
@@ -37,16 +38,21 @@ def constants_table(calibration: MachineCalibration) -> Table:
     table = new_table("Constants", "constant", "up to", "estimate", level, "rows", "from")
     messages = calibration.messages
     segments = () if messages is None else messages.segments
-    near = () if calibration.within_node is None else calibration.within_node.segments
-    for count, segment in [(len(some), one) for some in (segments, near) for one in some]:
+    near = [one.segments for one in calibration.within_node]
+    for count, segment in [(len(some), one) for some in (segments, *near) for one in some]:
         end = "" if count == 1 else "any" if math.isinf(segment.up_to) else f"{segment.up_to:g} B"
         for constant in (segment.startup, segment.per_byte):
             table.add_row(constant.path, end, *_cells(constant))
     own = () if messages is None else messages.constants
     for constant in (*own, *calibration.constants):
         table.add_row(constant.path, "", *_cells(constant))
+    if calibration.holds_receiver is not None:
+        holds = str(calibration.holds_receiver).lower()
+        table.add_row(HOLDS_RECEIVER, "", holds, "-", "", "messages both ways at once")
     if calibration.duplex is not None:
         table.add_row("network.interfaces.duplex", "", calibration.duplex, "-", "", "messages both ways at once")
+    if calibration.sharing is not None:
+        table.add_row("network.sharing", "", calibration.sharing, "-", "", "interfaces under load need it")
     return table
 
 
@@ -130,12 +136,15 @@ def benchmark_dict(calibration: MachineCalibration) -> dict[str, Any]:
                 "startup": _constant_dict(one.startup),
                 "per_byte": _constant_dict(one.per_byte),
             }
-            for one in (() if calibration.within_node is None else calibration.within_node.segments)
+            for near in calibration.within_node
+            for one in near.segments
         ],
         "constants": [
             _constant_dict(one) for one in (*(() if messages is None else messages.constants), *calibration.constants)
         ],
         "duplex": calibration.duplex,
+        "sharing": calibration.sharing,
+        "holds_receiver": calibration.holds_receiver,
         "cross_validation": None
         if cuts is None or not len(cuts.errors)
         else {"errors": cuts.errors.tolist(), "standard_errors": cuts.standard_errors.tolist(), "chosen": cuts.count},

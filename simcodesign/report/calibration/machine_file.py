@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from simcodesign.calibration.benchmarks.full_node import HOLDS_RECEIVER
+from simcodesign.calibration.benchmarks.levels import NODE
 from simcodesign.calibration.benchmarks.machine_constants import (
     MachineCalibration,
     constants_of_all,
@@ -15,11 +17,15 @@ from simcodesign.calibration.benchmarks.machine_constants import (
 )
 from simcodesign.calibration.benchmarks.point_to_point import Segment
 from simcodesign.calibration.benchmarks.samples import MachineConstant
+from simcodesign.calibration.benchmarks.within_node import TOPOLOGY
 from simcodesign.core.units import shortest_quantity
 from simcodesign.describe.constants import dimension_at
 
 #: Constants that a file may state as a bandwidth, and by what key.
-_BANDWIDTHS = {"network.reduction_per_byte": "network.reduction"}
+_BANDWIDTHS = {
+    "network.reduction_per_byte": "network.reduction",
+    "network.interfaces.loaded_per_byte": "network.interfaces.loaded_bandwidth",
+}
 _PER_BYTE = "per_byte"
 _DIGITS = 6
 
@@ -80,16 +86,22 @@ def _tree(calibration: MachineCalibration) -> dict[str, Any]:
     elif segments:
         for one in (segments[0].startup, segments[0].per_byte):
             _put(tree, *_entry(one))
-    near = () if calibration.within_node is None else calibration.within_node.segments
-    if len(near) > 1:
-        _put(tree, "network.node.segments", [_segment(one, {}) for one in near])
-    elif near:
-        for one in (near[0].startup, near[0].per_byte):
-            _put(tree, *_entry(one))
+    if calibration.has_new_levels:
+        _put(tree, f"{NODE}.topology", f"{{kind: {TOPOLOGY}}}")
+    for near in calibration.within_node:
+        if len(near.segments) > 1:
+            _put(tree, f"{near.path}.segments", [_segment(one, {}) for one in near.segments])
+        else:
+            for one in (near.segments[0].startup, near.segments[0].per_byte):
+                _put(tree, *_entry(one))
+    if calibration.holds_receiver is not None:
+        _put(tree, HOLDS_RECEIVER, str(calibration.holds_receiver).lower())
     for constant in constants_of_all(calibration):
         _put(tree, *_entry(constant))
     if calibration.duplex is not None:
         _put(tree, "network.interfaces.duplex", calibration.duplex)
+    if calibration.sharing is not None:
+        _put(tree, "network.sharing", calibration.sharing)
     return tree
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.memory import CacheLevel
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.program import Block, walk
 from simcodesign.describe.workload import Workload
@@ -86,3 +87,21 @@ def amount_text(value: FloatOrArray, dimension: str) -> str:
 
 def bandwidth_text(per_byte_s: FloatOrArray) -> str:
     return amount_text(1 / per_byte_s, "bandwidth") if per_byte_s else "unlimited"
+
+
+def cache_text(level: CacheLevel) -> str:
+    """Return its size, its ways, what an access takes, its bandwidth, and by how many processors it is shared."""
+    ways = "fully associative" if level.ways is None else f"{level.ways} ways"
+    size = format_quantity(level.size_bytes, "size") if level.size_bytes % 1024 else f"{level.size_bytes // 1024:,} KiB"
+    cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
+    shared = f", shared by {level.shared_by} processors" if level.shared_by > 1 else ""
+    return f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}{_bandwidth_of(level)}{shared}"
+
+
+def _bandwidth_of(level: CacheLevel) -> str:
+    """What a cache delivers towards the core, where that is stated."""
+    if level.per_byte_s is None:
+        return ""
+    own_hz = level.bandwidth_clock_hz
+    cycles = "" if own_hz is None else f" ({float(1 / (level.per_byte_s * own_hz)):.6g} B/cycle)"
+    return f", {bandwidth_text(level.per_byte_s)}{cycles}"

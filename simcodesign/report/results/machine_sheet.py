@@ -10,22 +10,28 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from simcodesign.analytic.queueing.busiest_links import busiest_link
-from simcodesign.core.units import format_quantity
 from simcodesign.describe.constants import POWERS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
+from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.describe.randomness.noise import Noise
 from simcodesign.describe.resources import PREFIX, Component, Resource
 from simcodesign.report.common.tables import section, text_table
-from simcodesign.report.results.data_sheets import Rows, amount_text, bandwidth_text, head, parameter_table
+from simcodesign.report.results.data_sheets import (
+    Rows,
+    amount_text,
+    bandwidth_text,
+    cache_text,
+    head,
+    parameter_table,
+)
 from simcodesign.report.results.message_rows import level_tables, message_rows, segment_tables
 from simcodesign.report.results.part_rows import (
     accelerator_rows,
     mapping_text,
-    partition_rows,
     storage_rows,
 )
+from simcodesign.report.results.partition_table import partition_tables
 
 
 def machine_sheet(machine: Machine) -> list[RenderableType]:
@@ -33,11 +39,12 @@ def machine_sheet(machine: Machine) -> list[RenderableType]:
     return [
         head("machine", machine),
         section("Nodes", _node_rows(machine)),
+        *partition_tables(machine),
         section("Topology", _topology_rows(machine)),
         section("Messages", message_rows(machine)),
         *segment_tables(machine.network),
         *level_tables(machine),
-        section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory)]),
+        section("Memory of a node", [*_capacity_rows(machine), *_memory_rows(machine.memory), *_message_rows(machine)]),
         section("Disks", [("disks", "none")] if machine.disk is None else _disk_rows(machine, machine.disk)),
         *_stated_parts(machine),
         *_custom_parts(machine),
@@ -119,7 +126,8 @@ def _node_rows(machine: Machine) -> Rows:
         yield "processors", f"{machine.processors_per_node} per node"
     else:
         yield "nodes", f"{machine.nodes:,}"
-        yield "processors", f"{machine.processors:,} ({machine.processors_per_node} per node)"
+        each = sorted({kind.processors for kind in machine.node_kinds})
+        yield "processors", f"{machine.processors:,} ({' or '.join(map(str, each))} per node)"
     yield "rate of a processor", amount_text(processor.rate_flop_per_s, "rate")
     if processor.clock_hz is not None:
         clock, cycles = (
@@ -130,7 +138,6 @@ def _node_rows(machine: Machine) -> Rows:
     if processor.speeds is not None:
         low, high = min(processor.speeds), max(processor.speeds)
         yield "speeds by that rate", f"{low:.4g} to {high:.4g}, of {len(processor.speeds):,} parts of the nodes"
-    yield from partition_rows(machine)
     yield "mapping of ranks", mapping_text(machine)
     if isinstance(machine.noise, Noise):
         yield from machine.noise.texts()
@@ -154,18 +161,7 @@ def _memory_rows(memory: Memory | None) -> Rows:
         yield "memory", "not described"
         return
     for level in memory.caches:
-        ways = "fully associative" if level.ways is None else f"{level.ways} ways"
-        size = (
-            format_quantity(level.size_bytes, "size")
-            if level.size_bytes % 1024
-            else f"{level.size_bytes // 1024:,} KiB"
-        )
-        cycles = "" if level.clock_hz is None else f" ({float(level.latency_cycles(level.clock_hz)):.6g} cycles)"
-        shared = f", shared by {level.shared_by} processors" if level.shared_by > 1 else ""
-        yield (
-            level.name,
-            f"{size}, {ways}, {amount_text(level.latency_s, 'time')}{cycles}{_bandwidth_of(level)}{shared}",
-        )
+        yield level.name, cache_text(level)
     yield "memory", f"{amount_text(memory.latency_s, 'time')}, {bandwidth_text(memory.per_byte_s)}"
     yield from _controller_rows(memory)
     if memory.prefetch is not None:
@@ -179,6 +175,15 @@ def _memory_rows(memory: Memory | None) -> Rows:
     yield "hits by method", memory.hits
 
 
+def _message_rows(machine: Machine) -> Rows:
+    """What messages within a node take of its memory."""
+    if machine.node_memory is None:
+        return
+    copies = amount_text(machine.node_memory.copies, "count")
+    yield "messages within the node", f"copied {copies} times, {bandwidth_text(machine.message_memory_s_per_byte)}"
+    yield "pass through memory", f"if an operation touches more than {amount_text(machine.message_cache_bytes, 'size')}"
+
+
 def _controller_rows(memory: Memory) -> Rows:
     """The memory controllers of a node, where there are several."""
     if memory.controllers == 1:
@@ -190,15 +195,6 @@ def _controller_rows(memory: Memory) -> Rows:
         latency = "" if stated[0] is None else amount_text(stated[0], "time")
         bandwidth = "" if stated[1] is None else f"{bandwidth_text(stated[1])} between sockets"
         yield "memory of other sockets", ", ".join(filter(None, (latency, bandwidth)))
-
-
-def _bandwidth_of(level: CacheLevel) -> str:
-    """What a cache delivers towards the core, where that is stated."""
-    if level.per_byte_s is None:
-        return ""
-    own_hz = level.bandwidth_clock_hz
-    cycles = "" if own_hz is None else f" ({float(1 / (level.per_byte_s * own_hz)):.6g} B/cycle)"
-    return f", {bandwidth_text(level.per_byte_s)}{cycles}"
 
 
 def _topology_rows(machine: Machine) -> Rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from simcodesign.comparison.attribution import ROUNDING
-from simcodesign.comparison.compare import Comparison
+from simcodesign.comparison.compare import LOADED, Comparison
 from simcodesign.describe.measured.times import MeasuredValue
 from simcodesign.report.common.numbers import Seconds, ends_of, signed_percent
 from simcodesign.report.common.tables import paragraph
@@ -36,7 +36,8 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
         return
     if measured.total is not None and last is not None:
         errors = [_off(name, error) for name, error in comparison.measured_errors.items()]
-        yield f"Against the measured time ({_with_spread(measured.total)}), {' and '.join(errors)}."
+        *most, least = errors
+        yield f"Against the measured time ({_with_spread(measured.total)}), {', '.join(most)} and {least}."
         if abs(last.change_s) > ROUNDING * last.time_s:
             more = "more" if last.change_s > 0 else "less"
             yield f"{time_text(abs(last.change_s))} {more} than simulated is not explained{_beside_spread(comparison)}."
@@ -48,6 +49,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
 
 def _off(name: str, error: float) -> str:
     """How far a reading is off."""
+    name = "loaded forecast" if name == LOADED else name
     if abs(error) < ROUNDING:
         return f"the {name} is the same to rounding"
     return f"the {name} is {signed_percent(abs(error), '-')} too {'low' if error < 0 else 'high'}"

@@ -41,7 +41,7 @@ def message_rows(machine: Machine) -> Rows:
     if network.saturation < 1:
         yield "links saturate", f"at {network.saturation:.0%} of the time, in forecasts of open streams"
     yield "interfaces of a node", _interfaces_text(machine)
-    yield "bandwidth of an interface", bandwidth_text(network.interface_occupancy_s_per_byte)
+    yield "bandwidth of an interface", _interface_text(network)
     half = network.message_model.half_performance_bytes
     if half is not None and not network.message_model.segments:
         yield "half-performance size", f"{amount_text(half, 'size')} (startup takes as long as the bytes)"
@@ -53,6 +53,14 @@ def _interfaces_text(machine: Machine) -> str:
     if interfaces.count == 1:
         return f"1, {interfaces.duplex} duplex"
     return f"{interfaces.count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
+
+
+def _interface_text(network: Network) -> str:
+    """The bandwidth of an interface, and what several messages share of it where that is stated."""
+    alone = bandwidth_text(network.interface_occupancy_s_per_byte)
+    if network.interfaces.loaded_per_byte_s is None:
+        return alone
+    return f"{alone}, shared by several messages: {bandwidth_text(network.loaded_interface_s_per_byte)}"
 
 
 def _of_links(network: Network, values: tuple[FloatOrArray, ...]) -> list[FloatOrArray]:
@@ -87,13 +95,15 @@ def _hockney_rows(network: Network) -> Rows:
         yield "bandwidth", bandwidth_text(model.per_byte_s)
     yield "latency of a hop", _latency_text(network)
     if model.bytes_hold_sender:
-        yield "hops hold the sender", "yes" if model.hops_hold_sender else "no: they delay the arrival alone"
-    yield "sends of a rank", _SENDS[model.sends]
+        yield "hops hold the sender", "yes" if model.flight_holds_sender else "no: they delay the arrival alone"
+    yield "sends of a rank", _SENDS[BLOCKING if model.bytes_hold_sender else NONBLOCKING]
     for name, part in (("within a node", network.node), ("between sockets", network.socket)):
         if part is not None:
             yield f"messages {name}", f"{_startup_text(part)} + {_bytes_text(part)}, no hops"
     if network.socket is not None:
         yield "sockets of a node", str(network.sockets_per_node)
+    if model.holds_receiver:
+        yield "receiver", "held as long as the sender, from when it receives"
     if not model.segments:
         yield "charged to the receiver", amount_text(model.receive_overhead_s, "time")
     limit = model.rendezvous_above_bytes
@@ -151,7 +161,7 @@ def _message_model(network: Network, model: Hockney) -> str:
     if not model.bytes_hold_sender:
         parts = [part for part in (_way(network, model), bytes_) if part != "0"]
         return f"m bytes occupy the sender for {startup} and arrive {' + '.join(parts) or '0'} later, over h hops"
-    if not model.hops_hold_sender:
+    if not model.flight_holds_sender:
         way = _way(network, model)
         return f"m bytes occupy the sender for {startup} + {bytes_} and arrive {way} later, over h hops"
     times = "max(h, 1) x " if model.startup_per == HOP else ""
@@ -241,15 +251,21 @@ def level_tables(machine: Machine) -> Iterator[Table]:
         return
     columns = ("network", "joins", "topology", "longest way (hops)", "message of m bytes", "a hop", "link", "interface")
     table = text_table("Levels", *columns)
-    joined = ["nodes", "processors of a node", "processors of a socket"]
-    joined[1] = "sockets of a node" if machine.socket_network is not None else joined[1]
-    for path, what, network in zip(PATHS, joined, machine.levels, strict=False):
+    kinds = zip(machine.node_kinds, machine.partitions, strict=False) if len(machine.node_kinds) > 1 else ()
+    names = {kind.first_node: one.name for kind, one in kinds}
+    for level in machine.numbered_levels:
+        network, path = level.network, PATHS[level.depth]
+        what = ("nodes", "processors of a node", "processors of a socket")[level.depth]
+        what = "sockets of a node" if level.depth == 1 and level.kind.socket_network is not None else what
+        if level.depth and names:
+            path = f"partitions.{names[level.kind.first_node]}.{path}"
         table.add_row(
             path,
             f"{network.topology.node_count:,} {what}",
             network.topology.kind,
             f"{network.topology.diameter:,}",
-            f"{_first_text(network)} + {_bytes_text(network.message_model)}",
+            f"{_first_text(network)} + {_bytes_text(network.message_model)}"
+            + (", at both ends" if network.message_model.holds_both_ends else ""),
             amount_text(network.longest_hop_latency_s, "time"),
             bandwidth_text(network.link_occupancy_s_per_byte),
             bandwidth_text(network.interface_occupancy_s_per_byte),

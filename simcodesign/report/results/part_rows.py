@@ -1,4 +1,4 @@
-"""The data sheet of a machine: its partitions and the ranks on them, accelerators, storage, and messages by size."""
+"""The data sheet of a machine: the ranks on partitions, accelerators, storage, and messages by size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 
-from simcodesign.describe.constants import CONSTANTS
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.storage import Storage
@@ -19,7 +18,7 @@ MOST_RUNS = 8
 
 def accelerator_rows(machine: Machine, accelerator: Accelerator) -> Rows:
     """How many there are, what they do, and how they are joined to their hosts."""
-    ranks = accelerator.ranks_on_busiest(machine.placement)
+    ranks = machine.ranks_of_an_accelerator
     sharing = f"; {ranks} ranks share one where all processors are in use" if ranks > 1 else ""
     yield "accelerators of a node", f"{accelerator.count}{sharing}"
     yield "rate", amount_text(accelerator.rate_flop_per_s, "rate")
@@ -58,17 +57,6 @@ def storage_rows(storage: Storage) -> Rows:
     if storage.metadata_rate_per_s is not None:
         latency = amount_text(storage.metadata_latency_s, "time")
         yield "metadata", f"{amount_text(storage.metadata_rate_per_s, 'operation_rate')}, latency {latency}"
-
-
-def partition_rows(machine: Machine) -> Rows:
-    """The nodes of every partition, and what is its own."""
-    first = 0
-    for one in machine.partitions:
-        own = [f"{path} {amount_text(value, CONSTANTS[path][2])}" for path, value in one.constants.items()]
-        own += [] if one.has_accelerator else ["no accelerators"]
-        nodes = f"nodes {first:,} to {first + one.nodes - 1:,}" if one.nodes > 1 else f"node {first:,}"
-        yield f"partition {one.name}", f"{nodes}: {', '.join(own) or 'as stated for all nodes'}"
-        first += one.nodes
 
 
 def mapping_text(machine: Machine) -> str:

@@ -27,7 +27,7 @@ def power_over_time(result: Result, path: str | Path) -> None:
     """
     profile = result.power_profile
     if profile is None or not len(profile.watts):
-        allowed = "a simulation, of all iterations, on a machine that says what it draws"
+        allowed = "a simulation on a machine that says what it draws"
         raise InputError("there is no power over time", value=result.machine, allowed=allowed)
     edges_s, mean_w, most_w = spans(profile, MOST_STEPS)
     static_w = float(result.static_power_w or 0.0)

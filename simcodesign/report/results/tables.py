@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
-from simcodesign.core.forecast_parts import Bounds, FailureForecast
+from simcodesign.core.forecast_parts import Bounds, FailureForecast, SharedTime
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.simulation_parts import Failures, RankTimes
@@ -54,7 +54,7 @@ def forecast_tables(result: Result) -> list[RenderableType]:
         return parts
     parts += [*basis_line(result)]
     parts += [*pipelined_lines(result), *longest_path_line(result)]
-    parts += [*shared_links_line(result), *failures_line(result)]
+    parts += [*shared_links_line(result), *loaded_line(result), *failures_line(result)]
     if result.bounds is None:
         return [*parts, paragraph("Bounds of the simulated time were not computed.")]
     return [*parts, bounds_table(result.bounds), *notes_lines(result)]
@@ -126,12 +126,21 @@ def shared_links_line(result: Result) -> list[RenderableType]:
     shared = result.shared_links
     if shared is None:
         return []
+    return [_shared_line("With links shared fairly, in closed form", shared.makespan_s, shared.operations)]
+
+
+def loaded_line(result: Result) -> list[RenderableType]:
+    """What a forecast is with the memory and the interfaces of nodes shared, where the machine states what they do."""
+    if result.loaded_s is None:
+        return []
+    return [_shared_line("Loaded, with memory and interfaces of nodes shared", float(result.loaded_s), result.loaded)]
+
+
+def _shared_line(what: str, makespan_s: float, operations: Sequence[SharedTime]) -> RenderableType:
     texts = (
-        _changed(one.operation, one.phase, one.times, one.alone_s, one.alone_s - one.shared_s)
-        for one in shared.operations
+        _changed(one.operation, one.phase, one.times, one.alone_s, one.alone_s - one.shared_s) for one in operations
     )
-    total = time_text(shared.makespan_s)
-    return [paragraph(f"With links shared fairly, in closed form: {total} ({_first_of(texts)}).")]
+    return paragraph(f"{what}: {time_text(makespan_s)} ({_first_of(texts)}).")
 
 
 def failures_line(result: Result) -> list[RenderableType]:
@@ -161,11 +170,10 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
     """A simulation, with its ``stations`` most used stations."""
     rows = [
         *_volumes(result),
-        (_events(result), f"{result.events:,}"),
+        ("engine events", f"{result.events:,}"),
         ("effects", ", ".join(result.effects) or "none"),
         ("seed", str(result.seed)),
         ("engine", result.engine),
-        *iteration_facts(result),
     ]
     parts: list[RenderableType] = [
         _headline(result),
@@ -177,30 +185,6 @@ def simulation_tables(result: Result, stations: int = 5) -> list[RenderableType]
     if result.ranks is not None:
         parts += [waiting_table(result.ranks), _spread(result.ranks)]
     return [*parts, station_table(result.stations, stations)] if stations else parts
-
-
-def _events(result: Result) -> str:
-    """Name what the engine counts: the list of events has those of ranks and messages alone."""
-    return "engine events, extrapolated" if result.steady and result.steady.extrapolated else "engine events"
-
-
-def iteration_facts(result: Result) -> list[tuple[str, str]]:
-    """How many iterations of the loops were simulated and how many extrapolated, if the simulation extrapolates."""
-    if result.steady is None:
-        return []
-    whole = [
-        (f"iterations of {loop.phase} by {loop.index}", f"all simulated, since they differ ({loop.where})")
-        for loop in result.steady.whole
-    ]
-    if not result.steady.extrapolated:
-        return [("iterations", f"all simulated: {result.steady.reason}"), *whole]
-    return [
-        *whole,
-        *[
-            (f"iterations of {loop.phase}", f"{loop.simulated:,} of {loop.repeat:,} simulated, the rest extrapolated")
-            for loop in result.steady.loops
-        ],
-    ]
 
 
 def phase_table(result: Result) -> Table:

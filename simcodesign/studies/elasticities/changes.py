@@ -27,9 +27,11 @@ LARGER_IS_BETTER = (
 #: A bandwidth of the network, those parts of it that a message cannot outrun, and the effects that look at these.
 _MESSAGE_BYTES = ("network.per_byte", "network.G")
 _LINK_BYTES, _INTERFACE_BYTES = "network.link_per_byte", "network.interfaces.per_byte"
+_LOADED_BYTES = "network.interfaces.loaded_per_byte"
 _EFFECTS_OF = {
     _LINK_BYTES: ("links",),
     _INTERFACE_BYTES: ("interfaces",),
+    _LOADED_BYTES: ("interfaces",),
     "failures.mtbf": ("failures",),
 }
 #: Groups of links that are tried one by one; a graph may have as many as it has links.

@@ -21,6 +21,7 @@ BANDWIDTHS = {
     "network.bandwidth": "network.per_byte",
     "network.link_bandwidth": "network.link_per_byte",
     "network.interfaces.bandwidth": "network.interfaces.per_byte",
+    "network.interfaces.loaded_bandwidth": "network.interfaces.loaded_per_byte",
     "disk.bandwidth": "disk.per_byte",
     "memory.bandwidth": "memory.per_byte",
     "accelerator.memory.bandwidth": "accelerator.memory.per_byte",

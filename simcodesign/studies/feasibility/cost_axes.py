@@ -17,7 +17,7 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 #: Constants that the time falls with, or that choose between two ways.
-NO_COSTS = ("processor.rate", "processor.clock", "network.S", "memory.outstanding")
+NO_COSTS = ("processor.rate", "processor.clock", "network.S", "memory.outstanding", "node.memory.cache")
 #: The time per byte of a message, and what may not be above it.
 PER_BYTE = ("network.per_byte", "network.G")
 PARTS = ("network.link_per_byte", "network.interfaces.per_byte")

@@ -25,7 +25,7 @@ VARIED: Mapping[str, tuple[tuple[str, int], ...]] = {
     "network.startup": (("network.startup", 1), ("network.L", 1), ("network.o", 1), ("network.g", 1)),
     "network.hop_latency": (("network.hop_latency", 1),),
     "network.bandwidth": (("network.per_byte", -1), ("network.G", -1), ("network.link_per_byte", -1)),
-    "network.interfaces.bandwidth": (("network.interfaces.per_byte", -1),),
+    "network.interfaces.bandwidth": (("network.interfaces.per_byte", -1), ("network.interfaces.loaded_per_byte", -1)),
     "memory.latency": (("memory.latency", 1),),
     "memory.bandwidth": (("memory.per_byte", -1),),
     "disk.startup": (("disk.read_startup", 1), ("disk.write_startup", 1)),

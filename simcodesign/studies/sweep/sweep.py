@@ -158,7 +158,6 @@ class Sweep:
             "preset": preset,
             "phases": None if phases is None else list(phases),
             "effects": list(experiment.effects) if simulated else None,
-            "iterations": experiment.iterations if simulated else None,
         }
 
     def meta(self) -> dict[str, object]:

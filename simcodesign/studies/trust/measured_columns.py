@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simcodesign.comparison.compare import LOADED
 from simcodesign.comparison.measured.at_point import holds_at, of_what_runs, where_measured
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
-from simcodesign.studies.sweep.evaluate import PREFIXES, SweepEvaluator, parameter_columns, structures
+from simcodesign.studies.sweep.evaluate import FORECAST, PREFIXES, SweepEvaluator, parameter_columns, structures
 from simcodesign.studies.sweep.sweep import Sweep
 from simcodesign.studies.sweep.table import ERROR, NUMBER
 from simcodesign.studies.trust.formula_times import FormulaTimes, read_s, signed_errors
@@ -50,7 +51,7 @@ def error_column(name: str) -> str:
 def measured_columns(formulas: Iterable[str]) -> list[str]:
     """The columns that ``with_measured_columns`` may add; ``formulas``: how their columns begin."""
     components = [f"measured_{component}_s" for component in COMPONENTS]
-    return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES, *formulas])]
+    return [MEASURED, LOW, HIGH, COUNT, *components, *map(error_column, [*PREFIXES, LOADED, *formulas])]
 
 
 def check_measured(sweep: Sweep, several: Sequence[MeasuredTimes]) -> None:
@@ -106,8 +107,8 @@ def with_measured_columns(
 ) -> pd.DataFrame:
     """The table of a sweep with ``measured_s``, ``measured_low_s``, ``measured_high_s``, ``measured_n`` and
     ``measured_interval``, ``measured_COMPONENT_s`` where components were measured, and the signed errors of forecast,
-    simulation and formulas against measured totals (``measured_forecast_error``, ...), before the column of reasons.
-    The same table where nothing was measured."""
+    simulation, loaded forecast and formulas against measured totals (``measured_forecast_error``, ...), before the
+    column of reasons. The same table where nothing was measured."""
     if not any(measured.times):
         return table
     totals, seconds = measured.totals, measured.seconds
@@ -126,6 +127,8 @@ def with_measured_columns(
     for reading in PREFIXES:
         if (times_s := read_s(table, reading)) is not None:
             columns[error_column(reading)] = signed_errors(times_s, seconds)
+    if (loaded := f"{FORECAST}_loaded_s") in table.columns:
+        columns[error_column(LOADED)] = signed_errors(table[loaded].to_numpy(dtype=np.float64), seconds)
     columns |= {error_column(one.column): signed_errors(one.time_s, seconds) for one in formulas}
     return pd.DataFrame({**columns, ERROR: table[ERROR]}, index=table.index)
 

@@ -72,9 +72,6 @@ def simulate(
     ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
     done now and then. ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled
     one above ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
-    ``iterations``: ``"all"``, or ``"steady"`` to simulate repeated blocks only until their iterations take the same
-    time, and to extrapolate the rest (``Result.steady`` says what); ``"steady:1%"`` until they do so within this
-    tolerance.
 
     ``replications``: how many simulations; the answer is then the mean of every quantity with its interval. 1 is
     allowed of an open stream, whose response time then has an interval from batch means. ``precision``: replicate,

@@ -164,3 +164,40 @@ def test_messages_between_accelerators_are_not_merged_with_those_between_hosts()
         )
     with pytest.raises(InputError, match=r"several kinds of buffers.*CUDA; CUDA, host to device"):
         startup(device, other)
+
+
+OSU_LATENCY = "# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us){}\n"
+
+
+def osu(seconds: float, bandwidth: float, derived: bool = False) -> str:
+    """What osu_latency prints, with -D of messages that are not contiguous."""
+    sent = "     Transmit Size" if derived else ""
+    rows = "".join(
+        f"{int(size):<10d}{1e6 * (seconds + size / bandwidth):>18.2f}{f'{int(size):>18d}' if derived else ''}\n"
+        for size in SIZES
+    )
+    return OSU_LATENCY.format(sent) + rows
+
+
+def test_derived_datatypes_are_not_merged_with_contiguous_messages(tmp_path: Path) -> None:
+    """A file of both, and two files; alone they determine nothing."""
+    plain, derived = osu(2 * US, 10 * GB), osu(20 * US, GB, derived=True)
+    (tmp_path / "both.txt").write_text(derived + plain)
+    (tmp_path / "plain.txt").write_text(plain)
+    (tmp_path / "derived.txt").write_text(derived)
+    for files in (["both.txt"], ["derived.txt", "plain.txt"]):
+        found = calibrate_machine("crossbar-16", [tmp_path / file for file in files], segments=1)
+        assert found.messages is not None
+        assert found.messages.segments[0].startup.value == pytest.approx(2 * US, rel=1e-3)
+        assert any("21 of ping_pong of derived datatype" in note for note in found.notes)
+    with pytest.raises(InputError, match=r"their data are not contiguous.*21 of ping_pong of derived datatype"):
+        calibrate_machine("crossbar-16", [tmp_path / "derived.txt"])
+
+
+def test_samples_of_other_data_are_apart() -> None:
+    rows = [
+        BenchmarkRow("any", "time", value, 1, parameters={"bytes": 8.0}, data=data)
+        for value, data in ((1.0, "float sum"), (9.0, "half sum"), (3.0, "float sum"))
+    ]
+    parted = samples([BenchmarkTable("rows.txt", "made", tuple(rows))], "any")
+    assert [(one.data, one.values) for one in parted] == [("float sum", (1.0, 3.0)), ("half sum", (9.0,))]

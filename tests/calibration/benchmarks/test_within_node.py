@@ -24,7 +24,7 @@ from tests.calibration.benchmarks.test_machine_constants import (
 
 DUAL = MACHINE.replace("nodes: 16\n", "nodes: 16\nprocessors_per_node: 2\n")
 #: The same ping-pong between nodes and within one.
-FAR = by_size("ping_pong", lambda size: 1.223 * US + size / (10 * GB))
+FAR = by_size("ping_pong", lambda size: 1.223 * US + size / (10 * GB), nodes=2.0)
 NEAR = by_size("ping_pong", lambda size: 0.3 * US + size / (20 * GB), nodes=1.0)
 
 
@@ -59,8 +59,8 @@ def test_the_written_machine_takes_as_long(tmp_path: Path, ranks: str, one_way_s
 
 def test_segments_within_a_node(tmp_path: Path) -> None:
     found = calibrated(tmp_path, DUAL, FAR, by_size("ping_pong", two_protocols, nodes=1.0))
-    assert found.within_node is not None
-    assert [one.up_to for one in found.within_node.segments] == [4096, float("inf")]
+    (near,) = found.within_node
+    assert [one.up_to for one in near.segments] == [4096, float("inf")]
     path = tmp_path / "mine.yaml"
     path.write_text(machine_file_text(found, "mine"))
     assert load_machine(path).network.node is not None

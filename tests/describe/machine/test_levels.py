@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -138,3 +139,72 @@ def test_changes_that_state_a_whole_level_make_it() -> None:
     changes = {"node.network.topology.kind": "crossbar", "node.network.startup": "1 us"}
     machine = sc.Machine.load("crossbar-16", {"processors_per_node": 2, **changes, "node.network.bandwidth": "1 TB/s"})
     assert [one.topology.node_count for one in machine.levels] == [16, 2]
+
+
+MEMORY: dict[str, Any] = {
+    "memory": {"latency": "90 ns", "bandwidth": "200 GB/s"},
+    "caches": {"L3": {"size": "32 MiB", "latency": "20 ns", "shared_by": 4}},
+}
+LOADED = GPUS | MEMORY | {"node": {"network": INSIDE, "memory": {"copies": 1.25}}}
+
+
+def test_the_memory_for_messages_is_that_of_the_node() -> None:
+    """200 GB/s over 2 x 1.25 are 80 GB/s; four processors share 32 MiB, 8 MiB each."""
+    machine = sc.Machine.load(LOADED)
+    assert 1 / machine.message_memory_s_per_byte == pytest.approx(80e9, rel=1e-15)
+    assert machine.message_cache_bytes == 8 * 2**20
+    assert sc.Machine.load(LOADED, {"node.memory.cache": "1 MB"}).message_cache_bytes == 1e6
+    assert machine.with_constants({"node.memory.copies": 2.0}).message_memory_s_per_byte == pytest.approx(2e-11)
+    assert machine.constants()["node.memory.copies"] == 1.25
+
+
+def test_nothing_is_loaded_without_a_memory_for_messages() -> None:
+    machine = sc.Machine.load(GPUS | MEMORY)
+    assert (machine.message_memory_s_per_byte, machine.message_cache_bytes) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("machine", "changes", "place", "words"),
+    [
+        (GPUS, {"node.memory": {"copies": 1.4, "cache": "1 MiB"}}, "node.memory", "load the memory of the machine"),
+        (LOADED, {"node.memory.copies": 0}, "node.memory.copies", "cannot be used"),
+        (GPUS | MEMORY, {"node.memory": {"cache": "1 MiB"}}, "node.memory", "'copies' is missing"),
+        (LOADED, {"node.memory.size": 1}, "node.memory.size", "unknown key"),
+        (LOADED, {"caches": None}, "node.memory", "node.memory.cache: 1 MiB, or caches"),
+        (GPUS, {"network.holds_receiver": "true"}, "network.holds_receiver", "node.network.holds_receiver"),
+        (GPUS, {"node.network.holds_receiver": "2"}, "node.network.holds_receiver", "false, true"),
+    ],
+)
+def test_bad_memories_for_messages(machine: dict[str, Any], changes: dict[str, Any], place: str, words: str) -> None:
+    """One error at its place."""
+    machine = {key: value for key, value in machine.items() if changes.get(key, "") is not None}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    with pytest.raises(sc.InputError) as error:
+        sc.Machine.load(machine, changes)
+    assert place in str(error.value)
+    assert words in str(error.value)
+
+
+def test_the_checks_hold_in_python() -> None:
+    machine = sc.Machine.load(LOADED)
+    held = replace(machine.network.message_model, holds_receiver=True)
+    with pytest.raises(sc.InputError, match=r"network\.holds_receiver"):
+        replace(machine, network=replace(machine.network, message_model=held))
+    with pytest.raises(sc.InputError, match=r"node\.network as well"):
+        replace(machine, node_network=None)
+    with pytest.raises(sc.InputError, match="load the memory of the machine"):
+        replace(machine, memory=None)
+
+
+def test_levels_may_differ_in_whether_messages_hold_receivers() -> None:
+    inside = INSIDE | {"holds_receiver": True}
+    machine = sc.Machine.load(SOCKETS | {"node": {"network": inside}})
+    assert [one.message_model.holds_both_ends for one in machine.levels] == [False, True, False]
+    assert [one.message_model.bytes_hold_sender for one in machine.levels] == [False, True, False]
+
+
+def test_a_message_of_loggops_holds_by_its_own_constants() -> None:
+    loggops = {"model": "loggop", "topology": {"kind": "crossbar"}, **dict.fromkeys("Log", "1 us"), "G": "1 ns/B"}
+    inside = {"topology": {"kind": "crossbar"}, **dict.fromkeys("Log", "1 us"), "G": "1 ns/B", "holds_receiver": True}
+    with pytest.raises(sc.InputError, match="belongs to the network model hockney"):
+        sc.Machine.load(GPUS | {"network": loggops, "node": {"network": inside}})

@@ -109,7 +109,8 @@ _INSIDE = "{topology: {kind: crossbar}, hop_latency: 1 ns, receive_overhead: 1 u
 _LOGGOP = "{topology: {kind: crossbar}, hop_latency: 1 ns, L: 1 us, o: 1 us, g: 2 us, G: 4 ns/B, O: 2 ns/B, S: 64 KiB}"
 #: Networks inside nodes and sockets, by the model of messages.
 INSIDE, LOGGOP_INSIDE = (
-    f"node: {{network: {one}}}\nsocket: {{per_node: 2, network: {one}}}\n" for one in (_INSIDE, _LOGGOP)
+    f"node: {{network: {one}, memory: {{copies: 1.4, cache: 1 MiB}}}}\nsocket: {{per_node: 2, network: {one}}}\n"
+    for one in (_INSIDE, _LOGGOP)
 )
 
 
@@ -507,7 +508,7 @@ def test_a_long_mapping_is_read_quickly() -> None:
 @pytest.mark.parametrize("path", CONSTANTS)
 def test_every_constant_can_be_replaced(path: str) -> None:
     is_inside = path.startswith(("node.", "socket."))
-    outside = path[path.index("network.") :] if is_inside else path
+    outside = path.partition(".")[2] if is_inside else path
     text = LOGGOP if MODELS_OF.get(outside) == ("loggop",) or outside == "network.S" else TEXT
     inside = (LOGGOP_INSIDE if text == LOGGOP else INSIDE) if is_inside else ""
     toy = read_machine(text + ("processors_per_node: 2\n" if text == LOGGOP else "") + inside + PARTS)

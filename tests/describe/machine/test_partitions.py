@@ -236,8 +236,9 @@ def test_the_peak_rate_is_the_sum_of_all_nodes_and_the_sheet_lists_partitions() 
     console = Console(width=200, record=True, file=StringIO())
     console.print(*machine_sheet(on))
     text = " ".join(console.export_text().split())
-    assert "partition gpu" in text
-    assert "nodes 0 to 1: no accelerators" in text
+    assert "nodes 0 to 1 2" in text
+    assert "accelerators of a node none 2" in text
+    assert "processor.rate 1 GFLOP/s 4 GFLOP/s" in text
     assert "ranks: 2 on gpu, 3 on cpu" in text
 
 
@@ -247,8 +248,7 @@ WRONG = [
     ("name: cpu", "name: a.b", "a.b", "letters"),
     ("{rate: 4 GFLOP/s, clock: 2 GHz, cpi: 1}", "{rate: 4 GFLOP/s, dynamic_power: 4 W}", "dynamic_power", "rate"),
     ("{rate: 4 GFLOP/s, clock: 2 GHz, cpi: 1}", "{rate: 0}", "0", "above"),
-    ("nodes: 1\n", "nodes: 1\n    processors_per_node: 4\n", "processors_per_node", "processor"),
-    ("nodes: 1\n", "nodes: 1\n    network: {startup: 1 us}\n", "network", "name"),
+    ("nodes: 1\n", "nodes: 1\n    network: {startup: 1 us}\n", "network", "interfaces"),
 ]
 
 

@@ -311,18 +311,22 @@ def test_statistics_do_not_depend_on_how_many_flows_are_counted_at_a_time(monkey
 @given(
     routes=st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=12),
     capacity=st.lists(st.integers(1, 30), min_size=6, max_size=6),
+    parts=st.one_of(st.just([1] * 6), st.lists(st.integers(1, 3), min_size=6, max_size=6)),
     weights=st.one_of(st.just([1] * 12), st.lists(st.integers(1, 50), min_size=12, max_size=12)),
 )
 def test_every_flow_has_a_full_link_on_which_none_is_faster(
-    routes: list[set[int]], capacity: list[int], weights: list[int]
+    routes: list[set[int]], capacity: list[int], parts: list[int], weights: list[int]
 ) -> None:
     """The condition that defines max-min fair rates (Bertsekas, Gallager, Data Networks, 1992, section 6.5.2); with
-    weights, of rates over weights."""
-    units = [each * 10**12 for each in capacity]
+    weights, of rates over weights. Several flows share a part of the capacity of a link alone."""
+    alone = [each * 10**12 for each in capacity]
+    loaded = [each // part for each, part in zip(alone, parts, strict=True)]
+    several = [sum(link in route for route in routes) > 1 for link in range(6)]
+    units = [(loaded if several[link] else alone)[link] for link in range(6)]
     env = simpy.Environment()
     ways = zip(routes, weights, strict=False)
     flows = {Flow(sorted(route), 1.0, simpy.Event(env), weight=weight): None for route, weight in ways}
-    rates = fair_shares(flows, units)
+    rates = fair_shares(flows, alone, loaded)
     for flow in flows:
         assert any(
             units[link] - sum(rates[other] for other in flows if link in other.links) < sum(weights)  # but for rounding
@@ -377,11 +381,3 @@ def test_schedules_in_loggops_share_links_fairly(tmp_path: Path, engine: str) ->
     )
     result = simulate(str(tmp_path / "a.goal"), loggops, effects="links", engine=engine)
     assert result.makespan_s == pytest.approx(2e-6 - 1e-9 + 2 * 1001e-9 + 1e-6, rel=1e-9)
-
-
-def test_iterations_over_links_that_are_shared_are_all_simulated() -> None:
-    program = "- repeat: 100\n  do:\n" + "".join(f"  {line}\n" for line in message(0, 2, 1000).splitlines())
-    result = simulate(workload(program), LINE, {"P": 4}, effects="links", iterations="steady")
-    assert result.steady is not None
-    assert [loop.simulated for loop in result.steady.loops] == [100]
-    assert result.makespan_s == pytest.approx(100 * 2e-6, rel=1e-9)

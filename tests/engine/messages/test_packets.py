@@ -258,14 +258,6 @@ def test_too_many_packets_are_an_error() -> None:
         ends_us(message(0, 3, 10**13), machine("{round_robin: 1 B}"), "compiled")
 
 
-def test_iterations_over_links_that_serve_packets_are_all_simulated() -> None:
-    program = "- repeat: 100\n  do:\n" + "".join(f"  {line}\n" for line in message(0, 2, 1500).splitlines())
-    result = simulate(workload(program), LINE, {"P": 4}, effects="links", iterations="steady", engine="simpy")
-    assert result.steady is not None
-    assert [loop.simulated for loop in result.steady.loops] == [100]
-    assert result.makespan_s == pytest.approx(100 * 1.5e-6, rel=1e-9)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_noise_lets_packets_be_as_many_and_as_long_together(engine: str) -> None:
     noisy = machine("{round_robin: 1 kB}", more="noise: {network: {distribution: uniform, spread: 0.5}}\n")

@@ -71,7 +71,6 @@ def test_the_option(tmp_path: Path) -> None:
     for words, message in (
         (("--write", f"power:{tmp_path / 'power.txt'}"), "suffix of a file"),
         (("--write", str(tmp_path / "no" / "power.png")), "cannot be written"),
-        (("--write", f"power:{path}", "--iterations", "steady"), "every iteration"),
         (("--set", "machine.core_clok=2 GHz"), "did you mean 'machine.core_clock'"),
         (("--set", "machine.core_clock=2 s"), "Hz"),
         (("--set", "machine.core_clock=9 GHz"), "at most"),

@@ -287,11 +287,6 @@ def test_a_schedule(tmp_path: Path) -> None:
     assert noisy.of("cycles")[0, 0] != counted.of("cycles")[0, 0]
 
 
-def test_counters_are_of_every_iteration() -> None:
-    with pytest.raises(InputError, match="counters are of every iteration"):
-        simulate(workload("barrier: {}"), machine(), {"P": 2}, iterations="steady", counters=True)
-
-
 def test_no_counters_unless_asked_for() -> None:
     result = simulate(workload("barrier: {}"), machine(), {"P": 2})
     assert result.counters is None

@@ -155,7 +155,6 @@ def test_a_changed_constant_gives_another_key(path: str) -> None:
         {"effects": "none"},
         {"simulate": False},
         {"phases": ["sweep"]},
-        {"iterations": "steady"},
         {"settings": {"n": "5"}},
         {"settings": {"disk.spindles": "3"}},
         {"over": ["P=3,4"]},
@@ -260,7 +259,6 @@ def test_what_cannot_be_varied_is_named_at_once(over: str, named: str) -> None:
         ({"seed": -1}, "seed"),
         ({"effects": "magic"}, "no such effect"),
         ({"engine": "steam"}, "engine"),
-        ({"iterations": "few"}, "iterations"),
         ({"settings": {"n": "many"}}, "--set"),
     ],
 )

@@ -111,9 +111,9 @@ def test_formulas_of_the_workload_come_where_they_are_wanted() -> None:
 @pytest.mark.parametrize(
     ("formulas", "word"),
     [
-        (["t_q*P"], "unknown name 't_q'"),
+        (["t_z*P"], "unknown name 't_z'"),
         (["t_s*size"], "not s"),
-        (["a = t_s", "b = t_q"], "unknown name 't_q'"),
+        (["a = t_s", "b = t_z"], "unknown name 't_z'"),
         ({"a b": "t_s", "a_b": "t_s"}, "has the column of formula a b"),
     ],
 )

@@ -36,7 +36,7 @@ def test_values_in_place_of_texts() -> None:
     [
         ({"within": 0.1}, "within needs simulations"),
         ({"within": 0.0, "simulate": True}, "above 0"),
-        ({"formulas": "t_q", "simulate": True}, "unknown name"),
+        ({"formulas": "t_z", "simulate": True}, "unknown name"),
         ({"formulas": 3.0}, "not a formula"),
     ],
 )

@@ -129,7 +129,6 @@ forecast loads.yaml cached.yaml -P 2 --bounds --json
 forecast groups.yaml together.yaml -P 4 --json
 simulate groups.yaml together.yaml -P 4 --effects all --json
 simulate sums.yaml dgx-h100-cluster -P 8 --effects node --json
-simulate small.yaml little.yaml -P 4 --iterations steady:1% --json
 simulate small.yaml little.yaml -P 4 --replications 3 --level 90% -j 1 --json
 simulate small.yaml little.yaml -P 2 --precision 10% --at-most 20 -j 1 --json
 simulate arrivals.yaml little.yaml --warm-up 3 --replications 2 -j 1 --json
@@ -188,7 +187,6 @@ compare relearn.yaml strawman-hybrid strawman-vector --requirements --simulate -
 locality --generate matmul --set n=4 --caches 1KiB:2 --json --write p.json
 show keeneland --json
 forecast small.yaml links.yaml -P 8 --bounds --json
-simulate small.yaml links.yaml -P 4 --set steps=40 --effects none --iterations steady --json
 fit-counters counters.csv --target P=16 --evidence counters.csv --machine little.yaml --json
 compare offloaded.yaml attached.yaml -P 4 --effects none --json
 forecast comd-eam keeneland -P 8 --json
@@ -216,7 +214,6 @@ validate --cases own_cases -j 1 --json
 explore small.yaml together.yaml --vary P=1,2,4 --minimize time --maximize P --pareto --subject-to 'time <= 1 ns' --json
 sweep sums.yaml line.yaml --vary network.topology.kind=mesh,torus --vary P=4,8 --simulate --effects links -j 1 --formula "mine = 10 ms" --within 10% --json-lines --store kinds.sqlite
 forecast sums.yaml crossbar-16 -P 8 --json
-simulate groups.yaml little.yaml -P 4 --iterations steady --effects none --json
 forecast collective-costs crossbar-16 -P 8 --json
 """.strip().splitlines()
 

@@ -109,5 +109,5 @@ def test_cells_of_maps_simulated(row: list[str]) -> None:
     pytest.importorskip("numba")
     phase = row[0].removeprefix("large, ").replace(" ", "-")
     machine = load_machine("power-challenge", {"nodes": 64})
-    result = simulate("seismic", machine, {"P": 64}, preset="large", phases=[phase], iterations="steady")
+    result = simulate("seismic", machine, {"P": 64}, preset="large", phases=[phase])
     assert float(result.makespan_s) == pytest.approx(seconds(row[3]), abs=half_a_digit(row[3]))

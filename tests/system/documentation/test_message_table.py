@@ -177,6 +177,7 @@ def schedule_rendezvous(folder: Path) -> None:
     assert of_schedule(folder, text, loggops()) == [12, 19, 200, 214]
 
 
+INSIDE = {"topology": {"kind": "crossbar"}, "startup": 1.0, "per_byte": 0.5}
 #: Seconds: startup 3 and a byte 1 between nodes, startup 1 and half a second for a byte inside one.
 LEVELS = {
     "name": "levels",
@@ -184,7 +185,7 @@ LEVELS = {
     "processors_per_node": 3,
     "processor": {"rate": 1.0},
     "network": {"topology": {"kind": "crossbar"}, "startup": 3.0, "per_byte": 1.0},
-    "node": {"network": {"topology": {"kind": "crossbar"}, "startup": 1.0, "per_byte": 0.5}},
+    "node": {"network": INSIDE},
 }
 
 
@@ -200,6 +201,29 @@ def inside_a_node(folder: Path) -> None:
     assert ends(program, Machine.load(LEVELS), 3, "node") == [1, 1, 6, 11]
     outside = send(10, 0, 2) + send(2, 3, 2) + receive(0, 2) + receive(3, 2)
     assert ends(outside, Machine.load(LEVELS), 4, "all") == [1, 6, 6, 3]
+
+
+#: The same, whose messages hold both ends; and with a memory that takes 2 s for a byte of a message (2 x 1 copies).
+BOTH_ENDS = {**LEVELS, "node": {"network": {**INSIDE, "holds_receiver": True}}}
+MEMORY = {
+    **LEVELS,
+    "memory": {"latency": 0.0, "per_byte": 1.0},
+    "node": {"network": INSIDE, "memory": {"copies": 1.0, "cache": 12}},
+}
+
+
+def both_ends(folder: Path) -> None:
+    """10 bytes hold rank 0 for 1 + 5 s, and rank 1 for as long: from the beginning, and from 8 s on."""
+    assert ends(send(10) + receive(), Machine.load(BOTH_ENDS)) == [6, 6, 6]
+    assert ends(send(10) + compute(8, 1) + receive(), Machine.load(BOTH_ENDS)) == [6, 8, 14, 14]
+
+
+def memory_of_a_node(folder: Path) -> None:
+    """Messages of 20 bytes pass after a startup of 1 s: 40 s each, one after another. 10 bytes are less than 12."""
+    program = send(20, 0, 1) + send(20, 1, 2) + receive(0, 1) + receive(1, 2)
+    assert sorted(ends(program, Machine.load(MEMORY), 3, "node")) == [1, 1, 41, 81]
+    assert ends(program, Machine.load(MEMORY), 3, "none")[-1] == 11
+    assert ends(send(10) + receive(), Machine.load(MEMORY), 2, "node") == [1, 6]
 
 
 ROWS: list[Callable[[Path], None]] = [
@@ -220,6 +244,8 @@ ROWS: list[Callable[[Path], None]] = [
     processor_of_an_access,
     levels,
     inside_a_node,
+    both_ends,
+    memory_of_a_node,
 ]
 
 

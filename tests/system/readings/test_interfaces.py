@@ -192,14 +192,3 @@ def test_stations_are_called_by_what_they_do() -> None:
     assert names("duplex: full") == {"injection 0", "ejection 1"}
     assert names("duplex: half") == {"interface 0", "interface 1"}
     assert names("count: 2") == {"injection 0.0", "ejection 1.0"}
-
-
-def test_iterations_in_which_messages_take_interfaces_in_turn_are_all_simulated() -> None:
-    """Round robin over two interfaces, three messages an iteration: no two iterations need be the same."""
-    program = f"- repeat: 50\n  do:\n{''.join('    ' + line + chr(10) for line in (message(0, 1) * 3).splitlines())}"
-    on = machine(2, "count: 2")
-    whole = simulate(workload(program), on, {"P": 2}, effects="interfaces")
-    steady = simulate(workload(program), on, {"P": 2}, effects="interfaces", iterations="steady")
-    assert steady.makespan_s == whole.makespan_s
-    assert steady.steady is not None
-    assert "in turn" in steady.steady.reason

@@ -19,7 +19,6 @@ from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
-from simcodesign.report.results.tables import iteration_facts
 from tests import examples
 from tests.builders import workload
 
@@ -205,52 +204,6 @@ def test_repeat_must_be_whole() -> None:
             reading(program, "crossbar-16", {"P": 4})
     with pytest.raises(InputError, match="negative"):
         forecast(with_index(("compute: {flops: k}",), "n - 7"), "crossbar-16", {"P": 4})
-
-
-@pytest.mark.thorough
-def test_steady_simulates_loops_with_an_index_whole() -> None:
-    text = "- {repeat: 40, do: [compute: {flops: 1e6}, {repeat: n, index: k, do: [allreduce: {bytes: 8*k}]}]}\n"
-    program = workload(text, HEAD)
-    steady = simulate(program, "crossbar-16", {"P": 4}, iterations="steady")
-    assert steady.makespan_s == pytest.approx(simulate(program, "crossbar-16", {"P": 4}).makespan_s, rel=1e-12)
-    assert steady.steady.loops[0].simulated < 40
-    assert [(loop.phase, loop.index) for loop in steady.steady.whole] == [("main", "k")]
-
-
-PIECES = """- phase: panels
-  repeat: n
-  index: k
-  do:
-    - allreduce: {bytes: 8*k}
-    - repeat: 2
-      do: [{repeat: 2, index: j, do: [compute: {flops: j}]}]
-- {phase: sweeps, repeat: 60, do: [compute: {flops: 1e6}, allreduce: {bytes: 8}]}
-- {phase: rows, repeat: 3, index: i, do: [compute: {flops: i}]}
-"""
-
-
-def test_steady_extrapolates_plain_loops_beside_those_with_an_index() -> None:
-    """And names the latter, without those within them."""
-    program = workload(PIECES, HEAD)
-    steady, whole = (simulate(program, "crossbar-16", {"P": 4}, iterations=which) for which in ("steady", "all"))
-    assert steady.makespan_s == pytest.approx(whole.makespan_s, rel=1e-12)
-    assert [(loop.phase, loop.repeat, loop.simulated < 60) for loop in steady.steady.loops] == [("sweeps", 60, True)]
-    assert [(loop.phase, loop.index) for loop in steady.steady.whole] == [("panels", "k"), ("rows", "i")]
-    assert all("w.yaml:" in loop.where for loop in steady.steady.whole)
-    assert [name for name, _ in iteration_facts(steady)][:2] == [
-        "iterations of panels by k",
-        "iterations of rows by i",
-    ]
-    assert steady.to_dict()["steady"]["whole"][1]["index"] == "i"
-
-
-def test_steady_says_that_no_loop_without_an_index_can_be_cut_short() -> None:
-    program = with_index(("allreduce: {bytes: 8*k}",), "60")
-    steady, whole = (simulate(program, "crossbar-16", {"P": 4}, iterations=which) for which in ("steady", "all"))
-    assert steady.makespan_s == whole.makespan_s
-    assert not steady.steady.extrapolated
-    assert "without an index" in steady.steady.reason
-    assert [loop.index for loop in steady.steady.whole] == ["k"]
 
 
 def test_models_of_requirements_do_not_name_the_index() -> None:

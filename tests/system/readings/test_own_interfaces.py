@@ -217,15 +217,3 @@ def test_interfaces_that_no_rank_can_have_are_refused(interfaces: str, more: str
         machine(interfaces, more)
     assert caught.value.value == value
     assert "rank" in str(caught.value.allowed)
-
-
-def test_iterations_of_fixed_interfaces_are_compared() -> None:
-    """Steady iterations need not all be simulated where a rank always takes the same interface."""
-    sends = "".join(f"    - {line[2:]}\n" for line in ("- send: {to: 8, bytes: 1e6, when: rank == 0}",) * 3)
-    receives = "".join(f"    - {line[2:]}\n" for line in ("- receive: {from: 0, when: rank == 8}",) * 3)
-    program = workload(f"- repeat: 50\n  do:\n{sends}{receives}")
-    on = machine("count: 8")
-    runs = [simulate(program, on, {"P": 16}, effects="interfaces", **more) for more in ({}, {"iterations": "steady"})]
-    assert runs[0].makespan_s == pytest.approx(runs[1].makespan_s, rel=1e-9)
-    assert runs[1].steady is not None
-    assert "in turn" not in (runs[1].steady.reason or "")

@@ -243,7 +243,7 @@ def counted(reading: str, dataset: str, phase: int, loops: Collection[str] = ())
     if reading == "forecast":
         result = sc.forecast(*arguments, **options)
     else:
-        result = sc.simulate(*arguments, **options, effects="none", iterations="steady")
+        result = sc.simulate(*arguments, **options, effects="none")
     return float(result.phases[PHASES[phase]]["computation"]) / float(structure(phase, "iterations", dataset, 1))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 
 import simcodesign as sc
 from simcodesign.describe.measured.times import MeasuredValue
@@ -23,8 +23,7 @@ COLUMNS = {f"phase{phase}": name for phase, name in PHASES.items()}
 PARTS = {"comp": "computation", "comm": "communication", "io": "disk"}
 READINGS: dict[str, Callable[..., sc.Result]] = {
     "forecast": sc.forecast,
-    # Iterations that take the same time need not be repeated.
-    "simulation": partial(sc.simulate, iterations="steady"),
+    "simulation": sc.simulate,
 }
 
 COUNTS = "parameters of the data set, numbers and sizes of messages and accesses"
@@ -208,7 +207,7 @@ def table_3_cases() -> list[Case]:
         )
 
     def with_ladder() -> Readings:
-        comparison = sc.compare(WORKLOAD, MACHINE, {"P": 16}, preset="test", iterations="steady")
+        comparison = sc.compare(WORKLOAD, MACHINE, {"P": 16}, preset="test")
         phases = [reading.phases for reading in (comparison.forecast, comparison.simulation)]
         per_reading = [
             {column: float(one[COLUMNS[column]]["communication"]) for column in ("phase2", "phase4")} for one in phases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,11 @@ FORECAST: Registry[Any, ForecastMessages] = Registry("forecast of messages", __n
 def forecast_messages(network: Network) -> ForecastMessages:
     """What the messages of a network cost."""
     return FORECAST.of(network.message_model)
+
+
+def hold_receivers(networks: Iterable[Network]) -> bool:
+    """Whether a message over any of these networks holds its receiver as long as its sender."""
+    return any(one.message_model.holds_both_ends for one in networks)
 
 
 def waits(size: FloatOrArray, limit_bytes: FloatOrArray | None) -> bool | NDArray[np.bool_]:

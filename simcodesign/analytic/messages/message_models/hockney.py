@@ -19,7 +19,8 @@ from simcodesign.describe.network.network import Network
 
 class ForecastHockney(ForecastMessages):
     """c = u = a = startup + latency of the hops + m x time per byte, r = v = receive overhead; unless hops hold the
-    sender, what they add is in a alone, and where messages are sent together all but the startup."""
+    sender, what they add is in a alone, and where messages are sent together all but the startup. Where messages hold
+    their receivers, c is all of a, and so is what a receiver copies."""
 
     def price(self, network: Network, passage: Passage) -> Callable[[FloatOrArray], Message]:
         model = network.message_model
@@ -35,7 +36,7 @@ class ForecastHockney(ForecastMessages):
             held = sent if model.bytes_hold_sender else 0.0
             return functools.partial(_posted, startup, held, receive, flight, limit)
         send = functools.partial(_with_bytes_s, startup * relays + way, sent + longer, again, stored_bytes)
-        return functools.partial(_held, send, receive, limit)
+        return functools.partial(_held, send, receive, limit, model.holds_receiver)
 
     def head_and_tail_s(
         self, network: Network, size_bytes: NDArray[np.float64], hops: FloatOrArray
@@ -89,11 +90,13 @@ def _held(
     send_s: Callable[[FloatOrArray], FloatOrArray],
     receive_s: FloatOrArray,
     limit_bytes: FloatOrArray | None,
+    holds_receiver: bool,
     size: FloatOrArray,
 ) -> Message:
-    """Whose flight holds the sender."""
+    """Whose flight holds the sender, and perhaps the receiver."""
     send = send_s(size)
-    return Message(send, send, receive_s, send, receive_s, waits(size, limit_bytes))
+    copy_s = send if holds_receiver else 0.0
+    return Message(send, send, receive_s, send, receive_s, waits(size, limit_bytes), copy_s=copy_s)
 
 
 def _posted(

@@ -63,6 +63,8 @@ class MessageModel(ABC):
     #: What a file may say of the model besides constants: key, and field -> its words; and what is true or false.
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     flags: ClassVar[tuple[str, ...]] = ()
+    #: Flags that are false between nodes, and that each network inside nodes states for itself.
+    flags_of_level: ClassVar[tuple[str, ...]] = ()
     #: Constants by the symbols of the literature.
     symbols: ClassVar[Mapping[str, str]] = {}
     #: Ranks do their operations in the order of the program; else messages have the processor as they come.
@@ -149,6 +151,11 @@ class MessageModel(ABC):
     @property
     def flight_holds_sender(self) -> bool:
         """Whether what the hops add holds the sender, too."""
+        return False
+
+    @property
+    def holds_both_ends(self) -> bool:
+        """Whether a message holds its receiver for as long as its sender, from when the receive has its turn."""
         return False
 
     @property

@@ -37,6 +37,10 @@ class Hockney(MessageModel):
     charged ``startup_s`` alone, and the bytes delay the arrival as well: those of several messages flow side by side.
     Beyond S, what waits is what comes after the send, and after the messages posted together with it.
 
+    With ``holds_receiver``, in networks inside nodes, processors copy the bytes: a message holds its sender for
+    ``startup_s + h hop_latency_s + m per_byte_s``, however it is sent, and its receiver for as long, from when the
+    receive has its turn. It is taken up when it is there and its receiver's hold is over.
+
     Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994).
     """
 
@@ -47,7 +51,8 @@ class Hockney(MessageModel):
     beside_segments = ("receive_overhead",)
     segment = HockneySegment
     choices: ClassVar = {"startup_per": STARTUPS, "sends": SENDS}
-    flags = ("hops_hold_sender",)
+    flags = ("hops_hold_sender", "holds_receiver")
+    flags_of_level = ("holds_receiver",)
     symbols: ClassVar = {"ts": "network.startup", "tw": "network.per_byte"}
     has_local_costs = bytes_follow_startup = goes_in_trains = has_symbolic_prices = True
 
@@ -57,6 +62,7 @@ class Hockney(MessageModel):
     startup_per: str = MESSAGE
     hops_hold_sender: bool = True
     sends: str = NONBLOCKING
+    holds_receiver: bool = False
 
     @property
     def price_is_convex(self) -> bool:
@@ -87,17 +93,22 @@ class Hockney(MessageModel):
     @property
     def bytes_hold_sender(self) -> bool:
         """Whether a message holds its sender beyond the startup."""
-        return self.sends == BLOCKING
+        return self.sends == BLOCKING or self.holds_receiver
 
     @property
     def flight_holds_sender(self) -> bool:
         """Whether what the hops add holds the sender, too."""
-        return self.hops_hold_sender and self.bytes_hold_sender
+        return self.holds_receiver or (self.hops_hold_sender and self.bytes_hold_sender)
+
+    @property
+    def holds_both_ends(self) -> bool:
+        """Whether a message holds its receiver for as long as its sender."""
+        return self.holds_receiver
 
     @property
     def bytes_flow_together(self) -> bool:
         """Whether those of messages that are sent at once flow side by side."""
-        return self.sends == NONBLOCKING
+        return not self.bytes_hold_sender
 
     @property
     def starts_at_every_hop(self) -> bool:
@@ -114,9 +125,11 @@ class Hockney(MessageModel):
             return "held for startup, bytes flow together"
         if last is not None:
             return f"held until the last {last} has passed"
-        return f"held for startup{', hops' if self.hops_hold_sender else ''} and bytes, as if alone"
+        return f"held for startup{', hops' if self.flight_holds_sender else ''} and bytes, as if alone"
 
     def receiver_words(self) -> str:
+        if self.holds_receiver:
+            return "held as long as the sender" + (", and for receive_overhead" if self.has_receive_overhead else "")
         return "held for receive_overhead" if self.has_receive_overhead else "not held"
 
     def check(self, place: Place) -> None:

@@ -4,10 +4,11 @@ A benchmark's part of the output has ``# Benchmarking NAME``, ``# #processes = N
 #repetitions t[usec] Mbytes/sec``; ``t_min[usec] t_max[usec] t_avg[usec]``; ``Mbytes/sec Msg/sec``; ``t_ovrl[usec]
 t_pure[usec] t_CPU[usec] overlap[%]``) and rows. ``t[usec]`` of PingPong is half of the way there and back. With -multi,
 ``# Benchmarking Multi-NAME`` and ``# ( 8 groups of 2 processes each running simultaneous )``: P is that of a group, and
-each group has a row of its own if there is a column ``Group``. Bandwidths of Uniband and Biband add up all pairs
-together, P/2 of them. IMB-MT prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why
-instead (``out-of-mem.``, ``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output";
-src_c/IMB_output.c and src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
+each group has a row of its own if there is a column ``Group``. Other ranks of the run wait: ``# ( 14 additional
+processes waiting in MPI_Barrier)``. Bandwidths of Uniband and Biband add up all pairs together, P/2 of them. IMB-MT
+prints ``(threads: N)`` and the bytes of all threads. Rows that were not measured say why instead (``out-of-mem.``,
+``int-overflow.``, ``time-out.``). Source: Intel MPI Benchmarks User Guide, "Output"; src_c/IMB_output.c and
+src_cpp/MT/MT_benchmark.h of intel/mpi-benchmarks.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ BEGINS = re.compile(r"#\s*(Benchmarking\s+\S+|Intel ?\(R\) MPI Benchmarks)")
 BENCHMARK = re.compile(r"#\s*Benchmarking\s+(Multi-)?(\S+)")
 PROCESSES = re.compile(r"#\s*\(?\s*#processes\s*=\s*(\d+)(?:\s*\(threads:\s*(\d+)\))?")
 GROUPS = re.compile(r"#\s*\(\s*(\d+) groups of (\d+) processes")
+WAITING = re.compile(r"#\s*\(\s*(\d+) additional process(?:es)? waiting")
 WINDOW = re.compile(r"#\s*window_size\s*=\s*(\d+)")
 MODE = re.compile(r"#\s*MODE:\s*(\S+)")
 END = re.compile(r"#\s*All processes entering MPI_Finalize")
@@ -52,6 +54,7 @@ class _Part:
     name: str = ""
     is_multi: bool = False
     mode: str = ""
+    waiting: int = 0
     parameters: dict[str, float] = field(default_factory=dict)
     titles: list[str] = field(default_factory=list)
 
@@ -105,6 +108,8 @@ def _is_said(text: str, part: _Part) -> bool:
         part.parameters["P"] = float(found[2])
         part.is_multi = found[1] != "1"  # one group alone does what it does without -multi
         part.parameters |= {"groups": float(found[1])} if part.is_multi else {}
+    elif found := WAITING.match(text):
+        part.waiting = int(found[1])
     elif found := WINDOW.match(text):
         part.parameters["window"] = float(found[1])
     elif found := MODE.match(text):
@@ -141,6 +146,7 @@ def _rows(part: _Part, text: str, place: Place) -> Iterator[BenchmarkRow]:
             high=high * 1e-6 if high is not None else None,
             repetitions=repetitions,
             interval="least to most of the ranks" if has_spread else "",
+            waiting=part.waiting,
         )
 
 

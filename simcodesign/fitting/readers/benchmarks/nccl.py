@@ -15,7 +15,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,11 @@ class _Sizes:
     root: int
 
     @property
+    def data(self) -> str:
+        """The type, and the operator if there is one."""
+        return self.type if self.redop == "none" else f"{self.type} {self.redop}"
+
+    @property
     def blocks(self) -> float | None:
         """How many times the elements passed to the operation are in the buffer; None if that is not known."""
         one = self.count * ELEMENT_BYTES.get(self.type, 0)
@@ -176,7 +181,8 @@ def _rows(run: _Run, notes: dict[str, None]) -> Iterator[BenchmarkRow]:
             if "cputime" in part:
                 notes[CPU_TIME.format(operation)] = None
             if NUMBER.fullmatch(part.get("time", "")):  # else N/A: not run in place
-                yield _row(name, part, parameters, {"placement": where, **run.labels(sizes)}, place)
+                labels = {"placement": where, **run.labels(sizes)}
+                yield replace(_row(name, part, parameters, labels, place), data=sizes.data)
 
 
 def _row(

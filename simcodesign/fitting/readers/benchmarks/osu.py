@@ -1,19 +1,19 @@
 """OSU micro-benchmarks: ``osu_latency``, ``osu_bw``, ``osu_bibw``, ``osu_mbw_mr``, collectives, with ``-f`` all
 columns, with ``-c`` a validation.
 
-Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size  Avg Latency(us)  Min Latency(us)
-Max Latency(us)  Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
-``Overall(us)  Compute(us) ... Pure Comm.(us)  Min Comm.(us)  Max Comm.(us)  Overlap(%)``: the time is that of
-communication alone. A row whose validation failed is left out. MB/s are 10^6 bytes a second; of ``osu_mbw_mr`` they are
-of all pairs. The number of processes is not printed. Source: README of OMB 5 to 7, c/util/osu_util.c and
-osu_util_mpi.c of OMB 7.4, and its printed output.
+Each test prints ``# OSU MPI Latency Test v7.3``, the titles of columns (``# Size Avg Latency(us) Min Latency(us) Max
+Latency(us) Iterations``) and rows of numbers; a file may hold several tests. Non-blocking collectives have
+``Overall(us) Compute(us) ... Pure Comm.(us) Min Comm.(us) Max Comm.(us) Overlap(%)``: the time is that of communication
+alone. A row whose validation failed is left out. ``Transmit Size``, with ``-D``, shows derived datatypes. MB/s are 10^6
+bytes a second; of ``osu_mbw_mr`` they are of all pairs. The number of processes is not printed. Source: README of OMB 5
+to 7, c/util/osu_util.c and osu_util_mpi.c of OMB 7.4, and its printed output.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
@@ -30,6 +30,11 @@ TITLE = re.compile(
 BUFFERS = re.compile(r"#\s*Send Buffer on (\w+).*? Receive Buffer on (\w+)")
 #: How one-sided tests make their windows and synchronise, which are no repetitions of one another.
 ONE_SIDED = re.compile(r"#\s*(Window creation|Synchronization):\s*(\S+)")
+#: The type of elements, which matters to operators alone.
+DATATYPE = re.compile(r"#\s*Datatype:\s*(\w+)")
+OPERATORS = re.compile(r"(?:\w+_)?(?:all)?reduce(?:_scatter\w*)?|(?:\w+_)?scan")
+#: What messages of a derived datatype are, which have a column of the bytes that are sent: not contiguous.
+DERIVED = "derived datatype"
 #: Numbers that comments above the titles state -> parameters.
 _STATED = {
     "pairs": re.compile(r"\[\s*pairs:\s*(\d+)\s*\]"),
@@ -56,6 +61,7 @@ _COLUMNS = {
     "max comm.": "high",
     "overlap": "overlap",
     "validation": "validation",
+    "transmit size": "transmit",
 }
 #: Columns -> quantities, and the unit of the column.
 _QUANTITIES = {
@@ -78,6 +84,14 @@ class _Test:
     columns: Sequence[str] = ("",)
     parameters: dict[str, float] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    datatype: str = ""
+
+    @property
+    def data(self) -> str:
+        """What the operation is on, if that matters."""
+        if "transmit" in self.columns:
+            return DERIVED
+        return self.datatype if OPERATORS.fullmatch(self.operation) else ""
 
 
 def read_osu(path: Path) -> BenchmarkTable:
@@ -93,6 +107,8 @@ def read_osu(path: Path) -> BenchmarkTable:
             test.labels = _with_buffers(test.labels, *(word.lower() for word in buffers.groups()))
         elif one_sided := ONE_SIDED.match(text):
             test.labels[one_sided[1].lower()] = one_sided[2]
+        elif datatype := DATATYPE.match(text):
+            test.datatype = datatype[1]
         elif stated := _stated(text):
             (above if test.columns else test.parameters).update(stated)
         elif titles := _titles(text):
@@ -104,7 +120,19 @@ def read_osu(path: Path) -> BenchmarkTable:
                 notes.append(f"line {line}: the validation of {test.operation} failed; the row is left out.")
             else:
                 rows += _rows(test, cells, line)
-    return BenchmarkTable(str(path), "osu", tuple(rows), tuple(notes))
+    return BenchmarkTable(str(path), "osu", _labelled(rows), tuple(notes))
+
+
+def _labelled(rows: Sequence[BenchmarkRow]) -> tuple[BenchmarkRow, ...]:
+    """The rows, with their data as a label in operations that were done on several."""
+    data: dict[str, set[str]] = {}
+    for row in rows:
+        data.setdefault(row.operation, set()).add(row.data)
+    several = {operation for operation, found in data.items() if len(found) > 1}
+    return tuple(
+        replace(row, labels={**row.labels, "data": row.data}) if row.operation in several and row.data else row
+        for row in rows
+    )
 
 
 def _device(title: re.Match[str]) -> dict[str, str]:
@@ -167,6 +195,7 @@ def _rows(test: _Test, cells: Mapping[str, float], line: int) -> Iterator[Benchm
             high=cells["high"] * unit if with_spread else None,
             repetitions=int(cells.get("repetitions", 1)),
             interval="least to most of the ranks" if with_spread else "",
+            data=test.data,
         )
 
 

@@ -48,7 +48,8 @@ class BenchmarkRow:
     ``component``: the part of a time that it is (``communication``, ``computation``, ``memory``, ``disk``, ``total``).
     ``parameters``: ``bytes``, ``P`` (ranks), ``nodes``, ``n`` ...; ``labels``: the same in words (``algorithm``).
     ``low`` to ``high``: its spread, None where the benchmark prints none; ``interval`` says what these are.
-    ``line``: where in the file it stands, from 1.
+    ``data``: type, operator and layout of what was sent, if they matter: rows of other data are no repetitions.
+    ``waiting``: ranks of the run that had no part in the operation. ``line``: where in the file it stands, from 1.
     """
 
     operation: str
@@ -62,6 +63,8 @@ class BenchmarkRow:
     high: float | None = None
     repetitions: int = 1
     interval: str = ""
+    data: str = ""
+    waiting: int = 0
 
     @property
     def series(self) -> str:
@@ -228,8 +231,9 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
 
 
 def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]] | None = None) -> str:
-    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured.table``): parameters, labels, phase,
-    component, value, low, high, count, interval, source (file and line), and ``quantity`` where not all are times.
+    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured.table``): parameters, labels,
+    phase, component, value, low, high, count, interval, source (file and line), ``data`` where it differs within an
+    operation, and ``quantity`` where not all are times.
 
     ``more``: further columns, an entry for each row of all tables in their order.
     """
@@ -237,6 +241,10 @@ def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]
     parameters = list(dict.fromkeys(name for _, row in rows for name in row.parameters))
     labels = list(dict.fromkeys(name for _, row in rows for name in row.labels))
     extra = {**(more or {})}
+    is_of_several = len({(row.operation, row.data) for _, row in rows}) > len({row.operation for _, row in rows})
+    if is_of_several:
+        labels = [name for name in labels if name != "data"]
+        extra["data"] = [row.data for _, row in rows]
     if any(row.quantity != "time" for _, row in rows):
         extra["quantity"] = [row.quantity for _, row in rows]
     text = io.StringIO()

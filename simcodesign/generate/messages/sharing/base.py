@@ -19,6 +19,18 @@ ENTRY_POINTS = "simcodesign.simulated_sharing"
 SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("simulation of sharing", __name__, ENTRY_POINTS)
 
 
+def _hold_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each message of these holds its sender, and its receiver, for as long as it would take if it were alone.
+    Messages of others, with numbers after all operations, do not."""
+    holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
+    both = np.zeros(len(sends), bool)
+    if holds.any():
+        own = sends < len(plan)
+        ends = (plan.rank[sends[own]].astype(np.int64), plan.peer[sends[own]].astype(np.int64))
+        both[own] = holds[machine.level_of(plan.ranks, *ends)]
+    return both
+
+
 def shared(plan: Plan, machine: Machine) -> Plan:
     """The Plan whose messages share stations as the network of the machine says; the same one without routes."""
     rule = machine.network.sharing
@@ -26,12 +38,13 @@ def shared(plan: Plan, machine: Machine) -> Plan:
 
 
 def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(n,) whether the bytes of these messages hold their senders, as the machine or each operation says."""
+    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or each operation says.
+    Those that hold both ends do not: how long that is does not depend on what they share."""
     held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
     if plan.holds is not None:
         own = sends < len(plan)  # they come before those of others
         held[own] = plan.holds[sends[own]]
-    return held
+    return held & ~_hold_both_ends(plan, machine, sends)
 
 
 def held_until_arrival(machine: Machine) -> bool:

@@ -3,7 +3,7 @@
 A message alone on the network arrives when the cost model says. Its startup and the latencies of its route come first,
 then it is a flow; where latencies do not hold the sender (Hockney's model with ``hops_hold_sender: false``), they come
 after the flow, whose end is the end of the send. A sender in LogGOPS is held for its overhead alone, and in Hockney's
-model for its startup alone where messages are sent together.
+model for its startup alone where messages are sent together; or, where messages hold both ends, as if it were alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import level_at
 from simcodesign.describe.network.sharing import MaxMin
+from simcodesign.generate.messages.memory_stations import memory_stations
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.messages.sharing.base import SHARED, held_until_arrival, senders_held
-from simcodesign.generate.plan import INTERFACE, LINK, NONE, FairSharing, Plan, Routes
+from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, FairSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
 #: The weights of messages, by the latencies of their routes and by their bytes; shapes (n,).
@@ -50,13 +51,13 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
     """
     if plan.routes is None:
         return plan
-    capacity_per_s = _capacities(plan, machine)
+    capacity_per_s, loaded_per_s = _capacities(plan, machine)
     unit = 2.0 ** (BITS - 1 - np.floor(np.log2(capacity_per_s.max())))
-    capacity = np.floor(capacity_per_s * unit).astype(np.int64)
+    capacity, loaded = (np.floor(one * unit).astype(np.int64) for one in (capacity_per_s, loaded_per_s))
     used = capacity_per_s > 0
     least_bits = LEAST_BITS if weights is None else LEAST_WEIGHTED_BITS
-    if capacity[used].min() < 2**least_bits:
-        slowest = format_quantity(float(capacity_per_s[used].min()), "bandwidth")
+    if loaded[used].min() < 2**least_bits:
+        slowest = format_quantity(float(loaded_per_s[used].min()), "bandwidth")
         what = "the slowest link or interface of a network whose links are shared fairly"
         fastest = format_quantity(float(capacity_per_s.max()), "bandwidth")
         allowed = f"at least 2**-{BITS - least_bits} of the fastest, {fastest}"
@@ -79,7 +80,7 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
     if weights is not None:
         weight = weights(machine, flight_s, size_bytes)
         own_rate = np.where(own_rate > 0, np.maximum(own_rate, weight), 0)
-    return replace(
+    fair_plan = replace(
         plan,
         routes=replace(
             routes,
@@ -91,24 +92,69 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
                 own_rate=_of_all(routes, sends, own_rate),
                 weight=_of_all(routes, sends, weight),
                 capacity=capacity,
+                loaded=loaded,
                 unit=float(unit),
             ),
         ),
     )
+    return _with_accesses(fair_plan)
 
 
-def _capacities(plan: Plan, machine: Machine) -> Floats:
-    """(S,) bytes per second of every link and interface; 0 for other stations."""
+def _with_accesses(plan: Plan) -> Plan:
+    """The Plan whose operations at memory controllers that messages pass are flows there, too. The bytes of a flow are
+    those of messages that would occupy the controller for as long as the operation takes."""
+    routes = plan.routes
+    assert routes is not None
+    assert routes.fair is not None
+    if plan.station is None or not (plan.stations.kind == MESSAGE_MEMORY).any():
+        return plan
+    there = (plan.station != NONE) & (plan.stations.kind[plan.station] == MESSAGE_MEMORY) & (plan.duration_s > 0)
+    accesses = np.flatnonzero(there)
+    stations, row = np.unique(plan.station[accesses], return_inverse=True)
+    fair, station, route = routes.fair, plan.station.copy(), routes.route.copy()
+    route[accesses] = len(routes.start) - 1 + row
+    size_bytes, holds, weight = fair.size_bytes.copy(), fair.holds.copy(), fair.weight.copy()
+    size_bytes[accesses] = plan.duration_s[accesses] * (fair.capacity[station[accesses]] / fair.unit)
+    holds[accesses], weight[accesses] = True, fair.weight.max(initial=1)
+    station[accesses] = NONE
+    return replace(
+        plan,
+        station=station,
+        routes=replace(
+            routes,
+            route=route,
+            start=np.concatenate([routes.start, routes.start[-1] + 1 + np.arange(len(stations))]),
+            station=np.concatenate([routes.station, stations.astype(np.int32)]),
+            fair=replace(fair, size_bytes=size_bytes, holds=holds, weight=weight),
+        ),
+    )
+
+
+def _capacities(plan: Plan, machine: Machine) -> tuple[Floats, Floats]:
+    """(S,) bytes per second of every link and interface, for a message alone and for several at once; 0 for other
+    stations."""
     stations = plan.stations
     per_second = link_bandwidths(machine, stations)
+    controllers = stations.kind == MESSAGE_MEMORY
+    if controllers.any():
+        per_second[controllers] = memory_stations(machine).capacity_per_s(machine)
     levels, interfaces = machine.numbered_levels, np.flatnonzero(stations.kind == INTERFACE)
-    s_per_byte = np.array([float(level.network.interface_occupancy_s_per_byte) for level in levels])
+    level = level_at(levels, "first_interface", stations.unit[interfaces])
+    networks = [one.network for one in levels]
+    alone, together = (
+        np.array([float(s_per_byte) for s_per_byte in each])
+        for each in (
+            [network.interface_occupancy_s_per_byte for network in networks],
+            [network.loaded_interface_s_per_byte for network in networks],
+        )
+    )
+    loaded = per_second.copy()
     with np.errstate(divide="ignore"):
-        per_second[interfaces] = 1.0 / s_per_byte[level_at(levels, "first_interface", stations.unit[interfaces])]
+        per_second[interfaces], loaded[interfaces] = 1.0 / alone[level], 1.0 / together[level]
     if np.isinf(per_second).any():
         what = "bytes take no time on links or interfaces, which cannot be shared then"
         raise InputError(what, machine.place, allowed="a bandwidth of the network, or sharing: fcfs")
-    return per_second
+    return per_second, loaded
 
 
 def _flights(plan: Plan, routes: Routes, sends: NDArray[np.int64]) -> Floats:
@@ -135,11 +181,13 @@ def _own_rates(
     tail_s = routes.tail_s[routes.cost[sends]]
     with np.errstate(divide="ignore", invalid="ignore"):
         per_second = np.where(tail_s > 0, plan.message_bytes[sends] / tail_s, np.inf)
-    slowest = np.minimum.reduceat(capacity[routes.station], routes.start[:-1])[routes.route[sends]]
+    factor = plan.stations.service_factor
+    own = capacity if factor is None else capacity / factor
+    slowest = np.minimum.reduceat(own[routes.station], routes.start[:-1])[routes.route[sends]]
     limits = per_second * unit < slowest * (1 - 1e-12)  # else it differs by rounding alone
-    own = np.zeros(len(sends), np.int64)
-    own[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
-    return own
+    rate = np.zeros(len(sends), np.int64)
+    rate[limits] = np.maximum(1, np.floor(per_second[limits] * unit)).astype(np.int64)
+    return rate
 
 
 def _weights(machine: Machine, flight_s: Floats, size_bytes: Floats) -> NDArray[np.int32]:

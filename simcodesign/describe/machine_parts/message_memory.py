@@ -1,0 +1,58 @@
+"""What messages within a node take of its memory: the ``memory`` of a node's inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.memory import Memory
+
+#: Where it is in a machine file.
+PATH = "node.memory"
+
+
+@dataclass(frozen=True)
+class MessageMemory:
+    """Messages within a node that pass through its memory: those of operations whose footprint (``Demand`` with
+    ``footprint_bytes``) is above ``cache_bytes``, a rank's share of the last cache; None: as the machine's ``caches``
+    state it.
+
+    A message of m bytes loads the memory controller of the node with ``2 copies m`` bytes: it is read and written, and
+    ``copies`` is how many times, counted in bytes of the memory's bandwidth (STREAM). Between two controllers, each has
+    ``copies m`` of them.
+
+    Source: the max-rate model of W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes",
+    EuroMPI 2016, with the memory of the machine as the rate.
+    """
+
+    copies: FloatOrArray = 1.0
+    cache_bytes: FloatOrArray | None = None
+
+
+def check_message_memory(messages: MessageMemory, memory: Memory | None, has_levels: bool, place: Place) -> None:
+    """InputError without a network inside the nodes, a memory that messages load, or a cache that holds them."""
+    if not has_levels:
+        what = f"{PATH} is for the messages of a network inside nodes, and there is none"
+        raise InputError(what, place, allowed="node.network as well")
+    if memory is None:
+        what = f"{PATH}: messages load the memory of the machine, and there is none"
+        raise InputError(what, place, allowed="memory: {bandwidth: ..., latency: ...} as well")
+    if messages.cache_bytes is None and not memory.caches:
+        what = f"{PATH}.cache is missing, and no caches are stated from which a rank's share of the last one follows"
+        raise InputError(what, place, allowed=f"{PATH}.cache: 1 MiB, or caches")
+
+
+def cache_share_bytes(messages: MessageMemory, memory: Memory) -> FloatOrArray:
+    """Return the bytes of the last cache that a rank has: as stated, otherwise the cache over those that share it."""
+    if messages.cache_bytes is not None:
+        return messages.cache_bytes
+    last = memory.caches[-1]
+    return last.size_bytes / last.shared_by
+
+
+def message_load_s_per_byte(messages: MessageMemory, memory: Memory) -> FloatOrArray:
+    """Return the seconds for which a byte of a message within a node occupies the node's memory: one over R_m."""
+    return np.multiply(2.0 * memory.per_byte_s, messages.copies)

@@ -1,0 +1,143 @@
+"""Startup and bandwidth of rings, found again in outputs of nccl-tests that closed forms make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcodesign.calibration.benchmarks.machine_constants import MachineCalibration, calibrate_machine
+from simcodesign.core.errors import InputError
+from simcodesign.fitting.readers.benchmarks.table import read_benchmark
+from tests.calibration.benchmarks.full_node_outputs import GB, US, nccl
+
+ALPHA, BETA = 5 * US, 200 * GB
+SIZES = [2**power for power in range(10, 31, 2)]
+GPUS = """simcodesign: 1
+name: gpus
+nodes: 4
+processors_per_node: 8
+processor: {rate: 1 TFLOP/s}
+network: {topology: {kind: crossbar}, startup: 2 us, bandwidth: 10 GB/s}
+node: {network: {topology: {kind: crossbar}, startup: 1 us, bandwidth: 100 GB/s}}
+"""
+
+
+def allreduce(size: float, ranks: int = 8) -> float:
+    """2 (P - 1) steps of an eighth of the vector."""
+    return 2 * (ranks - 1) * (ALPHA + size / ranks / BETA)
+
+
+def gathered(size: float, ranks: int = 8) -> float:
+    """P - 1 steps of a block; nccl-tests print the buffer of P blocks."""
+    return (ranks - 1) * (ALPHA + size / ranks / BETA)
+
+
+def calibrated(folder: Path, *outputs: str, machine: str = GPUS) -> MachineCalibration:
+    (folder / "gpus.yaml").write_text(machine)
+    files = [folder / f"nccl-{number}.log" for number, _ in enumerate(outputs)]
+    for file, text in zip(files, outputs, strict=True):
+        file.write_text(text)
+    return calibrate_machine(folder / "gpus.yaml", files, segments=1)
+
+
+def constants(found: MachineCalibration) -> dict[str, float]:
+    return {one.path: one.value for one in found.all_constants}
+
+
+@pytest.mark.parametrize(
+    ("operation", "seconds"), [("all_reduce", allreduce), ("all_gather", gathered), ("reduce_scatter", gathered)]
+)
+def test_rings_within_a_node_give_startup_and_bandwidth_of_its_network(tmp_path: Path, operation: str, seconds) -> None:  # type: ignore[no-untyped-def]
+    found = calibrated(tmp_path, nccl(operation, 8, seconds, SIZES))
+    assert constants(found) == {
+        "node.network.startup": pytest.approx(ALPHA, rel=1e-3),
+        "node.network.per_byte": pytest.approx(1 / BETA, rel=1e-3),
+    }
+    assert any("taken to be by rings (NCCL_ALGO=Ring)" in note for note in found.notes)
+    assert all("steps of rings" in one.how for one in found.all_constants)
+
+
+def test_rings_across_nodes_give_those_of_the_network_between_nodes(tmp_path: Path) -> None:
+    def across(size: float) -> float:
+        return 30 * (20 * US + size / 16 / (50 * GB))
+
+    outputs = nccl("all_reduce", 8, allreduce, SIZES), nccl("all_reduce", 16, across, SIZES, nodes=2)
+    found = constants(calibrated(tmp_path, *outputs))
+    assert found["network.startup"] == pytest.approx(20 * US, rel=1e-3)
+    assert found["network.per_byte"] == pytest.approx(1 / (50 * GB), rel=1e-3)
+    assert found["node.network.startup"] == pytest.approx(ALPHA, rel=1e-3)
+    assert "network.reduction_per_byte" not in found  # nothing of a row counts twice
+
+
+def test_the_operator_of_the_machine_is_no_part_of_a_step(tmp_path: Path) -> None:
+    """In half of the steps of an allreduce, a block of n/P bytes is reduced at 400 GB/s."""
+    machine = GPUS.replace("bandwidth: 10 GB/s}", "bandwidth: 10 GB/s, reduction: 400 GB/s}")
+    text = nccl("all_reduce", 8, lambda size: allreduce(size) + 7 * size / 8 / (400 * GB), SIZES)
+    assert 1 / constants(calibrated(tmp_path, text, machine=machine))["node.network.per_byte"] == pytest.approx(
+        BETA, rel=1e-3
+    )
+
+
+def test_a_step_of_messages_that_hold_both_ends_is_two(tmp_path: Path) -> None:
+    machine = GPUS.replace("bandwidth: 100 GB/s}}", "bandwidth: 100 GB/s, holds_receiver: true}}")
+    found = constants(calibrated(tmp_path, nccl("all_reduce", 8, allreduce, SIZES), machine=machine))
+    assert found["node.network.startup"] == pytest.approx(ALPHA / 2, rel=1e-3)
+    assert 1 / found["node.network.per_byte"] == pytest.approx(2 * BETA, rel=1e-3)
+
+
+def test_rings_whose_devices_are_not_listed_must_state_nodes(tmp_path: Path) -> None:
+    whole = nccl("all_gather", 8, gathered, SIZES)
+    text = "".join(line for line in whole.splitlines(keepends=True) if not line.startswith("#  Rank"))
+    with pytest.raises(InputError, match=r"nccl-0.log:6: allgather within a node or between nodes"):
+        calibrated(tmp_path, text)
+
+
+# Types and operators
+
+
+def test_reductions_of_other_types_and_operators_are_not_pooled(tmp_path: Path) -> None:
+    first = nccl("all_reduce", 8, allreduce, SIZES)
+    half = nccl("all_reduce", 8, lambda size: 3 * allreduce(size), SIZES, element=("half", 2))
+    greatest = nccl("all_reduce", 8, lambda size: 5 * allreduce(size), SIZES).replace(" sum ", " max ")
+    found = calibrated(tmp_path, first, half, greatest)
+    assert constants(found)["node.network.startup"] == pytest.approx(ALPHA, rel=1e-3)
+    (note,) = [one for one in found.notes if one.startswith("Rows are not used")]
+    assert "22 of allreduce of half sum; 22 of allreduce of float max" in note
+    assert found.roles == ["calibration"] * 22 + ["evidence"] * 44
+
+
+def test_messages_of_other_types_are_samples_of_their_own(tmp_path: Path) -> None:
+    """A byte of a half is a byte of a float: both count, neither as a repetition of the other."""
+    half = nccl("all_gather", 8, gathered, SIZES, element=("half", 2))
+    found = calibrated(tmp_path, nccl("all_gather", 8, gathered, SIZES), half)
+    assert constants(found)["node.network.per_byte"] == pytest.approx(1 / BETA, rel=1e-3)
+    assert found.roles == ["calibration"] * 44
+
+
+# Measured
+
+
+@pytest.mark.parametrize("ranks", [4, 8])
+def test_allreduce_of_a100s_gives_the_line_through_its_times(tmp_path: Path, shared_measured: Path, ranks: int) -> None:
+    """vTrain's rows of 64 MiB and more (MIT; Bang et al., MICRO 2024), as nccl-tests print them.
+
+    The line through t = 2 (P - 1) alpha + 2 (P - 1) / P n / beta by NumPy, weighted by relative errors, gives beta.
+    """
+    rows = (shared_measured / "ai-clusters" / f"vtrain_AR_GPU{ranks}_1M_1024M_LUT").read_text().splitlines()[1:]
+    table = np.array([[float(row.split(",")[0]), float(row.split(",")[3]) * 1e-9] for row in rows])
+    size, seconds = table[table[:, 0] >= 2**26].T
+    at = dict(zip(size, seconds, strict=True))
+    found = constants(calibrated(tmp_path, nccl("all_reduce", ranks, at.__getitem__, [int(one) for one in size])))
+    slope, start = np.polyfit(size, seconds, 1, w=1 / seconds)
+    beta, alpha = 2 * (ranks - 1) / ranks / slope, start / (2 * (ranks - 1))
+    assert 1 / found["node.network.per_byte"] == pytest.approx(beta, rel=1e-3)
+    assert found["node.network.startup"] == pytest.approx(alpha, rel=0.05)  # weighted by running medians
+    assert 1 / found["node.network.per_byte"] == pytest.approx(215 * GB, rel=0.1)  # the bus bandwidth of the table
+
+
+def test_rows_of_the_reader_state_type_and_operator(tmp_path: Path) -> None:
+    path = tmp_path / "nccl.log"
+    path.write_text(nccl("all_reduce", 8, allreduce, SIZES[:1]) + nccl("all_gather", 8, gathered, SIZES[:1]))
+    assert [row.data for row in read_benchmark(path).rows] == ["float sum", "float sum", "float", "float"]
