@@ -71,10 +71,17 @@ def machines(draw: st.DrawFn) -> Machine:
     }
     if sends == BLOCKING:
         constants["hops_hold_sender"] = draw(st.booleans())
-    if draw(st.booleans()):
-        constants["node"] = LocalMessages(5e-7, 2e-10)
+    inside, per_node, inner = draw(st.sampled_from(["as outside", "constants", "network"])), 1, {}
+    if inside == "constants":
+        constants["node"], per_node = LocalMessages(5e-7, 2e-10), 3
+    elif inside == "network":  # whose messages may hold their receivers
+        alike = {"sends": sends, "sharing": constants["sharing"], "hop_latency_s": draw(st.sampled_from([0.0, 2e-7]))}
+        alike["hops_hold_sender"] = constants.get("hops_hold_sender", True)
+        holds, per_node = draw(st.booleans()), draw(st.sampled_from([2, 3, 8]))
+        own = builders.network(per_node, startup_s=1e-6, per_byte_s=4e-10, holds_receiver=holds, **alike)
+        inner = {"node_network": own}
     network = builders.network(8, startup_s=3e-6, per_byte_s=1e-9, sends=sends, **constants)
-    return builders.machine(network, processors_per_node=draw(st.sampled_from([1, 3])))
+    return builders.machine(network, processors_per_node=per_node, **inner)
 
 
 @settings(max_examples=examples(12))
@@ -94,7 +101,8 @@ def test_readings_and_engines(on: Machine, steps: list[tuple[tuple[str, str], st
         assert (times := both_s(lines[0], on, ranks))[0] == pytest.approx(times[1], rel=ROUNDING)
     work = builders.workload("\n".join(lines))
     runs = [
-        simulate(work, on, {"P": ranks}, effects="hops,links,interfaces", engine=one) for one in ("simpy", "compiled")
+        simulate(work, on, {"P": ranks}, effects="hops,links,interfaces,node", engine=one)
+        for one in ("simpy", "compiled")
     ]
     assert runs[0].makespan_s == runs[1].makespan_s
     assert runs[0].ranks.busy_s.tolist() == runs[1].ranks.busy_s.tolist()

@@ -38,7 +38,7 @@ def shared(plan: Plan, machine: Machine) -> Plan:
 
 
 def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or each operation says.
+    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or operation says.
     Those that hold both ends do not: how long that is does not depend on what they share."""
     held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
     if plan.holds is not None:
