@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
+from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.demands.python_program import PythonProgram
@@ -306,8 +307,9 @@ class _Layout:
         """Durations and ways of all messages, in place."""
         prices, machine = self._builder.prices, self._builder.machine
         rank = self.recording.rank[self.entry].astype(np.int32)
+        by_sends = list(self._by_sends(collective))
         for kind in (SEND, RECEIVE):
-            for sends, here in self._by_sends(collective):
+            for sends, here in by_sends:
                 mine = np.flatnonzero((fields["kind"] == kind) & here)
                 if not len(mine):
                     continue
@@ -330,7 +332,15 @@ class _Layout:
         yield None, ~collective
         entry = self._calls.entry
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
-        words = np.array([as_demand(self.recording, op, ranks).sends_as or "" for op, ranks in keys.T.tolist()])
+        named = {operation for operation, _ in ALGORITHM_SENDS}
+        words = np.array(
+            [
+                (as_demand(self.recording, op, ranks).sends_as or "")
+                if self.recording.operations[op][1] in named
+                else ""
+                for op, ranks in keys.T.tolist()
+            ]
+        )
         for word in np.unique(words).tolist():
             here = np.zeros(len(self.recording.op), bool)
             here[entry[words[number.ravel()] == word]] = True

@@ -63,6 +63,7 @@ class MessagePricing:
         self.holds_receivers = bool(self._holds.any()) and not self.loggops
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
+        self._numbers: dict[int, int] = {}  # by identity
 
     @cached_property
     def route_table(self) -> RouteTable | None:
@@ -279,10 +280,11 @@ class MessagePricing:
         return [LevelWay(0, machine.network, way)]
 
     def _variant(self, machine: Machine) -> int:
-        """Number of a variant of the machine; each comes many times in a row."""
-        if not self._variants or self._variants[-1] is not machine:
+        """Number of a variant of the machine, which is the same object whenever it comes."""
+        number = self._numbers.setdefault(id(machine), len(self._variants))
+        if number == len(self._variants):
             self._variants.append(machine)
-        return len(self._variants) - 1
+        return number
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import simcodesign as sc
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS, SIGNALS, every_algorithm
@@ -143,3 +145,56 @@ def test_errors_name_what_is_allowed() -> None:
     with pytest.raises(InputError, match=r"sends.*blocking, nonblocking"):
         builders.workload("- broadcast: {bytes: 100, sends: later}")
     assert set(ALGORITHM_SENDS) <= set(every_algorithm())
+
+
+def node_of(sends: str, holds: bool) -> Machine:
+    alike: dict[str, Any] = {"sends": sends, "receive_overhead_s": 4e-7}
+    node = builders.network(3, startup_s=1e-6, per_byte_s=4e-10, holds_receiver=holds, **alike)
+    outer = builders.network(8, startup_s=STARTUP_S, per_byte_s=1e-9, **alike)
+    return builders.machine(outer, processors_per_node=3, node_network=node)
+
+
+@pytest.mark.parametrize("sends", SENDS)
+@pytest.mark.parametrize("holds", [False, True])
+@pytest.mark.parametrize("algorithm", ["linear", "binomial"])
+def test_programs_in_python_send_as_files_do(sends: str, holds: bool, algorithm: str) -> None:
+    """A scatter of its own way of sending, after a broadcast as the machine sends, over nodes that hold receivers."""
+
+    @sc.program
+    def program(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.world.broadcast(bytes=1000, algorithm="linear")
+        yield sc.rank.world.scatter(bytes=1000, algorithm=algorithm)
+
+    text = f"- broadcast: {{bytes: 1000, algorithm: linear}}\n- scatter: {{bytes: 1000, algorithm: {algorithm}}}"
+    for effects in ("none", "hops,links,interfaces,node"):
+        times = {
+            simulate(work, node_of(sends, holds), {"P": 8}, effects=effects, engine=engine).makespan_s
+            for work in (program, builders.workload(text))
+            for engine in ("simpy", "compiled")
+        }
+        assert len(times) == 1
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_the_longest_path_sends_as_algorithms_do(holds: bool) -> None:
+    """After a scatter, which holds its root on a machine that holds no senders, the root sends to rank 1."""
+
+    @sc.program
+    def program(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.world.scatter(bytes=1000, algorithm="linear")
+        if rank < 2:
+            yield sc.rank.send(1, bytes=8) if rank == 0 else sc.rank.receive(0)
+
+    on = node_of(NONBLOCKING, holds)
+    path = forecast(program, on, {"P": 8}, longest_path=True).longest_path
+    assert path is not None
+    assert path.time_s == pytest.approx(simulate(program, on, {"P": 8}, effects="none").makespan_s, rel=ROUNDING)
+
+
+def test_programs_in_python_have_no_key_for_it() -> None:
+    @sc.program
+    def program(rank: int, size: int) -> Iterator[Any]:
+        yield sc.rank.world.broadcast(bytes=1000, sends=BLOCKING)
+
+    with pytest.raises(InputError, match=r"sends.*bytes, root, algorithm"):
+        simulate(program, machine(NONBLOCKING), {"P": 8})
