@@ -6,8 +6,9 @@ import math
 
 from simcodesign.core.result import BackgroundUse, MachineUse
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.placement import NAMED, RandomMapping, smallest_box, surface
+from simcodesign.describe.placement import NAMED, RandomMapping
 from simcodesign.describe.topology.grid import GridTopology
+from simcodesign.describe.topology.grid_shape import smallest_box, surface
 
 
 def machine_use(machine: Machine, ranks: int) -> MachineUse:

@@ -6,11 +6,9 @@ one of the classes below, or as the node of every rank.
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,8 +17,10 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine_parts.folding import FoldedMapping, folded_nodes
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.grid import GridTopology
+from simcodesign.describe.topology.grid_shape import smallest_box
 
 Ints = NDArray[np.int64]
 #: What is placed at random: whole nodes, each with as many ranks as it has processors, or every rank by itself.
@@ -52,7 +52,7 @@ class GridMapping:
 
 
 #: How the mapping of ranks to nodes may be given.
-RankMapping = str | tuple[int, ...] | RandomMapping | GridMapping
+RankMapping = str | tuple[int, ...] | RandomMapping | GridMapping | FoldedMapping
 #: The kinds that a name says all of.
 NAMED: dict[str, str | RandomMapping | GridMapping] = {
     "linear": "linear",
@@ -143,9 +143,13 @@ class RoundRobin(Linear):
 
 @dataclass(frozen=True, eq=False)
 class Ordered(Linear):
-    """Node after node in an order of their own, ``order`` (nodes,)."""
+    """Node after node in an order of their own, ``order`` (n,): all nodes, or those of a job."""
 
     order: Ints
+
+    @property
+    def most_ranks(self) -> int:
+        return len(self.order) * self.per_node
 
     def node_of(self, ranks: int) -> Ints:
         return np.asarray(self.order[np.arange(ranks) // self.per_node], dtype=np.int64)
@@ -262,6 +266,9 @@ def placement_of(mapping: RankMapping, topology: Topology, per_node: int | Ints,
                 what, allowed = "nodes with different numbers of processors: mapping", "linear, round_robin, random"
                 raise InputError(what, place, value="grid", allowed=f"{allowed}; or onto partitions")
             return _in_box(shape, topology, per_node, place)
+        case FoldedMapping():
+            order = folded_nodes(mapping, topology, place)
+            return Ordered(nodes, per_node, order) if isinstance(per_node, int) else _in_order(order, per_node)
         case tuple():
             check_listed(mapping, nodes, per_node, place)
             return Listed(np.array(mapping, dtype=np.int64), int(np.max(per_node)))
@@ -320,27 +327,3 @@ def check_listed(node: tuple[int, ...], nodes: int, per_node: int | Ints, place:
         most = per_node if isinstance(per_node, int) else int(per_node[fullest])
         if ranks > most:
             raise InputError(f"{ranks} ranks on node {fullest}, which has {most} processors", place)
-
-
-def surface(box: tuple[int, ...]) -> float:
-    """Half of the faces of a box of cubes: the sum of its cubes over each of its extents."""
-    return sum(math.prod(box) / extent for extent in box)
-
-
-@lru_cache(maxsize=1024)
-def smallest_box(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
-    """The box within a grid of these extents that holds so many nodes: of as few more as there can be, and of these the
-    one with the smallest surface."""
-
-    def rank(box: tuple[int, ...]) -> tuple[int, float, tuple[int, ...]]:
-        return math.prod(box), surface(box), tuple(-extent for extent in box)
-
-    return min(_boxes(whole, nodes), key=rank)
-
-
-def _boxes(whole: tuple[int, ...], nodes: int) -> Iterator[tuple[int, ...]]:
-    """All boxes that would not hold so many nodes with a last extent that is any smaller."""
-    for first in itertools.product(*(range(1, extent + 1) for extent in whole[:-1])):
-        last = -(-nodes // math.prod(first))
-        if last <= whole[-1]:
-            yield (*first, last)

@@ -32,7 +32,7 @@ from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
 from simcodesign.describe.network.message_models.hockney import NONBLOCKING, SENDS
 from simcodesign.describe.network.network import DISTANCES, SWITCHINGS
 from simcodesign.describe.network.sharing import SHARINGS
-from simcodesign.describe.programs.program import Block, Step, walk
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -183,14 +183,6 @@ def exchanges(draw: st.DrawFn) -> Exchange:
     return Exchange(None, Place(), dims, sizes, None, draw(st.booleans()), several)
 
 
-def costs_a_receive(what: float | Workload) -> bool:
-    """Whether receives take time on the machine, or by the constants of a block."""
-    if not isinstance(what, Workload):
-        return bool(what)
-    blocks = [step for step in walk(what.program) if isinstance(step, Block)]
-    return any(path == "network.receive_overhead" for block in blocks for path, _ in block.constants)
-
-
 def with_trains(workload: Workload, train: int) -> Workload:
     """The same with every exchange in trains."""
 
@@ -222,10 +214,7 @@ def cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     machine = draw(machines())
     ranks = draw(st.integers(1, min(machine.most_ranks, 9)))
     workload = workload_of_steps(*draw(bodies(ranks, machine.network.message_model.name)))
-    free = not any(map(costs_a_receive, (getattr(machine.network.message_model, "receive_overhead_s", 0.0), workload)))
-    free &= machine.network.sharing.name != "round_robin" or not machine.network.is_stored
-    if free and machine.network.message_model.name == "hockney":
-        workload = with_trains(workload, draw(st.integers(1, 4)))
+    workload = with_trains(workload, draw(st.integers(1, 4)))
     return workload, machine, ranks
 
 

@@ -162,9 +162,7 @@ def halos(draw: st.DrawFn) -> Exchange:
 @given(halos(), networks(), st.integers(1, 5))
 def test_halo_exchange(step: Exchange, network: Network, train: int) -> None:
     """The closed form knows nothing of trains, and so it is what the simulation with trains takes too."""
-    is_stored_in_packets = network.sharing.name == "round_robin" and network.is_stored
-    if not network.message_model.receive_overhead_s and not is_stored_in_packets:
-        step = replace(step, train=parse(train))
+    step = replace(step, train=parse(train))
     grid = [float(extent.text) for extent in step.grid or ()]
     ranks = int(np.prod(grid))
     network = network_of(**{**vars(network), "topology": build_topology("crossbar", ranks)})

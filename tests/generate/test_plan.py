@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -364,9 +365,6 @@ def refused(program: str, **constants: object) -> str:
     return str(caught.value)
 
 
-LETTERS = {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0}
-
-
 @pytest.mark.parametrize(
     ("messages", "train", "constants", "what"),
     [
@@ -375,8 +373,6 @@ LETTERS = {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0}
         ("1/0", "1", {}, "messages = 1/0 is not finite"),
         ("2", "0", {}, "train = 0 is no number of messages, got 0.0 (allowed: a whole number, 1 or above)"),
         ("2", "1.5", {}, "train = 1.5 is no number of messages"),
-        ("2", "2", {"receive_overhead_s": 1.0}, "train = 2 cannot be used here: each message has a receive_overhead"),
-        ("2", "2", LETTERS, "train = 2 cannot be used here: messages of the network model loggop"),
     ],
 )
 def test_messages_and_trains_that_cannot_be(messages: str, train: str, constants: dict[str, object], what: str) -> None:
@@ -387,6 +383,28 @@ def test_messages_and_trains_that_cannot_be(messages: str, train: str, constants
         with pytest.raises(InputError) as caught:
             forecast(workload(exchange(messages, train)), unit_machine(4, **constants))  # type: ignore[arg-type]
         assert str(caught.value) == result
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {"receive_overhead_s": 1.0},
+        {"model": "loggop", "startup_s": 0.0, "overhead_s": 1.0},
+        {"switching": "store_and_forward", "sharing": "round_robin"},
+    ],
+    ids=["receives that take time", "overheads", "packets that are stored"],
+)
+def test_a_train_that_differs_from_its_messages_is_written_as_messages(constants: dict[str, object]) -> None:
+    machine = unit_machine(3, **constants)  # type: ignore[arg-type]
+    train, single = (make_plan(bind(workload(exchange("7", each)), machine)) for each in ("3", "1"))
+    assert (train.kind == SEND).sum() == (single.kind == SEND).sum() == 3 * 2 * 7
+    assert train.duration_s.tolist() == single.duration_s.tolist()
+
+
+def test_a_train_is_written_as_messages_where_receives_inside_nodes_take_time() -> None:
+    inside = unit_machine(2, receive_overhead_s=1.0).network
+    machine = replace(unit_machine(2), processors_per_node=2, node_network=inside)
+    assert len(make_plan(bind(workload(exchange("7", "3")), machine))) == 4 * 2 * 2 * 7
 
 
 def test_a_great_many_messages_need_trains() -> None:

@@ -9,8 +9,12 @@ size. What is calibrated comes from these rows, which are no evidence:
 * the rate of the operator: ``allreduce`` by ``recursive_doubling`` on 2x2x2 is three times such a message and an addition;
 * what Bruck's all-to-all copies: on 2x2x2 it has three messages of half the buffer, and copies the buffer five times:
   half of it before and after each round, and the whole before the first and after the last one;
-* the ways in which links close, messages of a rank leave, and interfaces take them: ``CHOSEN``, from the rows of 8 MiB of
-  ``GEOMETRY_ROWS`` and the rows of 64 MiB on 2x2x2.
+* the overhead of a receive: ``RECEIVES``, four rows of a reduce whose root receives from all, which are compared with
+  nothing;
+* how messages of a rank leave, and interfaces take them: from the rows of 64 MiB on 2x2x2.
+
+Where ranks are is published, and the same for all shapes: the mapping of the machine ``fugaku``. The rows of 8 MiB of
+``GEOMETRY_ROWS`` compared geometries before, so that they are no evidence either.
 """
 
 from __future__ import annotations
@@ -51,10 +55,18 @@ PHASES: Mapping[tuple[str, str], str] = {
 }
 #: Of the buffer, what a message holds: all of it unless it is said here.
 MESSAGE_PARTS = {"ring": "1/P", "pairwise": "1/P", "linear": "1/P", "modified-bruck": "1/2"}
-#: Rows of 8 MiB on each shape that choose how its lines close.
+#: Rows of 8 MiB on each shape by which geometries were compared.
 GEOMETRY_ROWS = (("broadcast", "binomial"), ("allreduce", "recursive_doubling"), ("all_to_all", "pairwise"))
 #: What chose the number of chains, three, of 2 to 4.
 CHAINS_ROW = ("broadcast", "chain", "8x8x8", 8 * MIB)
+#: By bytes, medians on 2x2x2 in us of allreduce by ``basic_linear``, a reduce and a broadcast whose root has a message with
+#: each other rank, and of that broadcast.
+RECEIVES: Mapping[int, tuple[float, float]] = {
+    4: (19.379, 8.6295),
+    32: (21.8495, 9.9595),
+    256: (23.3945, 11.069),
+    2048: (27.6795, 15.099),
+}
 #: Copies of the buffer in Bruck's all-to-all: two, and one more for each round.
 COPIES = 2
 
@@ -168,9 +180,21 @@ class Constants:
     def _at(self, size_bytes: float, values: list[float]) -> float:
         return float(np.interp(math.log2(max(size_bytes, 1.0)), np.log2(self._sizes), values))
 
+    @cached_property
+    def receive_s(self) -> float:
+        """The overhead of a receive: of a linear reduce on 2x2x2, what it takes beyond one message, a seventh of it."""
+        each = [
+            ((both_us - broadcast_us) / 1e6 - self._message_s(size)) / 7
+            for size, (both_us, broadcast_us) in RECEIVES.items()
+        ]
+        return sum(each) / len(each)
+
+    def _message_s(self, size_bytes: int) -> float:
+        return self._median_s(*GEOMETRY_ROWS[0], size_bytes) / 3
+
     def startup_s(self, message_bytes: float) -> float:
-        """Of a message of so many bytes."""
-        each = [max(self._median_s(*GEOMETRY_ROWS[0], size) / 3 - size * self.per_byte_s, 0.0) for size in self._sizes]
+        """Of a message of so many bytes, without the overhead of its receive."""
+        each = [max(self._message_s(size) - size * self.per_byte_s - self.receive_s, 0.0) for size in self._sizes]
         return self._at(message_bytes, each)
 
     def reduction_per_byte_s(self, message_bytes: float) -> float:
@@ -183,7 +207,7 @@ class Constants:
         """Of Bruck's all-to-all: what it takes longer on 2x2x2 than three messages, in proportion to what it copies."""
         here = self._median_s("all_to_all", "modified-bruck", self._copied_bytes(each))
         half = self._copied_bytes(each) / 2
-        added_s = max(here - 3 * (self.startup_s(half) + half * self.per_byte_s), 0.0)
+        added_s = max(here - 3 * (self.startup_s(half) + half * self.per_byte_s + self.receive_s), 0.0)
         return added_s * (math.log2(each.ranks) + COPIES) / (3 + COPIES)
 
     def _copied_bytes(self, each: Row) -> int:
@@ -196,17 +220,16 @@ CONSTANTS = Constants()
 
 @dataclass(frozen=True)
 class Setting:
-    """What the data do not say. ``geometry``: ``mesh`` (open lines), ``torus`` (rings), or ``folded``: each line of 2 k
-    nodes goes up k nodes of a long dimension of Tofu D and back in the other half of a short one (A or C; B has three),
-    routes take the long dimensions first. ``order``: the child a rank of a binomial tree sends to first. ``mapping``: how
-    ranks are placed on open lines and rings."""
+    """What could be otherwise. ``geometry``: ``folded`` (that of the machine), ``mesh`` (a grid of the job's shape with open
+    lines) or ``torus`` (with rings). ``order``: the child a rank of a binomial tree sends to first. ``mapping``: how ranks
+    are placed on open lines and rings, or the order of ranks of a folded job."""
 
-    geometry: str = "mesh"
+    geometry: str = "folded"
     sends: str = "nonblocking"
     interfaces: int = 6
     sharing: str = "max_min"
     order: str = "near"
-    mapping: str = "linear"
+    mapping: str = ""
 
     @property
     def label(self) -> str:
@@ -216,52 +239,22 @@ class Setting:
         return ", ".join([self.geometry, *(f"{name}: {value}" for name, value in parts.items())])
 
 
-#: How lines close on each shape.
-GEOMETRIES = {"2x2x2": "mesh", "4x4x4": "folded", "8x8x8": "mesh"}
-
-
 def chosen(each: Row) -> Setting:
     """What the calibration rows choose for a row."""
-    return Setting(GEOMETRIES[each.shape], interfaces=1 if each.algorithm == "linear" else 6)
-
-
-def _fold(side: int, small: int) -> list[tuple[int, int]]:
-    """(long, short) coordinates of the nodes of a line: up the first row of the fold, down the next."""
-    length = -(-side // small)
-    rows_of = [range(length) if turn % 2 == 0 else range(length - 1, -1, -1) for turn in range(small)]
-    return [(place, turn) for turn, part in enumerate(rows_of) for place in part][:side]
-
-
-def _folded(side: int) -> dict[str, object]:
-    """Nodes, topology and mapping of a job whose lines are folded into Tofu D: X and A, Y and B, Z and C."""
-    shorts = (2, 3, 2)
-    longs = [-(-side // short) for short in shorts]
-    extents = [*longs, *shorts]
-    lines = [_fold(side, short) for short in shorts]
-    nodes = []
-    for z, y, x in np.ndindex(side, side, side):
-        places = [lines[axis][at] for axis, at in enumerate((x, y, z))]
-        coordinates = [long for long, _ in places] + [short for _, short in places]
-        nodes.append(int(np.ravel_multi_index(coordinates, extents)))
-    kept = [axis for axis, extent in enumerate(extents) if extent > 1]
-    topology = {"shape": [extents[axis] for axis in kept], "wrap": [axis == 4 for axis in kept]}
-    return {
-        "nodes": math.prod(extents),
-        "mapping": nodes,
-        **{f"network.topology.{key}": value for key, value in topology.items()},
-    }
+    return Setting(interfaces=1 if each.algorithm == "linear" else 6)
 
 
 @cache
 def machine(shape: str, setting: Setting) -> Machine:
     """The machine ``fugaku`` as a job of this shape."""
     side = SIDES[shape]
+    geometry: dict[str, object]
     if setting.geometry == "folded":
-        geometry = _folded(side)
+        geometry = {"mapping.job": [side] * 3} | ({"mapping.order": setting.mapping} if setting.mapping else {})
     else:
         closed = setting.geometry == "torus"
         geometry = {"nodes": side**3, "network.topology.shape": [side] * 3, "network.topology.wrap": [closed] * 3}
-        geometry |= {} if setting.mapping == "linear" else {"mapping": setting.mapping}
+        geometry["mapping"] = setting.mapping or "linear"
     more = {
         "network.sends": setting.sends,
         "network.sharing": {"round_robin": "1 MiB"} if setting.sharing == "round_robin" else setting.sharing,
@@ -277,6 +270,7 @@ def scenario(each: Row, setting: Setting) -> Scenario:
         "size": each.size_bytes,
         "copy_s": CONSTANTS.copy_s(each) if each.algorithm == "modified-bruck" else 0.0,
         "network.startup": CONSTANTS.startup_s(each.message_bytes),
+        "network.receive_overhead": CONSTANTS.receive_s,
         "network.per_byte": CONSTANTS.per_byte_s,
         "network.interfaces.per_byte": CONSTANTS.per_byte_s,
         "network.reduction_per_byte": CONSTANTS.reduction_per_byte_s(each.message_bytes),

@@ -48,7 +48,7 @@ class ExchangeForm(ClosedForm[Exchange]):
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
             amount = functools.partial(step.amount, changed=size_names(step, groups))
             sizes, messages = demand.sizes_bytes(amount), demand.message_counts(amount)
-            check_train(demand, amount(demand.train, "train"), step.machine.network)
+            check_train(demand, amount(demand.train, "train"))
             grid = _extents(demand, groups, amount)
             prices = _prices(demand, step) if demand.group is None else prices_at(step, groups.ranks)
             cost = halo(sizes, grid, demand.periodic, prices, messages)

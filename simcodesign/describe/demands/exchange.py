@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,8 @@ class Exchange(MessageDemand):
     """Halo exchange with both neighbours in each of ``dims`` dimensions of a process grid; ``bytes`` per dimension.
 
     ``messages`` of so many bytes go to each neighbour, by dimension (one if it is None). Up to ``train`` of them are
-    simulated as one transfer. The process grid is that of each ``group``, if it names one.
+    simulated as one transfer where that is the same (``take_trains``). The process grid is that of each ``group``, if
+    it names one.
     """
 
     dims: int
@@ -85,25 +86,24 @@ def balanced_grid(ranks: FloatOrArray, dims: int) -> list[FloatOrArray]:
     return [shapes[where.reshape(np.shape(ranks)), dim] for dim in range(dims)]
 
 
-def check_train(step: Exchange, train: FloatOrArray, network: Network) -> None:
-    """InputError unless ``train`` is a whole number, at least 1, and 1 where a train is not the same as its messages.
-
-    A train is received once. That is the same only where a receive takes no time, and where messages have no gaps.
-    """
-    place, value = step.train.place or step.place, np.asarray(train)
+def check_train(step: Exchange, train: FloatOrArray) -> None:
+    """InputError unless ``train`` is a whole number, at least 1."""
+    value = np.asarray(train)
     bad = ~np.isfinite(value) | (value != np.floor(value)) | (value < 1)
     if np.any(bad):
-        what = f"train = {step.train.text} is no number of messages"
+        what, place = f"train = {step.train.text} is no number of messages", step.train.place or step.place
         raise InputError(what, place, value=float(value[bad].flat[0]), allowed="a whole number, 1 or above")
-    several = value > 1
-    reason = None
-    if np.any(several) and not network.message_model.goes_in_trains:
-        reason = f"messages of the network model {network.message_model.name} have gaps and overheads of their own"
-    elif np.any(several) and network.message_model.has_receive_overhead:
-        reason = "each message has a receive_overhead of its own, but a train is received once"
-    elif np.any(several) and network.is_stored and np.isfinite(network.sharing.stored_bytes):
-        reason = "nodes store packets of each message, but a train is one"
-    if reason is not None:
-        what = f"train = {step.train.text} cannot be used here: {reason}"
-        allowed = "1, or Hockney's model with receive_overhead 0, and no packets that are stored"
-        raise InputError(what, place, value=float(value.max()), allowed=allowed)
+
+
+def take_trains(levels: Sequence[Network]) -> bool:
+    """Return whether a train is the same as its messages on all levels of a machine's networks.
+
+    A train is received once, and it is one message of the packets that nodes store. It differs from its messages where
+    these have gaps, or each a receive_overhead, or packets of their own that are stored.
+    """
+    return all(
+        network.message_model.goes_in_trains
+        and not network.message_model.has_receive_overhead
+        and not (network.is_stored and np.isfinite(network.sharing.stored_bytes))
+        for network in levels
+    )

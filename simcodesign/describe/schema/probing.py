@@ -44,6 +44,7 @@ _NETWORKS: tuple[Any, ...] = (
 )
 _MACHINE: Any = {"simcodesign": "1", "name": "x", "nodes": "4", "processor": {"rate": "1"}}
 _CROSSBAR: Any = {"topology": {"kind": "crossbar"}}
+_TORUS: Any = {"topology": {"kind": "torus"}}
 _PLAIN: Any = _MACHINE | {"network": _CROSSBAR | _COSTS}
 _WAYS: tuple[Any, ...] = ({"count": "0"}, {"fraction": "0"}, {"nodes": ["0"]})
 _INSIDE: Any = {"network": {"topology": {"kind": "crossbar"}, "startup": "1", "bandwidth": "1"}}
@@ -63,6 +64,7 @@ _MACHINES: tuple[Any, ...] = (
     *(_MACHINE | {"network": _CROSSBAR | network, "processors_per_node": "2"} for network in _NETWORKS),
     _PLAIN | {"processors_per_node": "4", "node": _INSIDE, "socket": _INSIDE | {"per_node": "2"}},
     *(_PLAIN | {"mapping": {"kind": kind}} for kind in ("random", "grid")),
+    _PLAIN | {"network": _TORUS | _COSTS, "mapping": {"kind": "folded", "job": ["1"], "axes": [["X"]]}},
     *(_PLAIN | {"nodes": nodes, "noise": noise} for nodes, noise in _SLOW),
     *(_PLAIN | {"partitions": _PARTITIONS, "mapping": {"partitions": on}} for on in (["all"], {"all": "4"})),
     *(_PLAIN | _WITH_DISK | {"partitions": [_PARTITIONS[0] | own]} for own in _OWN),

@@ -1,10 +1,11 @@
-"""Extents of grids: the most cube-like one of so many hosts or ranks, and one like another grid."""
+"""Extents of grids: the most cube-like one of so many hosts or ranks, one like another grid, boxes within a grid."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from simcodesign.core.errors import InputError, Place
@@ -107,3 +108,27 @@ def prime_factors(number: int) -> list[int]:
             number //= divisor
         divisor += 1
     return [*factors, number] if number > 1 else factors
+
+
+def surface(box: tuple[int, ...]) -> float:
+    """Half of the faces of a box of cubes: the sum of its cubes over each of its extents."""
+    return sum(math.prod(box) / extent for extent in box)
+
+
+@lru_cache(maxsize=1024)
+def smallest_box(whole: tuple[int, ...], nodes: int) -> tuple[int, ...]:
+    """The box within a grid of these extents that holds so many nodes: of as few more as there can be, and of these the
+    one with the smallest surface."""
+
+    def rank(box: tuple[int, ...]) -> tuple[int, float, tuple[int, ...]]:
+        return math.prod(box), surface(box), tuple(-extent for extent in box)
+
+    return min(_boxes(whole, nodes), key=rank)
+
+
+def _boxes(whole: tuple[int, ...], nodes: int) -> Iterator[tuple[int, ...]]:
+    """All boxes that would not hold so many nodes with a last extent that is any smaller."""
+    for first in itertools.product(*(range(1, extent + 1) for extent in whole[:-1])):
+        last = -(-nodes // math.prod(first))
+        if last <= whole[-1]:
+            yield (*first, last)

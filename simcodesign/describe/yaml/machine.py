@@ -20,7 +20,7 @@ from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from, storage_from
 from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated
 from simcodesign.describe.yaml.distribution import distribution_from
-from simcodesign.describe.yaml.mapping import SUFFIXES, mapping_from
+from simcodesign.describe.yaml.mapping import check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
 from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import noise_from
@@ -73,6 +73,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     memory = memory_from(items, processor)
     accelerator = accelerator_from(items["accelerator"]) if "accelerator" in items else None
     disk = _disk(items["disk"], nodes) if "disk" in items else None
+    check_folded_size(items)
     network = network_from(items["network"], follows or nodes, folder)
     partitions: tuple[Partition, ...] = ()
     if "partitions" in items:
@@ -101,7 +102,9 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         memory=memory,
         capacity_bytes=capacity_from(items),
         processors_per_node=per_node,
-        mapping=mapping_from(items["mapping"], nodes, per_node, folder, partitions) if "mapping" in items else "linear",
+        mapping=mapping_from(items["mapping"], network.topology, per_node, folder, partitions)
+        if "mapping" in items
+        else "linear",
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom,
@@ -129,8 +132,10 @@ def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | 
     if not items["nodes"].says(AS_RANKS):
         return None
     mapping = items.get("mapping")
-    if mapping is not None and (isinstance(mapping.content, list) or Path(str(mapping.content)).suffix in SUFFIXES):
-        raise mapping.error("a list of nodes, where nodes are as many as the ranks need", "a mapping by name")
+    if mapping is not None and names_nodes(mapping):
+        raise mapping.error(
+            "a mapping onto certain nodes, where nodes are as many as the ranks need", "a mapping by name"
+        )
     disk = items.get("disk")
     shared = disk.mapping().get("shared_by") if disk is not None else None
     return nodes_by_ranks(items["network"], shared is not None and shared.says("all"), folder)

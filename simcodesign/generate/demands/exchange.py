@@ -8,7 +8,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.base import Evaluate
-from simcodesign.describe.demands.exchange import Exchange, check_train
+from simcodesign.describe.demands.exchange import Exchange, check_train, take_trains
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.messages.group_columns import EqualGroups, equal_groups
@@ -54,7 +54,8 @@ def _write(demand: Exchange, writer: StepWriter, ranks: Ranks, amount: Evaluate)
 
 
 def _messages(demand: Exchange, writer: StepWriter, amount: Evaluate) -> tuple[list[float], float]:
-    """Messages to each neighbour by dimension, and how many of them go together. InputError unless they are whole."""
+    """Messages to each neighbour by dimension, and how many of them go together: one by one where
+    trains are not the same. InputError unless they are whole."""
     messages = [float(count) for count in demand.message_counts(amount)]
     for count, expression in zip(messages, demand.messages_by_dim, strict=True):
         if count != np.floor(count):
@@ -64,8 +65,8 @@ def _messages(demand: Exchange, writer: StepWriter, amount: Evaluate) -> tuple[l
             )
             raise InputError(what, expression.place or demand.place)
     train = float(amount(demand.train, "train"))
-    check_train(demand, train, writer.machine.network)
-    return messages, train
+    check_train(demand, train)
+    return messages, train if take_trains(writer.machine.levels) else 1.0
 
 
 LOWERINGS.add(Exchange, ExchangeLowering())

@@ -11,7 +11,7 @@ import pandas as pd
 
 from simcodesign.comparison.compare import Comparison
 from simcodesign.report.common import plot_style
-from simcodesign.report.demo.runs import ORDERS, SIDES, Run, Runs, acting
+from simcodesign.report.demo.runs import SIDES, Run, Runs, acting
 
 #: Colours of what is compared.
 COLOURS = {"measured": plot_style.MEASURED, "forecast": plot_style.FORECAST, "simulated": plot_style.SIMULATED}
@@ -21,12 +21,12 @@ _BAR = 0.26
 
 def broadcast_picture(runs: Runs, path: Path) -> None:
     """Measured, forecast and simulated broadcasts over the shapes of the job, with quartiles."""
-    near = [runs.broadcasts[shape, ORDERS[0]].comparison for shape in SIDES]
-    known = [one.measured.total for one in near if one.measured is not None and one.measured.total is not None]
+    several = [run.comparison for run in runs.broadcasts.values()]
+    known = [one.measured.total for one in several if one.measured is not None and one.measured.total is not None]
     groups = {
         "measured": [each.value for each in known],
-        "forecast": [float(one.forecast.makespan_s) for one in near],
-        "simulated": [float(one.simulation.makespan_s) for one in near],
+        "forecast": [float(one.forecast.makespan_s) for one in several],
+        "simulated": [float(one.simulation.makespan_s) for one in several],
     }
     ends = np.array([each.ends for each in known]).T
     with plot_style.styled(path) as mpl:
@@ -60,22 +60,18 @@ def _key(mpl: Any, figure: Any, groups: Mapping[str, object]) -> None:
     plot_style.legend(mpl, figure, {name: {"facecolor": COLOURS[name]} for name in groups})
 
 
-def ladder_picture(runs: Sequence[Run], path: Path) -> None:
-    """From the forecast to the measurement, for the two orders of children; only steps that change a time."""
-    shown = acting(runs)
-    titles = ("nearest child first, as the library sends", "the same tree, farthest child first")
+def ladder_picture(run: Run, path: Path) -> None:
+    """From the forecast to the measurement; only steps that change a time."""
+    rows = _levels(run, acting([run]))
+    longest = max(end_s for _, _, end_s in rows)
     with plot_style.styled(path) as mpl:
-        figure = plot_style.new_figure(mpl, 9.0, 3.4)
+        figure = plot_style.new_figure(mpl, 7.0, 3.4)
         figure.suptitle("What explains a broadcast of 64 MiB on 8x8x8 nodes of Fugaku", x=0.01, ha="left")
-        every = [_levels(run, shown) for run in runs]
-        longest = max(end_s for rows in every for _, _, end_s in rows)
-        most = max(map(len, every))
-        for axis, rows, title in zip(figure.subplots(1, len(runs)), every, titles, strict=True):
-            _steps(axis, rows)
-            axis.set_title(title)
-            axis.set_xlim(0, 1.25 * longest)
-            axis.set_ylim(most - 0.5, -0.5)
-            plot_style.time_axis(mpl, axis.xaxis, longest)
+        axis = figure.subplots()
+        _steps(axis, rows)
+        axis.set_xlim(0, 1.25 * longest)
+        axis.set_ylim(len(rows) - 0.5, -0.5)
+        plot_style.time_axis(mpl, axis.xaxis, longest)
         plot_style.save(figure, path)
 
 

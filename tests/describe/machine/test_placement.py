@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.placement import MAPPINGS, GridMapping, RandomMapping, RankMapping, smallest_box
+from simcodesign.describe.placement import MAPPINGS, GridMapping, RandomMapping, RankMapping
 from simcodesign.describe.topology.build import build_topology
+from simcodesign.describe.topology.grid_shape import smallest_box
 from simcodesign.describe.yaml.files import load_machine
 from tests.builders import machine, network, network_with
 

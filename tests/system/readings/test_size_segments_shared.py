@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.result import Result
-from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.message_models.base import SizeSegment
 from simcodesign.describe.network.message_models.hockney import HockneySegment
 from simcodesign.describe.network.message_models.loggops import LogGOPS, LogGOPSSegment
 from simcodesign.describe.network.sharing import SHARINGS
-from simcodesign.describe.programs.program import Block, Step, walk
+from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 from tests import examples
@@ -53,7 +52,6 @@ def sized_cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
     fast."""
     program, made, ranks = draw(cases())
     plain = made.network
-    trains = any(isinstance(step, Exchange) and step.train.text != "1" for step in walk(program.program))
     slower = st.sampled_from([1.0, 1.0, 2.0, 5.0])
     model = plain.message_model
     if plain.sharing.name == "round_robin" and plain.is_stored:
@@ -66,7 +64,7 @@ def sized_cases(draw: st.DrawFn) -> tuple[Workload, Machine, int]:
             overhead_s = model.overhead_per_byte_s
             segments.append(LogGOPSSegment(end, per_byte_s=per_byte_s, overhead_per_byte_s=overhead_s, **times))
         else:
-            overhead_s = None if trains or draw(st.booleans()) else draw(TIMES)
+            overhead_s = None if draw(st.booleans()) else draw(TIMES)
             segments.append(HockneySegment(end, draw(TIMES), per_byte_s, overhead_s))
     # What was the bandwidth of links and interfaces stays so, where it was that of messages.
     link_s = model.per_byte_s if plain.link_per_byte_s is None else plain.link_per_byte_s

@@ -7,7 +7,7 @@ if they do not.
 
 A train of k messages is one transfer whose sender pays for each of them; ``size_bytes`` are those of one message. Its
 first byte enters the network after one startup, its last byte follows as the sender hands the messages over. Trains are
-for models that ``goes_in_trains`` (``check_train``).
+for models that ``goes_in_trains`` (``take_trains``).
 """
 
 from __future__ import annotations
