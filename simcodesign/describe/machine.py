@@ -320,7 +320,7 @@ class Machine(Variant, ShownInNotebooks):
         return self.has_levels or self.network.paths_differ
 
     def sending(self, sends: str | None) -> Machine:
-        """The machine whose messages are sent so (``MessageModel.sending``); the same object for the same word."""
+        """The machine whose messages are sent as ``sends`` has it; the same object for the same word."""
         if self.network.message_model.sending(sends) is self.network.message_model:
             return self
         assert sends is not None
