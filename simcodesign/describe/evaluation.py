@@ -310,8 +310,8 @@ class EvaluatedStep:
 
     @property
     def machine(self) -> Machine:
-        """The machine with the constants that hold here."""
-        return self.block.machine
+        """The machine with the constants that hold here, whose messages are sent as the demand says."""
+        return self.block.machine.sending(self.demand.sends_as)
 
     @property
     def repetitions(self) -> FloatOrArray:

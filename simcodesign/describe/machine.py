@@ -319,6 +319,24 @@ class Machine(Variant, ShownInNotebooks):
         """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
         return self.has_levels or self.network.paths_differ
 
+    def sending(self, sends: str | None) -> Machine:
+        """The machine whose messages are sent as ``sends`` has it; the same object for the same word."""
+        if self.network.message_model.sending(sends) is self.network.message_model:
+            return self
+        assert sends is not None
+        if sends not in self._by_sends:
+            self._by_sends[sends] = replace(
+                self,
+                network=self.network.sending(sends),
+                node_network=None if self.node_network is None else self.node_network.sending(sends),
+                socket_network=None if self.socket_network is None else self.socket_network.sending(sends),
+            )
+        return self._by_sends[sends]
+
+    @cached_property
+    def _by_sends(self) -> dict[str, Machine]:
+        return {}
+
     @cached_property
     def placement(self) -> Placement:
         """The nodes of ranks, by the mapping."""

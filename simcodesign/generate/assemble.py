@@ -75,6 +75,7 @@ def assembled(lowered: LoweredProgram, builder: PlanBuilder) -> Plan:
         gap_s=fields.get("gap_s"),
         flight_s=fields.get("flight_s"),
         train=fields.get("train"),
+        holds=fields.get("holds"),
         unit=fields.get("unit"),
         loggops=None if dependencies is None else dependencies.loggops,
     )

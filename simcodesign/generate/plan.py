@@ -324,6 +324,7 @@ class Plan:
     flight_s: Floats | None = None  # (N,)
     loggops: LogGOPS | None = None  # how processors, gaps and messages behave, if not as above
     train: Floats | None = None  # (N,) messages that travel together as one; 1 each, if None
+    holds: NDArray[np.bool_] | None = None  # (N,) sends whose bytes hold the sender, where only some do
     unit: NDArray[np.int16] | None = (
         None  # (N,) the part of its rank that does it, where several work; 0: the processor
     )

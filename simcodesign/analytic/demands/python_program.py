@@ -309,8 +309,8 @@ def _cost_alike(
     _, name, size_bytes, algorithm, _, options, _ = recording.operations[op]
     key = (name, size_bytes, algorithm, options, ranks)
     if key not in known:
-        prices = price(machine.network, float(ranks))
-        form = algorithm_form_of(as_demand(recording, op, ranks))
+        demand = as_demand(recording, op, ranks)
+        prices, form = price(machine.sending(demand.sends_as).network, float(ranks)), algorithm_form_of(demand)
         cost = (form.segmented or form.cost)(size_bytes, prices, *options) if options else form.cost(size_bytes, prices)
         known[key] = _of_each(cost, all_busy_s(cost, prices), ranks)
     return known[key]
@@ -322,7 +322,8 @@ def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machi
     demand, count = as_demand(recording, op, len(members)), len(members)
     segments = float(options[0]) if options else None
     from_root = np.roll(members, -int(root))
-    there = cost_of_members(demand, float(size_bytes), machine, recording.ranks, from_root, segments)
+    sent = machine.sending(demand.sends_as)
+    there = cost_of_members(demand, float(size_bytes), sent, recording.ranks, from_root, segments)
     return _of_each(there.cost, there.busy_s, count)
 
 

@@ -135,7 +135,8 @@ class _Entries:
         for some in several:
             entries = some.ravel()
             places = sent.among(np.arange(some.size).reshape(some.shape))
-            operation = Together.of(self._recording.rank[entries], places, self._machine, self._ranks)
+            machine = self._machine.sending(demand.sends_as)
+            operation = Together.of(self._recording.rank[entries], places, machine, self._ranks)
             if some is not members:
                 self._graph.spend(size)
                 rounds_s = form.rounds_s(demand, operation.uncopied_s)

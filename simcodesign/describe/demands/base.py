@@ -103,6 +103,11 @@ class Demand:
         return getattr(self, "varies", None)
 
     @property
+    def sends_as(self) -> str | None:
+        """How its messages are sent where that is not left to the machine (``network.sends``)."""
+        return None
+
+    @property
     def communicator(self) -> str | None:
         """The groups of ranks that do it, each by itself; None where all ranks are one."""
         return getattr(self, "group", None)

@@ -24,6 +24,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
 from simcodesign.describe.demands.base import MESSAGES, Evaluate
 from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
+from simcodesign.describe.network.message_models.hockney import BLOCKING
 
 #: Where other packages name the modules that register algorithms.
 ENTRY_POINTS = "simcodesign.collectives"
@@ -79,6 +80,11 @@ SIZED_BY_RANK = frozenset(
         ("all_to_all", "linear"),
     }
 )
+#: How messages of an algorithm are sent, whatever the machine says of others: as MPI libraries implement them. Open MPI
+#: (coll/base, coll_base_scatter.c) and MPICH call the blocking send for one child after another.
+ALGORITHM_SENDS: dict[tuple[str, str], str] = dict.fromkeys(
+    [("scatter", "binomial"), ("scatter", "binomial_near"), ("scatter", "linear")], BLOCKING
+)
 #: Operations that only signal: no rank contributes any bytes.
 SIGNALS = frozenset({"barrier"})
 #: Operations with a root, rank 0 unless ``root`` says another.
@@ -90,12 +96,15 @@ def algorithm_names(operation: str) -> list[str]:
     return [*ALGORITHMS[operation], *((AUTO,) if operation in RULES else ())]
 
 
-def register_algorithm(operation: str, algorithm: str) -> None:
-    """Make an algorithm known to workload files; the first one of a new operation is its default."""
+def register_algorithm(operation: str, algorithm: str, sends: str | None = None) -> None:
+    """Make an algorithm known to workload files; the first one of a new operation is its default. ``sends``: how its
+    messages are sent in Hockney's model, None as the machine says."""
     if operation not in ALGORITHMS:
         ALGORITHMS.add(operation, [])
     if algorithm not in ALGORITHMS[operation]:
         ALGORITHMS[operation].append(algorithm)
+    if sends is not None:
+        ALGORITHM_SENDS[operation, algorithm] = sends
 
 
 def algorithm_in_order(operation: str, algorithm: str, order: str) -> str:
@@ -115,7 +124,8 @@ class Collective(MessageDemand):
     """A collective operation of all ranks, or of those of each ``group`` by itself; ``bytes`` is the size that each
     rank contributes (to each partner), or gets from the ``root``, a rank of the group (0 if it is None).
     ``algorithm``: as it is registered (``algorithm_in_order``), or ``AUTO``. ``segment``: the bytes are passed on in
-    the fewest equal parts of at most this size. ``is_auto``: the algorithm is the one that the rules choose."""
+    the fewest equal parts of at most this size. ``is_auto``: the algorithm is the one that the rules choose. ``sends``:
+    how its messages are sent (``SENDS``), None as the algorithm or the machine says."""
 
     name: str
     algorithm: str
@@ -124,6 +134,7 @@ class Collective(MessageDemand):
     root: Expression | None = None
     segment: Expression | None = None
     is_auto: bool = False
+    sends: str | None = None
     alike_on_all_ranks = True
     can_be_started = True
     uses_parts = MESSAGES
@@ -138,6 +149,13 @@ class Collective(MessageDemand):
         where = "" if self.group is None else f" in {self.group}"
         way = AUTO if self.is_auto else self.algorithm
         return f"{self.name} ({way.replace('_', ' ')}){where}"
+
+    @property
+    def sends_as(self) -> str | None:
+        """How its messages are sent where that is not left to the machine."""
+        names = [rule.algorithm for rule in RULES[self.name]] if self.is_open else [self.algorithm]
+        of_algorithms = {ALGORITHM_SENDS.get((self.name, name)) for name in names}
+        return self.sends or (of_algorithms.pop() if len(of_algorithms) == 1 else None)
 
     @property
     def is_sized_by_rank(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -97,6 +97,10 @@ class Network:
     def mean_hops(self) -> float:
         """Mean hops between different nodes, by its routing, where nobody waits."""
         return self.routing.mean_hops(self.topology)
+
+    def sending(self, sends: str) -> Network:
+        """Return the network whose messages are sent so."""
+        return replace(self, message_model=self.message_model.sending(sends))
 
     @property
     def reduction_s_per_byte(self) -> FloatOrArray:

@@ -30,6 +30,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
+from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.yaml.accelerators_and_storage import (
     copy_from,
     kernel_from,
@@ -361,7 +362,8 @@ def _each(entry: Entry, dims: int) -> tuple[Expression, ...]:
 
 
 def _collective(name: str, entry: Entry) -> Collective:
-    keys = ("bytes", "algorithm", "order", "segment", "group", "footprint", *(("root",) if name in ROOTED else ()))
+    rooted = ("root",) if name in ROOTED else ()
+    keys = ("bytes", "algorithm", "order", "segment", "sends", "group", "footprint", *rooted)
     items = entry.mapping(keys, () if name in SIGNALS else ("bytes",))
     algorithm = items["algorithm"].text(algorithm_names(name)) if "algorithm" in items else ALGORITHMS[name][0]
     if "order" in items:
@@ -376,8 +378,10 @@ def _collective(name: str, entry: Entry) -> Collective:
         known = " and ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
         what = f"{algorithm} of {name} has no segments"
         raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")
+    sends = items["sends"].text(SENDS) if "sends" in items else None
     touched = amount(items, "footprint")
-    return Collective(None, entry.place, name, algorithm, size, group(items), root, segment, footprint=touched)
+    every = (name, algorithm, size, group(items), root, segment)
+    return Collective(None, entry.place, *every, sends=sends, footprint=touched)
 
 
 def demand_reader(key: str) -> DemandReader | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.describe.co_runners import co_runners_among
+from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.footprint import collective_footprint_bytes
 from simcodesign.describe.demands.python_program import PythonProgram
@@ -306,22 +307,44 @@ class _Layout:
         """Durations and ways of all messages, in place."""
         prices, machine = self._builder.prices, self._builder.machine
         rank = self.recording.rank[self.entry].astype(np.int32)
+        by_sends = list(self._by_sends(collective))
         for kind in (SEND, RECEIVE):
-            for is_collective in (False, True):
-                mine = np.flatnonzero((fields["kind"] == kind) & (collective == is_collective))
+            for sends, here in by_sends:
+                mine = np.flatnonzero((fields["kind"] == kind) & here)
                 if not len(mine):
                     continue
                 whole = Column(kind, rank[mine], fields["peer"][mine], fields["size_bytes"][mine], tag=0)
+                is_collective = bool(collective[mine[0]])
                 if prices.loads_memory:
                     touched = self._touched_bytes[self.entry[mine]] if is_collective else whole.size_bytes
                     whole = replace(whole, in_memory=touched > machine.message_cache_bytes)
-                (column,) = prices.priced([whole], machine, is_collective)
+                (column,) = prices.priced([whole], machine.sending(sends), is_collective)
                 fields["duration_s"][mine] = column.duration_s
                 if kind == RECEIVE and prices.holds_receivers:
                     fields["duration_s"][mine - 1] = column.held_s
                 for name in prices.names:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
+
+    def _by_sends(self, collective: NDArray[np.bool_]) -> Iterator[tuple[str | None, NDArray[np.bool_]]]:
+        """The operations of the Plan that are in no ``collective``; and those of collectives by how their algorithms
+        send."""
+        yield None, ~collective
+        entry = self._calls.entry
+        keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
+        named = {operation for operation, _ in ALGORITHM_SENDS}
+        words = np.array(
+            [
+                (as_demand(self.recording, op, ranks).sends_as or "")
+                if self.recording.operations[op][1] in named
+                else ""
+                for op, ranks in keys.T.tolist()
+            ]
+        )
+        for word in np.unique(words).tolist():
+            here = np.zeros(len(self.recording.op), bool)
+            here[entry[words[number.ravel()] == word]] = True
+            yield word or None, here[self.entry]
 
     @property
     def _touched_bytes(self) -> NDArray[np.float64]:

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import HELD, RECEIVE, SEND
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.demands.base import ONE, Demand
+from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.exchange import Exchange
+from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.programs.program import placed_demands, with_phase
+from simcodesign.describe.programs.program import Step, placed_demands, with_phase
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels
@@ -50,15 +52,18 @@ class MessagePricing:
         self._counted = bool(effects & {"hops", "links", "node"})
         self._levels = LevelWays(machine, point.ranks, self._choice, seed) if machine.has_levels else None
         self.loggops = point.has_loggops
-        self._flies = self.loggops or not machine.network.message_model.flight_holds_sender
+        model, steps = machine.network.message_model, [step for _, step in with_phase(point.workload.program)]
+        models = [model, *(model.sending(sends) for sends in _words_of_sends(steps))]
+        self._flies = self.loggops or not all(one.flight_holds_sender for one in models)
+        self._holds_differ = any(one is not model for one in models)
         self.has_rendezvous = _has_rendezvous(point)
         self.loads_memory = machine.node_memory is not None and "node" in effects
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
         self._holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
         self.holds_receivers = bool(self._holds.any()) and not self.loggops
-        steps = [step for _, step in with_phase(point.workload.program)]
         self._trains = any(isinstance(step, Exchange) and step.train != ONE for step in steps)
         self._variants: list[Machine] = []
+        self._numbers: dict[int, int] = {}  # by identity
 
     @cached_property
     def route_table(self) -> RouteTable | None:
@@ -78,8 +83,9 @@ class MessagePricing:
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
         rendezvous = ("until", "rendezvous") if self.waits_for_receivers else ()
+        held = ("holds",) if self._holds_differ else ()
         sized = ("variant",) if (self._receives_by_size or self.holds_receivers) and not self.loggops else ()
-        return routed + flies + loggops + rendezvous + sized + (("train",) if self._trains else ())
+        return routed + flies + loggops + rendezvous + held + sized + (("train",) if self._trains else ())
 
     @cached_property
     def _ways(self) -> Ways:
@@ -176,6 +182,8 @@ class MessagePricing:
             extra["spread_s"] = longest(ways, lambda network, way: simulated(network).spread_s(network, size))
         if self.loggops or self.has_rendezvous:
             extra["rendezvous"] = longest(ways, lambda network, way: has_rendezvous(network.message_model, size))
+        if self._holds_differ:
+            extra["holds"] = machine.network.message_model.bytes_hold_sender
         if self.route_table:
             cost = self._cost(column, machine, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
@@ -272,10 +280,11 @@ class MessagePricing:
         return [LevelWay(0, machine.network, way)]
 
     def _variant(self, machine: Machine) -> int:
-        """Number of a variant of the machine; each comes many times in a row."""
-        if not self._variants or self._variants[-1] is not machine:
+        """Number of a variant of the machine, which is the same object whenever it comes."""
+        number = self._numbers.setdefault(id(machine), len(self._variants))
+        if number == len(self._variants):
             self._variants.append(machine)
-        return len(self._variants) - 1
+        return number
 
     def price_receives(self, fields: Mapping[str, NDArray[Any]], rank: Int32s, place: Place) -> None:
         """Receives whose size was not known before their messages were, in place. InputError if it still is not."""
@@ -337,6 +346,16 @@ def _between_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
 def _each_bytes(column: Column) -> FloatOrArray:
     """Bytes of each message of a train."""
     return column.size_bytes / column.train
+
+
+def _words_of_sends(steps: Sequence[Step]) -> set[str]:
+    """How messages of demands are sent where that is not left to the machine; of programs in Python, as any algorithm
+    may send them."""
+    recorded = any(isinstance(step, PythonProgram) for step in steps)
+    words = {step.sends_as for step in steps if isinstance(step, Demand)} | (
+        set(ALGORITHM_SENDS.values()) if recorded else set()
+    )
+    return {word for word in words if word is not None}
 
 
 def _has_rendezvous(point: DesignPoint) -> bool:

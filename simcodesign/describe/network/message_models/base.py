@@ -12,7 +12,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -138,6 +138,10 @@ class MessageModel(ABC):
     def receives_by_size(self) -> bool:
         """Whether how long a message keeps its receiver busy depends on its segment, where ranks work in order."""
         return False
+
+    def sending(self, sends: str | None) -> Self:
+        """The model of messages that are sent so (``sends``); itself where that is not said, or makes no difference."""
+        return self
 
     @property
     def bytes_hold_sender(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -84,6 +84,11 @@ class Hockney(MessageModel):
     def own_segments(self) -> tuple[HockneySegment, ...]:
         """The segments, all of this model."""
         return tuple(one for one in self.segments if isinstance(one, HockneySegment))
+
+    def sending(self, sends: str | None) -> Self:
+        if sends is None or sends == self.sends:
+            return self
+        return replace(self, sends=sends, hops_hold_sender=self.hops_hold_sender or sends == NONBLOCKING)
 
     @property
     def bytes_hold_sender(self) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.registry import Registry
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.network.message_models.hockney import BLOCKING
 from simcodesign.describe.network.sharing import Fcfs
 from simcodesign.generate.plan import Plan
 
@@ -18,7 +19,7 @@ ENTRY_POINTS = "simcodesign.simulated_sharing"
 SHARED: Registry[Any, Callable[[Plan, Machine, Any], Plan]] = Registry("simulation of sharing", __name__, ENTRY_POINTS)
 
 
-def holds_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _hold_both_ends(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each message of these holds its sender, and its receiver, for as long as it would take if it were alone.
     Messages of others, with numbers after all operations, do not."""
     holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
@@ -34,6 +35,21 @@ def shared(plan: Plan, machine: Machine) -> Plan:
     """The Plan whose messages share stations as the network of the machine says; the same one without routes."""
     rule = machine.network.sharing
     return plan if plan.routes is None else SHARED.of(rule)(plan, machine, rule)
+
+
+def senders_held(plan: Plan, machine: Machine, sends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(n,) whether these messages hold their senders until their bytes have passed, as the machine or operation says.
+    Those that hold both ends do not: how long that is does not depend on what they share."""
+    held = np.full(len(sends), machine.network.message_model.bytes_hold_sender)
+    if plan.holds is not None:
+        own = sends < len(plan)  # they come before those of others
+        held[own] = plan.holds[sends[own]]
+    return held & ~_hold_both_ends(plan, machine, sends)
+
+
+def held_until_arrival(machine: Machine) -> bool:
+    """Return whether senders that their bytes hold are held by the flight of the messages as well."""
+    return machine.network.message_model.sending(BLOCKING).flight_holds_sender
 
 
 def _in_turn(plan: Plan, machine: Machine, rule: Fcfs) -> Plan:

@@ -22,7 +22,7 @@ from simcodesign.describe.machine_parts.levels import level_at
 from simcodesign.describe.network.sharing import MaxMin
 from simcodesign.generate.messages.memory_stations import memory_stations
 from simcodesign.generate.messages.routes_and_stations import link_bandwidths
-from simcodesign.generate.messages.sharing.base import SHARED, holds_both_ends
+from simcodesign.generate.messages.sharing.base import SHARED, held_until_arrival, senders_held
 from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, FairSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
@@ -64,18 +64,17 @@ def with_weighted_sharing(plan: Plan, machine: Machine, weights: Weights | None)
         raise InputError(what, machine.place, value=slowest, allowed=allowed)
     routes = plan.routes
     sends = np.flatnonzero(routes.route != NONE)
-    size_bytes, delay_s, after_s = plan.message_bytes[sends], routes.inject_s[routes.cost[sends]], np.zeros(len(sends))
+    size_bytes, delay_s = plan.message_bytes[sends], routes.inject_s[routes.cost[sends]]
     holds = np.zeros(len(sends), bool)
-    model = machine.network.message_model
-    if model.bytes_hold_sender and plan.loggops is None:
+    held = senders_held(plan, machine, sends)
+    if held.any() and plan.loggops is None:
         own = sends < len(plan)
         holds[own] = True if plan.station is None else plan.station[sends[own]] == NONE
-        holds &= (size_bytes > 0) & ~holds_both_ends(plan, machine, sends)
+        holds &= held & (size_bytes > 0)
     flight_s = _flights(plan, routes, sends)
-    if model.bytes_hold_sender and not model.flight_holds_sender:
-        after_s = flight_s
-    else:
-        delay_s = delay_s + flight_s
+    flies_after = held & (not held_until_arrival(machine))
+    after_s = np.where(flies_after, flight_s, 0.0)
+    delay_s = delay_s + np.where(flies_after, 0.0, flight_s)
     own_rate = _own_rates(plan, routes, sends, capacity, unit)
     weight = np.ones(len(sends), np.int32)
     if weights is not None:

@@ -19,7 +19,7 @@ from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.sharing import MaxMin, RoundRobin
-from simcodesign.generate.messages.sharing.base import SHARED, holds_both_ends
+from simcodesign.generate.messages.sharing.base import SHARED, held_until_arrival, senders_held
 from simcodesign.generate.plan import NONE, PacketSharing, Plan, Routes
 
 Floats = NDArray[np.float64]
@@ -46,8 +46,7 @@ def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
         packets = np.maximum(np.ceil(np.where(size_bytes > 0, size_bytes / packet_bytes, 1.0)), 1.0)
     _check_count(packets, np.diff(routes.start)[routes.route[sends]], machine, rule)
     holds = np.zeros(len(routes.route), bool)
-    holds[sends] = (size_bytes > 0) & machine.network.message_model.bytes_hold_sender & (sends < len(plan))
-    holds[sends] &= ~holds_both_ends(plan, machine, sends)
+    holds[sends] = (size_bytes > 0) & senders_held(plan, machine, sends) & (sends < len(plan))
     if plan.station is not None:
         holds[: len(plan)] &= plan.station == NONE
     count = np.ones(len(routes.route), np.int32)
@@ -56,7 +55,7 @@ def with_packets(plan: Plan, machine: Machine, rule: RoundRobin) -> Plan:
         plan,
         routes=replace(
             _of_packets(routes, sends, size_bytes, packet_bytes, packets),
-            packets=PacketSharing(count, holds, until_away=not machine.network.message_model.flight_holds_sender),
+            packets=PacketSharing(count, holds, until_away=not held_until_arrival(machine)),
         ),
     )
 
