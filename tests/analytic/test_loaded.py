@@ -98,3 +98,13 @@ def test_many_points_are_those_of_single_forecasts() -> None:
     every = loaded(step, ranks, n=sizes)
     for point, (size, count) in enumerate(zip(sizes, ranks, strict=True)):
         assert every.loaded_s[point] == pytest.approx(loaded(step, count, n=size).loaded_s, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("operation", ["broadcast", "allreduce", "allgather", "all_to_all", "barrier", "scan"])
+def test_a_rank_by_itself_shares_nothing(operation: str) -> None:
+    """One rank, and groups of one rank, send no message: nothing is later under load."""
+    content = {} if operation == "barrier" else {"bytes": 2e6}
+    assert loaded({operation: content}, 1).loaded_s == loaded({operation: content}, 1).makespan_s == 0
+    alone = {"name": "one", "groups": {"own": "rank"}, "program": [{operation: {**content, "group": "own"}}]}
+    result = sc.forecast(sc.Workload.load(alone), sc.Machine.load(MACHINE), {"P": 8})
+    assert result.loaded_s == result.makespan_s == 0

@@ -711,6 +711,22 @@ def test_interfaces_that_nobody_waits_for_are_told(tmp_path: Path) -> None:
     assert "messages wait 35 ms for links and 0 s for interfaces, summed over all: interfaces are named since" in text
 
 
+@pytest.mark.parametrize(
+    "arguments", [["show", "ice-lake-cluster"], ["forecast", "collective-costs", "ice-lake-cluster", "-P", "8"]]
+)
+def test_assumed_copies_are_noted(arguments: list[str]) -> None:
+    """A node without a measured row of MPI is predicted from its data sheet; with stated copies nothing is said."""
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("note: ice-lake-cluster: node.memory.copies is not stated, 1.4 is assumed (1.1 to 2.2")
+    assert "predicted from memory.bandwidth (STREAM) and caches alone, without a measured row of MPI" in line
+    machine = [f"{word} with node.memory.copies=1.2" if word == "ice-lake-cluster" else word for word in arguments]
+    stated = CliRunner().invoke(cli.app, machine)
+    assert (stated.exit_code, stated.stderr) == (0, "")
+    assert ("1.4 times (assumed)" in result.stdout, "(assumed)" in stated.stdout) == (arguments[0] == "show", False)
+
+
 def test_a_constant_that_phases_replace_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
     """The user is told that a setting changes nothing, under whichever of its two names it was set."""
     arguments = ["forecast", "seismic", "power-challenge", "--json", "--set", "network.bandwidth=2 MB/s"]

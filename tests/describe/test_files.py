@@ -83,7 +83,7 @@ def test_files_of_the_other_kind_are_named(base: Path, monkeypatch: pytest.Monke
     with pytest.raises(InputError, match=r"^base\.yaml is a machine; a workload is expected \(allowed: accelerated-"):
         load_workload("base.yaml")
     for name in ("ring.yaml", "ring.goal", "jacobi"):
-        assert problem(name).startswith(f"{name} is a workload; a machine is expected (allowed: crossbar-16, ")
+        assert problem(name).startswith(f"{name} is a workload; a machine is expected (allowed: a100-cluster, ")
         assert problem(name).endswith("more: simcodesign list; or the path of a machine file)")
     beside(base, "other", "extends: ring\n")
     assert "ring.yaml is a workload; a machine is expected" in problem("other.yaml")

@@ -6,6 +6,7 @@ import statistics
 
 import pytest
 
+import simcodesign as sc
 from tests import ROOT
 from validation.measured import full_nodes
 
@@ -34,6 +35,14 @@ def test_the_loaded_forecast_has_the_same_rounds(size: int) -> None:
 def test_nothing_is_shared_in_the_forecast() -> None:
     """35 rounds of two messages of 0.5 us and 10 GB/s, for both ends are held."""
     assert full_nodes.forecast_us("optimized3.36", 2**20) == pytest.approx(35 * 2 * (0.5 + 2**20 / 1e4), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [2**17, 2**21])
+def test_the_shipped_machine_with_two_sockets_takes_as_long(size: int) -> None:
+    """Each controller has half of STREAM, and half of the bytes; startups are those of each level."""
+    at = {"P": 36, "m": size}
+    shipped_us = 1e6 * float(sc.simulate(full_nodes.workload(), "ice-lake-cluster", at, effects=("node",)).makespan_s)
+    assert shipped_us == pytest.approx(full_nodes.simulated_us("optimized3.36", size), rel=0.02)
 
 
 def test_the_page_has_all_nodes() -> None:

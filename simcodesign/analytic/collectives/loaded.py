@@ -127,6 +127,8 @@ class _Loaded:
         one = _course(way.key, machine, self.ranks, self.members)
         if one is None:
             return None
+        if not one.rows:  # ranks by themselves
+            return np.zeros(int(where.sum()))
 
         def pick(values: FloatOrArray) -> Floats:
             return np.broadcast_to(np.asarray(values, dtype=np.float64), where.shape)[where]

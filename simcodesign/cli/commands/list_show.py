@@ -11,7 +11,7 @@ from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
 from simcodesign.cli.options import AsJson, Ranks, Write
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import Output, Outputs, RequestedFiles
+from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.common.terminal import print_all, write_json
 
@@ -86,8 +86,15 @@ def _equations(workload: Any, _: Path) -> str:
     return latex(workload)
 
 
+def _levels(machine: Any, path: Path) -> None:
+    from simcodesign.report.results.levels_plot import levels_plot
+
+    levels_plot(machine, path)
+
+
 SHOWN_FILES = Outputs(
-    Output("equations", (".tex",), "the equations of a workload, and its time as a formula", _equations, is_text=True)
+    Output("equations", (".tex",), "the equations of a workload, and its time as a formula", _equations, is_text=True),
+    Output("levels", PLOT_SUFFIXES, "the networks between and inside the nodes of a machine, as boxes", _levels),
 )
 
 
@@ -109,11 +116,13 @@ def run_show(options: ShowOptions) -> None:
         raise InputError("--json and --write equations:- exclude each other", allowed="one of them")
     if options.name.endswith(".aspen"):
         files.refuse(["equations"], f"{options.name} has no equations", "workloads that are shipped or in YAML")
+        files.refuse(["levels"], f"the levels of {options.name} are not drawn", "machines that are shipped or in YAML")
         _show_aspen(options)
     elif (options.kind or kind_of(options.name)) == "machine":
         files.refuse(["equations"], "a machine has no equations", "the name of a workload")
-        _show_machine(options)
+        _show_machine(options, files)
     else:
+        files.refuse(["levels"], "a workload has no levels", "the name of a machine")
         _show_workload(options, files)
 
 
@@ -126,8 +135,8 @@ def _show_aspen(options: ShowOptions) -> None:
     print_all(aspen_sheet(Path(options.name)))
 
 
-def _show_machine(options: ShowOptions) -> None:
-    from simcodesign.cli.run.scenario import note_shared_link
+def _show_machine(options: ShowOptions, files: RequestedFiles) -> None:
+    from simcodesign.cli.run.scenario import note_assumed_copies, note_shared_link
     from simcodesign.describe.yaml.files import load_machine
     from simcodesign.report.descriptions.to_json import machine_json
     from simcodesign.report.results.machine_sheet import machine_sheet
@@ -137,11 +146,10 @@ def _show_machine(options: ShowOptions) -> None:
         if machine.nodes_by_ranks is None:
             raise InputError(_NO_RANKS, value=options.name, allowed=_RANKS_OF)
         machine = replace(machine.for_ranks(options.ranks), nodes_by_ranks=None)
-    if options.as_json:
-        write_json(machine_json(machine))
-    else:
-        print_all(machine_sheet(machine))
+    files.show(machine, lambda: machine_sheet(machine), options.as_json, lambda: machine_json(machine))
+    if not options.as_json:
         note_shared_link(machine, options.name)
+        note_assumed_copies(machine)
 
 
 def _show_workload(options: ShowOptions, files: RequestedFiles) -> None:

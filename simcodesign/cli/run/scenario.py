@@ -14,6 +14,7 @@ from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.effects import chosen_effects
 from simcodesign.describe.goal.files import schedule_reader
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.message_memory import COPIES, LEAST_COPIES, MOST_COPIES
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import python_file
 from simcodesign.describe.resources import PREFIX
@@ -108,11 +109,23 @@ def scenario_of(
 
 
 def load_noted_machine(name: str, changes: Mapping[str, object] | None = None) -> Machine:
-    """Load a machine, and print to standard error how its topology was read if that needs a note."""
+    """Load a machine, and print to standard error notes on its topology and on what is assumed."""
     machine = load_machine(name, changes)
     for note in machine.network.topology.notes:
         complain(f"note: {machine.name}: {note}")
+    note_assumed_copies(machine)
     return machine
+
+
+def note_assumed_copies(machine: Machine) -> None:
+    """Print to standard error, if no copies are stated, on what times under load of messages within a node rest."""
+    if machine.node_memory is not None and machine.node_memory.copies_assumed:
+        measured = f"{LEAST_COPIES:g} to {MOST_COPIES:g} measured elsewhere"
+        complain(
+            f"note: {machine.name}: node.memory.copies is not stated, {COPIES:g} is assumed ({measured}); what full "
+            "nodes take is predicted from memory.bandwidth (STREAM) and caches alone, without a measured row of MPI "
+            "(simcodesign calibrate MACHINE prints what to measure)"
+        )
 
 
 def note_execution(workload_name: str) -> None:

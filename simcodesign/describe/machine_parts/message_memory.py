@@ -12,6 +12,8 @@ from simcodesign.describe.machine_parts.memory import Memory
 
 #: Where it is in a machine file.
 PATH = "node.memory"
+#: Copies of a message where none are stated: the median of eight systems with measured full nodes, and their range.
+COPIES, LEAST_COPIES, MOST_COPIES = 1.4, 1.1, 2.2
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,16 @@ class MessageMemory:
 
     A message of m bytes loads the memory controller of the node with ``2 copies m`` bytes: it is read and written, and
     ``copies`` is how many times, counted in bytes of the memory's bandwidth (STREAM). Between two controllers, each has
-    ``copies m`` of them.
+    ``copies m`` of them. ``copies_assumed``: the file states none, so that times under load are predicted from the data
+    sheet alone.
 
     Source: the max-rate model of W. Gropp, L. Olson, P. Samfass, "Modeling MPI communication performance on SMP nodes",
     EuroMPI 2016, with the memory of the machine as the rate.
     """
 
-    copies: FloatOrArray = 1.0
+    copies: FloatOrArray = COPIES
     cache_bytes: FloatOrArray | None = None
+    copies_assumed: bool = False
 
 
 def check_message_memory(messages: MessageMemory, memory: Memory | None, has_levels: bool, place: Place) -> None:

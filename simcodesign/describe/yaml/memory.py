@@ -62,9 +62,9 @@ def message_memory_from(items: Mapping[str, Entry], memory: Memory | None) -> Me
     if given is None:
         return None
     values = {"copies": "copies", "cache": "cache_bytes"}
-    stated = given.mapping(tuple(values), ("copies",))
+    stated = given.mapping(tuple(values))
     own = {values[key]: constant_value(f"{PATH}.{key}", item) for key, item in stated.items()}
-    messages = MessageMemory(**own)
+    messages = MessageMemory(**own, copies_assumed="copies" not in stated)
     check_message_memory(messages, memory, True, given.place)
     return messages
 

@@ -179,8 +179,9 @@ def _message_rows(machine: Machine) -> Rows:
     """What messages within a node take of its memory."""
     if machine.node_memory is None:
         return
-    copies = amount_text(machine.node_memory.copies, "count")
-    yield "messages within the node", f"copied {copies} times, {bandwidth_text(machine.message_memory_s_per_byte)}"
+    assumed = " (assumed)" if machine.node_memory.copies_assumed else ""
+    copies = f"{amount_text(machine.node_memory.copies, 'count')} times{assumed}"
+    yield "messages within the node", f"copied {copies}, {bandwidth_text(machine.message_memory_s_per_byte)}"
     yield "pass through memory", f"if an operation touches more than {amount_text(machine.message_cache_bytes, 'size')}"
 
 

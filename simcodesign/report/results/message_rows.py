@@ -264,13 +264,18 @@ def level_tables(machine: Machine) -> Iterator[Table]:
             f"{network.topology.node_count:,} {what}",
             network.topology.kind,
             f"{network.topology.diameter:,}",
-            f"{_first_text(network)} + {_bytes_text(network.message_model)}"
-            + (", at both ends" if network.message_model.holds_both_ends else ""),
+            message_text(network),
             amount_text(network.longest_hop_latency_s, "time"),
             bandwidth_text(network.link_occupancy_s_per_byte),
             bandwidth_text(network.interface_occupancy_s_per_byte),
         )
     yield table
+
+
+def message_text(network: Network) -> str:
+    """What a message of m bytes takes on a network."""
+    ends = ", at both ends" if network.message_model.holds_both_ends else ""
+    return f"{_first_text(network)} + {_bytes_text(network.message_model)}{ends}"
 
 
 def _first_text(network: Network) -> str:

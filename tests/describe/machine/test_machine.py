@@ -43,6 +43,7 @@ network:
   topology: {kind: mesh, shape: [3, 2]}
   startup: 318 us
   startup_per: hop
+  packing: 20 ns
   bandwidth: 100 MB/s
   receive_overhead: 2 us
   hop_latency: 100 ns

@@ -344,3 +344,10 @@ def test_partitions_are_numbered_one_after_another() -> None:
     kinds = machine().node_kinds
     assert [kind.first_node for kind in kinds] == [0, 2, 3]
     assert all(one.first_node + one.nodes == other.first_node for one, other in pairwise(kinds))
+
+
+def test_partitions_that_are_alike_inside_have_the_interfaces_of_the_network() -> None:
+    """Two partitions with the same processors, sockets and interfaces are nodes of one kind."""
+    machine = Machine.load("two-partitions")
+    assert (len(machine.partitions), len(machine.node_kinds)) == (2, 1)
+    assert machine.interfaces_of_nodes(np.array([0, 47, 48, 63])).tolist() == [1, 1, 1, 1]

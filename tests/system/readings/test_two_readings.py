@@ -122,7 +122,7 @@ def is_the_sum(workload: str, machine: Machine, ranks: int) -> bool:
     """
     folds, model = bool(ranks & (ranks - 1)), machine.network.message_model
     if machine.has_levels:
-        return ranks <= machine.processors_per_node and not folds
+        return ranks <= machine.processors_per_node // machine.node_kinds[0].sockets and not folds
     if not model.bytes_flow_together:
         return True
     return not (folds and workload in FOLDED) and not (

@@ -1,0 +1,168 @@
+"""The levels of a machine as boxes within boxes: the network between nodes, a node of each kind, sockets, processors.
+
+A box has the rates of its network in it. Of nodes or sockets that are alike some are drawn, and their number is stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
+from simcodesign.describe.machine_parts.levels import PATHS, Level, NodeKind
+from simcodesign.report.common import plot_style
+from simcodesign.report.results.data_sheets import amount_text, bandwidth_text
+from simcodesign.report.results.message_rows import message_text
+
+#: Inches: width of the figure, height of a line of text, distance between boxes, side of a processor.
+WIDTH, LINE, GAP, SIDE = 8.0, 0.16, 0.1, 0.26
+#: Points of the text.
+SIZE = 8.0
+#: How many kinds of nodes, sockets of a node, and processors are drawn at most.
+MAX_KINDS, MAX_SOCKETS, MAX_PROCESSORS = 3, 2, 8
+#: Boxes behind one that is there several times, and how far each is from the next one.
+BEHIND, SHIFT = 2, 0.045
+
+
+@dataclass(frozen=True)
+class Box:
+    """``lines`` of text above the boxes ``inside``, or above so many ``processors``; ``copies``: how many
+    boxes are alike, of which some are drawn behind it."""
+
+    lines: tuple[str, ...]
+    colour: str
+    inside: tuple[Box, ...] = ()
+    processors: int = 0
+    copies: int = 1
+
+    def text(self, width: float) -> list[str]:
+        """Its lines, wrapped to its width."""
+        return [part for line in self.lines for part in plot_style.wrapped(line, width - 2 * GAP, SIZE).splitlines()]
+
+    def widths(self, width: float) -> float:
+        """The width of each box inside, side by side."""
+        return (width - GAP - (GAP + BEHIND * SHIFT) * len(self.inside)) / max(len(self.inside), 1)
+
+    def height(self, width: float) -> float:
+        """Inches that the box takes at this width."""
+        height = 1.5 * GAP + LINE * len(self.text(width))
+        if self.inside:
+            height += GAP + BEHIND * SHIFT + max(one.height(self.widths(width)) for one in self.inside)
+        return height + (SIDE + GAP if self.processors else 0.0)
+
+
+def levels_plot(machine: Machine, path: str | Path) -> None:
+    """Draw the levels of a machine. Raises InputError for one whose nodes depend on the ranks, a path that cannot be
+    written, and without Matplotlib."""
+    if machine.nodes_by_ranks is not None:
+        raise InputError(
+            "levels of a machine whose nodes depend on the ranks", value=machine.name, allowed="-P N as well"
+        )
+    with plot_style.styled(path) as mpl:
+        box = machine_box(machine)
+        height = box.height(WIDTH)
+        figure = plot_style.new_figure(mpl, WIDTH + 0.3, height + 0.6)
+        plot_style.set_title(figure, f"{machine.name}: levels")
+        axis = figure.subplots()
+        axis.set_axis_off()
+        axis.set_xlim(0, WIDTH)
+        axis.set_ylim(height, 0)
+        axis.set_aspect("equal")
+        _draw(mpl, axis, box, (0.0, 0.0), (WIDTH, height))
+        plot_style.save(figure, path)
+
+
+def machine_box(machine: Machine) -> Box:
+    """Return the box of the network between nodes, with a node of each kind in it."""
+    outer, *inner = machine.numbered_levels
+    kinds = machine.node_kinds
+    names = [one.name for one in machine.partitions] if len(kinds) > 1 else []
+    boxes = []
+    for number, kind in enumerate(kinds[:MAX_KINDS]):
+        levels = [level for level in inner if level.kind is kind]
+        boxes.append(_node_box(machine, kind, levels, names[number] if number < len(names) else ""))
+    more = [f"and {len(kinds) - MAX_KINDS} more kinds of nodes"] if len(kinds) > MAX_KINDS else []
+    count = f"{machine.nodes:,} node{'s' if machine.nodes > 1 else ''}, {machine.processors:,} processors"
+    return Box((count, *_network_lines(outer), *more), plot_style.OKABE_ITO[0], tuple(boxes))
+
+
+def _network_lines(level: Level) -> Iterator[str]:
+    """The topology of a level, and what its messages take and share."""
+    network = level.network
+    hops = f", at most {network.topology.diameter:,} hops" if network.topology.diameter > 1 else ""
+    rails = f", {network.rails} rails" if network.rails > 1 else ""
+    yield f"{PATHS[level.depth]}: {network.topology.kind}{rails}{hops}; a message takes {message_text(network)}"
+    count = "" if network.interfaces.count == 1 else f"{network.interfaces.count} "
+    ends = "interfaces of a node" if level.depth == 0 else "interface"
+    ends = f"{count}{ends}" if count or level.depth else "interface of a node"
+    link, interface = (
+        bandwidth_text(one) for one in (network.link_occupancy_s_per_byte, network.interface_occupancy_s_per_byte)
+    )
+    yield f"link {link}, {ends} {interface}{' each' if count else ''}"
+
+
+def _node_box(machine: Machine, kind: NodeKind, levels: list[Level], name: str) -> Box:
+    """Return the box of a node, with its sockets if messages have a network in them."""
+    title = f"one of {kind.nodes:,} nodes" if kind.nodes > 1 else "the node"
+    title += f" of {name}" if name else ""
+    parts = [part for level in levels[:1] for part in _network_lines(level)]
+    parts = parts or [
+        "messages within the node cost as between nodes" if machine.network.node is None else "network.node"
+    ]
+    has_sockets = len(levels) > 1
+    lines = (f"{title}: {_processors_text(kind.processors, not has_sockets)}", *parts, *_memory_lines(machine))
+    colour = plot_style.OKABE_ITO[2]
+    if not has_sockets:
+        return Box(lines, colour, (), kind.processors, kind.nodes)
+    each = kind.processors // kind.sockets
+    texts = f"one of {kind.sockets} sockets: {_processors_text(each)}", *_network_lines(levels[1])
+    socket = Box(texts, plot_style.OKABE_ITO[1], (), each)
+    return Box(lines, colour, (socket,) * min(kind.sockets, MAX_SOCKETS), 0, kind.nodes)
+
+
+def _processors_text(count: int, is_drawn: bool = True) -> str:
+    drawn = f" ({MAX_PROCESSORS} are drawn)" if is_drawn and count > MAX_PROCESSORS else ""
+    return f"{count:,} processor{'s' if count > 1 else ''}{drawn}"
+
+
+def _memory_lines(machine: Machine) -> Iterator[str]:
+    """The memory of a node, what messages load of it, and its accelerators; not where partitions have their own."""
+    if machine.partitions:
+        return
+    if machine.memory is not None:
+        count = machine.memory.controllers
+        rate = bandwidth_text(machine.memory.per_byte_s)
+        yield f"memory {rate}" if count == 1 else f"memory {count} x {rate}, one controller a socket"
+    if machine.node_memory is not None:
+        least, rate = (
+            amount_text(machine.message_cache_bytes, "size"),
+            bandwidth_text(machine.message_memory_s_per_byte),
+        )
+        yield f"messages of operations that touch more than {least} a rank load it: {rate} for all of a controller"
+    if machine.accelerator is not None:
+        one = machine.accelerator
+        yield f"{one.count} accelerators, {amount_text(one.rate_flop_per_s, 'rate')} each"
+
+
+def _draw(mpl: Any, axis: Any, box: Box, corner: tuple[float, float], size: tuple[float, float]) -> None:
+    """Draw a box, what is behind it, its text and what is inside it."""
+    (x, y), (width, height) = corner, size
+    for number in range(BEHIND if box.copies > 1 else 0, -1, -1):
+        shift = number * SHIFT
+        face = plot_style.paler(mpl, box.colour, 0.12)
+        look = {"facecolor": face, "edgecolor": box.colour, "linewidth": 0.8}
+        axis.add_patch(mpl.patches.Rectangle((x + shift, y + shift), width, height, **look))
+    text = box.text(width)
+    for number, line in enumerate(text):
+        axis.text(x + GAP, y + 0.5 * GAP + LINE * (number + 0.5), line, fontsize=SIZE, va="center")
+    top = y + GAP + LINE * len(text)
+    each = box.widths(width)
+    for number, one in enumerate(box.inside):
+        place = x + GAP + number * (each + GAP + BEHIND * SHIFT), top
+        _draw(mpl, axis, one, place, (each, one.height(each)))
+    look = {"facecolor": plot_style.paler(mpl, plot_style.GREY, 0.5), "edgecolor": plot_style.GREY, "linewidth": 0.6}
+    for number in range(min(box.processors, MAX_PROCESSORS)):
+        axis.add_patch(mpl.patches.Rectangle((x + GAP + number * (SIDE + 0.5 * GAP), top), SIDE, SIDE, **look))
