@@ -7,8 +7,9 @@ The robust fit is reweighted least squares (Rousseeuw and Leroy, Robust Regressi
 5, section 2). It starts from least absolute deviations, a linear program, and the scale 1.4826 (1 + 5/(n - p)) times
 the median absolute residual. Times beyond the limit of that scale are left out, then those beyond the limit of the
 scale that the others show. Least squares then fits what is left. Absolute deviations resist times that are too long or
-too short, up to nearly half of them. They do not resist a time that alone determines a constant: no method could tell
-that it is wrong.
+too short as long as these weigh less than the others in every combination of the constants: up to nearly half of them
+where all weigh alike. They do not resist a time that alone determines a constant, as the largest of sizes that double
+does a bandwidth where errors are absolute.
 """
 
 from __future__ import annotations

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND
@@ -182,7 +187,10 @@ def _cpus(plan: Plan) -> Int32s:
     if plan.station is not None:
         queues = np.flatnonzero(plan.station != NONE)
         queues = queues[plan.stations.kind[plan.station[queues]] == PROCESSOR]
-        cpu[queues] = within(plan.rank[queues], plan.station[queues])
+        if plan.loggops is None:
+            cpu[queues] = within(plan.rank[queues], plan.station[queues])
+        else:
+            cpu[queues] = _as_at_targets(plan, queues, plan.station, plan.loggops.receiver)
     return cpu
 
 
@@ -191,8 +199,33 @@ def _nics(plan: Plan) -> Int32s:
     nic = np.zeros(len(plan), np.int32)
     if plan.loggops is not None:
         messages = np.flatnonzero((plan.kind == SEND) | (plan.kind == RECEIVE))
-        nic[messages] = within(plan.rank[messages], plan.loggops.interface[messages])
+        nic[messages] = _as_at_targets(plan, messages, plan.loggops.interface, plan.loggops.receiver_interface)
     return nic
+
+
+def _as_at_targets(plan: Plan, operations: NDArray[np.intp], unit: Int32s, at_target: Int32s) -> Int32s:
+    """Numbers of the units of these operations, small ones, within each rank. A message has that of its send's unit
+    where it arrives too: all that messages join have one number, and no two of a rank have the same. Where messages
+    join two of a rank, as those of a program with overlap do, numbers are of each rank alone."""
+    sends = operations[plan.kind[operations] == SEND]
+    ends = np.concatenate([unit[operations], at_target[sends]])
+    units, place = np.unique(ends, return_inverse=True)
+    owner = np.empty(len(units), np.int32)
+    owner[place] = np.concatenate([plan.rank[operations], plan.peer[sends]])
+    here, there = np.searchsorted(units, unit[sends]), place[len(operations) :]
+    joined = coo_array((np.ones(len(sends), bool), (here, there)), shape=(len(units), len(units)))
+    count, part = connected_components(joined, directed=False)
+    members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=count))[:-1])
+    number, taken = np.zeros(len(units), np.int32), defaultdict[int, set[int]](set)
+    for some in members:
+        owners = owner[some].tolist()
+        if len({*owners}) < len(owners):
+            return within(plan.rank[operations], unit[operations]).astype(np.int32)
+        free = next(one for one in itertools.count() if all(one not in taken[rank] for rank in owners))
+        number[some] = free
+        for rank in owners:
+            taken[rank].add(free)
+    return number[place[: len(operations)]]
 
 
 def within(owner: Int32s, unit: Int32s) -> Int64s:

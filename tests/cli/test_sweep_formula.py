@@ -73,7 +73,7 @@ def test_a_plot_of_columns_stays_one(capfd: pytest.CaptureFixture[str], folder: 
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("--formula", "t_q*P"), "unknown name 't_q'"),
+        (("--formula", "t_z*P"), "unknown name 't_z'"),
         (("--formula", "m*t_s"), "not s"),
         (("--formula", "no-such-file.yaml"), "no-such-file.yaml"),
         (("--within", "0"), "above 0"),

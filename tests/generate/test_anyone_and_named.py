@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import simcodesign as sc
@@ -57,6 +57,17 @@ def text_of(ends: list[End]) -> str:
     return f"num_ranks 4\n{bodies}"
 
 
+def are_paired_by_file(ends: list[End]) -> bool:
+    """Return whether one rank sends several messages with a tag that all receives name: these are paired in the order
+    of the file (docs/messages.md), not of time."""
+    receives = [end for end in ends if not end.is_message]
+    if any(end.tag == ANY for end in receives):
+        return False
+    boxed = {end.tag for end in receives if end.source == ANY}
+    named = [(end.source, end.tag) for end in ends if end.is_message and end.tag not in boxed]
+    return len(named) > len({*named})
+
+
 def met_in(plan: Plan, ends: list[End], engine: str) -> dict[int, int]:
     """What a run has met, by the numbers of the ends."""
     order = sorted(range(len(ends)), key=lambda one: (ends[one].source if ends[one].is_message else 0, one))
@@ -73,6 +84,7 @@ def test_random_receives_take_what_two_lists_give(
     tmp_path_factory: pytest.TempPathFactory, seed: int, where: Machine
 ) -> None:
     ends = random_ends(Random(seed))
+    assume(not are_paired_by_file(ends))
     expected, path = met(ends), tmp_path_factory.mktemp("matching") / "a.g2"
     path.write_text(text_of(ends))
     schedule = read_goal(path)

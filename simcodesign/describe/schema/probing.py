@@ -26,7 +26,7 @@ _UNEXPECTED = "unexpected value"
 _TRIED: tuple[Any, ...] = (_UNEXPECTED, {}, [_UNEXPECTED], [{}])
 #: Files in which a key is tried, of those that have the mapping in which it would stand; and how often at most, since
 #: what stands beside it may have to be found out first.
-_FILES, _ROUNDS = 3, 5
+_FILES, _ROUNDS = 4, 5
 #: What no shipped machine may have, and no probe would come upon: its keys are several together.
 _FIRST = {"up_to": "1", "startup": "1", "per_byte": "1"}
 _SEGMENTS: tuple[Any, ...] = (
