@@ -101,6 +101,6 @@ def _interfaces(machine: Machine) -> str:
     assignment = machine.interface_assignment
     several = f"{interfaces.count} per node, {ASSIGNMENT_WORDS[assignment]}"
     count = "one per node" if interfaces.count == 1 else several
-    rails = "" if network.rails > 1 or interfaces.count == 1 else ", all on the one link of the node (rails: 1)"
-    rails = "" if assignment == DIRECTION else rails
+    is_one = interfaces.count > 1 and assignment != DIRECTION and network.interfaces_have_one_link
+    rails = ", all on the one link of the node (rails: 1)" if is_one else ""
     return f"{count}{rails}, {interfaces.duplex} duplex, {network.sharing.words}"

@@ -44,7 +44,7 @@ def assumed(*effects: str, program: str = RING, **constants) -> dict[str, str]:
             {"interfaces": Interfaces(2, "half")},
             BOTH,
             "interfaces",
-            "2 per node, taken one after another, all on the one link of the node (rails: 1), half duplex, first come, first served",
+            "2 per node, taken one after another, half duplex, first come, first served",
         ),
         ({"sharing": "round_robin", "per_byte_s": 1e-9}, BOTH, "links", "round robin by packets of 4 KiB"),
         ({"sharing": "round_robin", "per_byte_s": 1e-9}, BOTH, "sender", "held until the last packet has passed"),

@@ -33,10 +33,18 @@ def test_what_ranks_do_beside_something_else(work_s: float, overlapped: tuple[st
 
 
 @pytest.mark.parametrize(
-    ("changes", "shared"), [({"network.interfaces": {"count": 2}}, True), ({"network.rails": 2}, False)]
+    ("name", "changes", "shared"),
+    [
+        ("fat-tree-cluster", {"network.interfaces": {"count": 2}}, True),
+        ("fat-tree-cluster", {"network.rails": 2}, False),
+        ("crossbar-16", {"network.interfaces": {"count": 2}}, False),
+    ],
 )
-def test_interfaces_that_share_the_link_of_a_node_are_named(changes: dict[str, object], shared: bool) -> None:
-    machine = sc.Machine.load("crossbar-16", changes)
+def test_interfaces_that_share_the_link_of_a_node_are_named(
+    name: str, changes: dict[str, object], shared: bool
+) -> None:
+    """On a crossbar a node has a link to each other node."""
+    machine = sc.Machine.load(name, changes)
     words = sc.compare("burst", machine, {"P": 4}, effects="links,interfaces").assumptions["interfaces"]
     assert ("all on the one link" in words) == shared
 
@@ -67,6 +75,7 @@ def test_a_phase_that_is_mostly_off_the_critical_path() -> None:
         ("fat-tree-cluster", ("network.link_bandwidth=7.9GB/s",), True),
         ("fat-tree-cluster", ("network.link_bandwidth=8GB/s",), False),
         ("torus-cluster", (), False),
+        ("crossbar-16", (), False),
     ],
 )
 def test_interfaces_that_add_no_links_are_noted(

@@ -215,10 +215,22 @@ class Network:
         return self.rails == 1 and self.interfaces.count == self.topology.directions > 0
 
     @property
+    def interfaces_have_one_link(self) -> bool:
+        """Whether all messages from a node, here node 0, leave it by one link, as on a fat tree; on a crossbar each
+        target has a link of its own. Up to 4,096 targets are looked at."""
+        topology = self.topology
+        if self.rails > 1 or topology.directions or topology.node_count == 1:
+            return False
+        last = topology.node_count - 1
+        target = np.unique(np.linspace(1, last, min(last, 4096)).astype(np.int64))
+        _, first = topology.step(np.zeros_like(target), target)
+        return len(np.unique(first)) == 1
+
+    @property
     def interfaces_share_a_link(self) -> bool:
         """Whether the interfaces of a node are on one link, which is slower than all of them together."""
         topology, count = self.topology, self.interfaces.count
-        if count == 1 or self.rails > 1 or topology.directions or topology.node_count == 1:
+        if count == 1 or not self.interfaces_have_one_link:
             return False
         _, first = topology.step(np.array([0]), np.array([topology.node_count - 1]))
         link_s_per_byte = self.links_s_per_byte[int(topology.group_of(first)[0])]
