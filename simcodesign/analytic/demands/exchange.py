@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED, can_be_followed, has_rendezvous
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
+from simcodesign.analytic.group_levels import members_at_points
 from simcodesign.analytic.group_sizes import (
     GroupSize,
     group_sizes,
@@ -24,9 +27,9 @@ from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, most_
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.message_models.base import hold_receivers
-from simcodesign.analytic.messages.route_links import links_of_neighbours
+from simcodesign.analytic.messages.route_links import links_of_levels, links_of_neighbours, modelled_hops
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
-from simcodesign.analytic.rank_by_rank.held_halo import held_halo_s
+from simcodesign.analytic.rank_by_rank.halo_on_levels import MOST_MESSAGES, HaloCourse
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -34,7 +37,8 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
-#: What its forecast is where messages hold their receivers.
+Ints = NDArray[np.int64]
+#: What its forecast is where messages hold their receivers, and where they are on several levels.
 HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
 HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
 
@@ -43,8 +47,6 @@ class ExchangeForm(ClosedForm[Exchange]):
     """Halo exchange."""
 
     def charge(self, demand: Exchange, step: EvaluatedStep) -> Charge:
-        basis = set[str]()
-
         def of_group(groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:
             amount = functools.partial(step.amount, changed=size_names(step, groups))
             sizes, messages = demand.sizes_bytes(amount), demand.message_counts(amount)
@@ -52,17 +54,12 @@ class ExchangeForm(ClosedForm[Exchange]):
             grid = _extents(demand, groups, amount)
             prices = _prices(demand, step) if demand.group is None else prices_at(step, groups.ranks)
             cost = halo(sizes, grid, demand.periodic, prices, messages)
-            if hold_receivers(step.machine.levels):
-                each = [prices.message_along(dim, size) for dim, size in enumerate(sizes)]
-                cost, text = _held(demand, step, cost, each, messages, grid)
-                basis.add(text)
             return cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages)
 
-        charge = group_charge(step, group_sizes(step), of_group)
-        return replace(charge, basis=tuple(f"{demand.label}: {text}" for text in sorted(basis)))
+        return _on_levels(demand, step, group_charge(step, group_sizes(step), of_group))
 
     def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
-        if demand.group is not None or hold_receivers(step.machine.levels):
+        if demand.group is not None or charge.basis:
             return Operation(step.phase, demand.label, float(charge.time_s))
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))
@@ -123,22 +120,62 @@ class ExchangeForm(ClosedForm[Exchange]):
         return [("sent_bytes", "+".join(f"2*({size.text})*({count})" for size, count in parts))]
 
 
-def _held(
+def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
+    """The charge on a machine with levels, by its ``bound`` where every message costs as much as the slowest one of its
+    dimension, or of its group. In Hockney's model, with senders that do not wait, ranks are followed."""
+    machine, holds = step.machine, hold_receivers(step.machine.levels)
+    if not (machine.has_levels or machine.network.node) or not (
+        holds or (can_be_followed(machine) and not has_rendezvous(machine))
+    ):
+        return bound
+    shape = np.shape(bound.time_s) or (1,)
+    shape = np.broadcast_shapes(shape, step.evaluation.design_point.shape)
+    time_s, is_followed, is_bound = np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool)
+    for ranks, members, where in members_at_points(step, None):
+        names: dict[str, FloatOrArray] = {} if demand.group is None else {"group_size": float(members.shape[1])}
+        amount = functools.partial(step.amount, changed=names)
+        rows = (*demand.message_counts(amount), *demand.extents(float(members.shape[1]), amount))
+        here = np.flatnonzero(np.broadcast_to(True if where is None else where, shape))
+        several = np.array([np.broadcast_to(row, shape).ravel()[here] for row in rows], dtype=np.float64)
+        keys, which = np.unique(several, axis=1, return_inverse=True)
+        for number, key in enumerate(keys.T):
+            points = here[which.ravel() == number]
+            count, grid = key[: demand.dims], key[demand.dims :].astype(int).tolist()
+            if (count != np.floor(count)).any() or 2 * members.size * count.sum() > MOST_MESSAGES:
+                is_bound.flat[points] = True
+                continue
+            course = HaloCourse.of(machine, ranks, members, grid, demand.periodic)
+            if not (holds or course.is_mixed or demand.group is not None):
+                continue
+            one = functools.partial(_message_on, demand, step, amount, members.shape[1], shape, points)
+            is_followed.flat[points] = True
+            found = course.seconds(one, count.astype(int).tolist(), (len(points),))
+            time_s.flat[points] = np.maximum(time_s.flat[points], found)
+    if not (is_followed | is_bound).any():
+        return bound
+    time_s = np.where(is_followed & ~is_bound, time_s, bound.time_s)
+    text = (HELD_BOUND if holds else BOUND) if is_bound.any() else HELD if holds else FOLLOWED
+    basis = (f"{demand.label}: {text}",)
+    return replace(bound, time_s=time_s if np.shape(bound.time_s) else float(time_s[0]), basis=basis)
+
+
+def _message_on(
     demand: Exchange,
     step: EvaluatedStep,
-    bound: Cost,
-    each: Sequence[Message],
-    messages: Sequence[FloatOrArray],
-    grid: Sequence[FloatOrArray],
-) -> tuple[Cost, str]:
-    """The cost of an exchange whose messages, ``each`` of a dimension, hold receivers on some level, by its ``bound``
-    if they do everywhere; and what it is."""
-    if demand.group is not None:
-        return bound, HELD_BOUND
-    time_s = held_halo_s(step.machine, each, messages, grid, demand.periodic)
-    is_bound = np.isnan(time_s)
-    time_s = np.where(is_bound, bound.time_s, time_s)
-    return replace(bound, time_s=time_s if time_s.ndim else float(time_s)), HELD_BOUND if is_bound.any() else HELD
+    amount: Evaluate,
+    members: int,
+    shape: tuple[int, ...],
+    points: Ints,
+    level: int,
+    dim: int,
+) -> Message:
+    """What a message along a dimension costs on a level, at these design points."""
+    network, ranks = step.machine.network, step.evaluation.ranks
+    links = links_of_levels(step.machine, (level,), ranks)
+    one = price(network, float(members), modelled_hops(network, ranks), links).message(demand.sizes_bytes(amount)[dim])
+    times = (one.send_s, one.arrival_s, one.receive_s, one.next_send_s, one.next_receive_s)
+    picked = [np.broadcast_to(time_s, shape).ravel()[points] for time_s in (*times, one.copy_s)]
+    return Message(*picked[:5], copy_s=picked[5])
 
 
 def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:
