@@ -7,8 +7,6 @@ from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import COMPUTE, HELD, RECEIVE, SEND
@@ -207,6 +205,9 @@ def _as_at_targets(plan: Plan, operations: NDArray[np.intp], unit: Int32s, at_ta
     """Numbers of the units of these operations, small ones, within each rank. A message has that of its send's unit
     where it arrives too: all that messages join have one number, and no two of a rank have the same. Where messages
     join two of a rank, as those of a program with overlap do, numbers are of each rank alone."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     sends = operations[plan.kind[operations] == SEND]
     ends = np.concatenate([unit[operations], at_target[sends]])
     units, place = np.unique(ends, return_inverse=True)

@@ -17,6 +17,7 @@ from simcodesign.core.files.decimal_signs import plain, shown_sign
 from simcodesign.core.files.text_files import CsvRows, number
 from simcodesign.counters.readers.tidy_table import read_counter_csv
 from simcodesign.describe.measured.table import read_measured
+from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.mapping import mapping_from
 from simcodesign.describe.yaml.tree import parse_yaml
@@ -182,7 +183,11 @@ def test_a_parameter_may_be_called_as_times_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_mappings(tmp_path: Path, text: str, encoding: str) -> None:
     (tmp_path / "ranks.csv").write_bytes(ENCODINGS[encoding](text))
-    assert mapping_from(parse_yaml("ranks.csv", "machine.yaml"), 4, 1, tmp_path) == (0, 3, 1)
+    assert mapping_from(parse_yaml("ranks.csv", "machine.yaml"), build_topology("crossbar", 4), 1, tmp_path) == (
+        0,
+        3,
+        1,
+    )
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
