@@ -319,6 +319,13 @@ class Machine(Variant, ShownInNotebooks):
         """Whether the cost of a message depends on who sends it to whom, even if hops are not counted."""
         return self.has_levels or self.network.paths_differ
 
+    @property
+    def costs_by_level(self) -> bool:
+        """Whether there are several levels, and a message costs what others on its level do: no links of a level
+        differ."""
+        several = self.has_levels or self.network.node is not None
+        return several and not any(level.has_own_links for level in self.levels)
+
     def sending(self, sends: str | None) -> Machine:
         """The machine whose messages are sent as ``sends`` has it; the same object for the same word."""
         if self.network.message_model.sending(sends) is self.network.message_model:

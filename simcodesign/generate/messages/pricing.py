@@ -235,6 +235,8 @@ class MessagePricing:
             return lambda column: None
         if is_collective and (self._levels is not None or machine.network.node is not None):
             return lambda column: self._by_level(column, machine)
+        if machine.costs_by_level:
+            return lambda column: None if column.alike is None else self._by_level(column, machine)
         if is_collective or not machine.paths_differ:
             return self._ways_by_size(machine.network)
         ways: dict[int | None, list[Sequence[LevelWay]]] = {}

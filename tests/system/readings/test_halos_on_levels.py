@@ -40,9 +40,10 @@ def test_the_forecast_is_the_simulation_without_effects(on: Machine, work: Workl
     closed = forecast(work, on, {"P": ranks})
     simulated = simulate(work, on, {"P": ranks}, effects="none")
     waits = on.network.message_model.rendezvous_above_bytes is not None
-    if any(text.endswith((BOUND, HELD_BOUND)) for text in closed.basis) or waits:
-        assert waits
+    if waits:  # for its receiver, which the forecast does not follow
+        assert simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
         return
+    assert not any(text.endswith((BOUND, HELD_BOUND)) for text in closed.basis)
     assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
 
 
