@@ -124,9 +124,7 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
     """The charge on a machine with levels, by its ``bound`` where every message costs as much as the slowest one of its
     dimension, or of its group. In Hockney's model, with senders that do not wait, ranks are followed."""
     machine, holds = step.machine, hold_receivers(step.machine.levels)
-    if not (machine.has_levels or machine.network.node) or not (
-        holds or (can_be_followed(machine) and not has_rendezvous(machine))
-    ):
+    if not machine.costs_by_level or not (holds or (can_be_followed(machine) and not has_rendezvous(machine))):
         return bound
     shape = np.shape(bound.time_s) or (1,)
     shape = np.broadcast_shapes(shape, step.evaluation.design_point.shape)
