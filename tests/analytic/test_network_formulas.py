@@ -59,6 +59,10 @@ def crossbar(count: int = MOST_RANKS, **constants: object) -> Network:
 
 
 def run(step: Step | tuple[Step, ...], network: Network, ranks: int, effects: tuple[str, ...] = ()) -> Result:
+    """Simulate a step; a collective operation sends as the network says, also where its algorithm has sends of its
+    own."""
+    if isinstance(step, Collective):
+        step = replace(step, sends=getattr(network.message_model, "sends", None))
     program = step if isinstance(step, tuple) else (step,)
     return simulate(workload_of_steps(*program), machine(network), {"P": ranks}, effects=effects)
 

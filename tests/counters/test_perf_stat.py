@@ -305,7 +305,9 @@ def test_what_is_not_known_is_told_what_to_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [["-j"], [], ["-r", "2"], ["-j", "-r", "2"], ["-I", "100", "--summary"]])
 def test_recorded_runs(tmp_path: Path, options: list[str]) -> None:
     path = tmp_path / "perf.txt"
-    command = ["perf", "stat", *options, "-e", "task-clock,cycles:u,duration_time", "-o", str(path), "true"]
+    # With -I, perf counts nothing of a program that has ended before its first look: `true` one time in thirty.
+    program = ["sleep", "0.12"]
+    command = ["perf", "stat", *options, "-e", "task-clock,cycles:u,duration_time", "-o", str(path), *program]
     if subprocess.run(command, capture_output=True, timeout=60, check=False).returncode or not path.exists():
         pytest.skip("perf may not count on this machine")
     assert 0 < value(read_counters(path, Labels(processes=1)), "time_s") < 60

@@ -146,8 +146,9 @@ simulate disk-queue power-challenge --replications 1 --json
 compare app.aspen box.aspen --set n=16 --kernel main --seed 1 --json
 calibrate small.yaml little.yaml times.csv --unknown network.startup,network.per_byte --shared --json
 calibrate small.yaml little.yaml spoiled.csv --unknown network.startup,computation --json
-calibrate little.yaml osu.txt --given P=2 --json
-calibrate little.yaml osu.txt --segments 1 --json
+calibrate little.yaml --json
+calibrate little.yaml osu.txt --given P=2 --given nodes=2 --json
+calibrate little.yaml osu.txt --given nodes=2 --segments 1 --json
 fit runs.txt --target p=128,n=20 --json -j 1
 fit-formula runs.csv 'a + b*p**x' formulas.yaml --metric time --set k=2 --nonnegative --json
 fit-formula swept.csv 'a*t_s + b*P*n*t_c' --machine little.yaml --write out.yaml --json
