@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.on_levels import BOUND, FOLLOWED, can_be_followed, has_rendezvous
+from simcodesign.analytic.collectives.on_levels import AT_SLOWEST, BOUND, FOLLOWED, can_be_followed
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
-from simcodesign.analytic.group_levels import members_at_points
+from simcodesign.analytic.group_levels import MOST_RANKS, members_at_points
 from simcodesign.analytic.group_sizes import (
     GroupSize,
     group_sizes,
@@ -24,12 +24,12 @@ from simcodesign.analytic.group_sizes import (
 )
 from simcodesign.analytic.messages.collective_traffic import Traffic, halo_traffic
 from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
-from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.message_models.base import hold_receivers
-from simcodesign.analytic.messages.route_links import links_of_levels, links_of_neighbours, modelled_hops
+from simcodesign.analytic.messages.posted_together import times_of
+from simcodesign.analytic.messages.route_links import links_of_levels, links_of_neighbours, modelled_hops, shared_parts
 from simcodesign.analytic.pipelining.succession import Operation, takes_all
-from simcodesign.analytic.rank_by_rank.halo_on_levels import MOST_MESSAGES, HaloCourse
+from simcodesign.analytic.rank_by_rank.halo_on_levels import HaloLevels
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.expressions.expression_sympy import to_sympy
 from simcodesign.core.units import FloatOrArray
@@ -37,7 +37,6 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.exchange import Exchange, check_train
 from simcodesign.describe.evaluation import EvaluatedStep
 
-Ints = NDArray[np.int64]
 #: What its forecast is where messages hold their receivers, and where they are on several levels.
 HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
 HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
@@ -122,58 +121,56 @@ class ExchangeForm(ClosedForm[Exchange]):
 
 def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
     """The charge on a machine with levels, by its ``bound`` where every message costs as much as the slowest one of its
-    dimension, or of its group. In Hockney's model, with senders that do not wait, ranks are followed."""
-    machine, holds = step.machine, hold_receivers(step.machine.levels)
-    if not machine.costs_by_level or not (holds or (can_be_followed(machine) and not has_rendezvous(machine))):
+    dimension, or of its group. Ranks are followed where there are not too many messages."""
+    machine, holds, in_order = step.machine, hold_receivers(step.machine.levels), can_be_followed(step.machine)
+    if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
         return bound
-    shape = np.shape(bound.time_s) or (1,)
-    shape = np.broadcast_shapes(shape, step.evaluation.design_point.shape)
-    time_s, is_followed, is_bound = np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool)
+    shape = np.broadcast_shapes(np.shape(bound.time_s) or (1,), step.evaluation.design_point.shape)
+    time_s, is_followed, looked_at = np.zeros(shape), np.zeros(shape, bool), 0
+    beyond = HELD_BOUND if holds else BOUND if in_order else AT_SLOWEST
     for ranks, members, where in members_at_points(step, None):
+        looked_at += members.size
+        if not machine.costs_by_level or looked_at > MOST_RANKS:
+            return replace(bound, basis=(f"{demand.label}: {beyond}",))
         names: dict[str, FloatOrArray] = {} if demand.group is None else {"group_size": float(members.shape[1])}
-        amount = functools.partial(step.amount, changed=names)
+        amount, times = functools.partial(step.amount, changed=names), None
         rows = (*demand.message_counts(amount), *demand.extents(float(members.shape[1]), amount))
         here = np.flatnonzero(np.broadcast_to(True if where is None else where, shape))
         several = np.array([np.broadcast_to(row, shape).ravel()[here] for row in rows], dtype=np.float64)
         keys, which = np.unique(several, axis=1, return_inverse=True)
         for number, key in enumerate(keys.T):
-            points = here[which.ravel() == number]
-            count, grid = key[: demand.dims], key[demand.dims :].astype(int).tolist()
-            if (count != np.floor(count)).any() or 2 * members.size * count.sum() > MOST_MESSAGES:
-                is_bound.flat[points] = True
-                continue
-            course = HaloCourse.of(machine, ranks, members, grid, demand.periodic)
-            if not (holds or course.is_mixed or demand.group is not None):
-                continue
-            one = functools.partial(_message_on, demand, step, amount, members.shape[1], shape, points)
-            is_followed.flat[points] = True
-            found = course.seconds(one, count.astype(int).tolist(), (len(points),))
-            time_s.flat[points] = np.maximum(time_s.flat[points], found)
-    if not (is_followed | is_bound).any():
+            grid = key[demand.dims :].astype(int).tolist()
+            levels = HaloLevels.of(machine, ranks, members, grid, demand.periodic)
+            if holds or levels.is_mixed or demand.group is not None:
+                times = _times(step, demand.sizes_bytes(amount), members.shape[1], shape) if times is None else times
+                points = here[which.ravel() == number]
+                found_s = levels.seconds(times[..., points], key[: demand.dims].tolist(), in_order)
+                is_followed.flat[points] = True
+                time_s.flat[points] = np.maximum(time_s.flat[points], found_s)
+    if not is_followed.any():
         return bound
+    is_bound = np.isnan(time_s)
     time_s = np.where(is_followed & ~is_bound, time_s, bound.time_s)
-    text = (HELD_BOUND if holds else BOUND) if is_bound.any() else HELD if holds else FOLLOWED
+    text = beyond if is_bound.any() else HELD if holds else FOLLOWED
     basis = (f"{demand.label}: {text}",)
     return replace(bound, time_s=time_s if np.shape(bound.time_s) else float(time_s[0]), basis=basis)
 
 
-def _message_on(
-    demand: Exchange,
-    step: EvaluatedStep,
-    amount: Evaluate,
-    members: int,
-    shape: tuple[int, ...],
-    points: Ints,
-    level: int,
-    dim: int,
-) -> Message:
-    """What a message along a dimension costs on a level, at these design points."""
+def _times(
+    step: EvaluatedStep, sizes: Sequence[FloatOrArray], members: int, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """The times of messages of each size on each level (D, dims, 6, K) in groups of so many members."""
     network, ranks = step.machine.network, step.evaluation.ranks
-    links = links_of_levels(step.machine, (level,), ranks)
-    one = price(network, float(members), modelled_hops(network, ranks), links).message(demand.sizes_bytes(amount)[dim])
-    times = (one.send_s, one.arrival_s, one.receive_s, one.next_send_s, one.next_receive_s)
-    picked = [np.broadcast_to(time_s, shape).ravel()[points] for time_s in (*times, one.copy_s)]
-    return Message(*picked[:5], copy_s=picked[5])
+    levels = range(len(shared_parts(step.machine, 1)) + 1)
+    times = np.zeros((len(levels), len(sizes), 6, *shape))
+    for level in levels:
+        links = links_of_levels(step.machine, (level,), ranks)
+        costs = price(network, float(members), modelled_hops(network, ranks), links)
+        for dim, size in enumerate(sizes):
+            one = costs.message(size)
+            for part, time_s in enumerate((*times_of(one), one.copy_s)):
+                times[level, dim, part] = time_s
+    return times.reshape(*times.shape[:3], -1)
 
 
 def _prices(demand: Exchange, step: EvaluatedStep) -> MessageCosts:

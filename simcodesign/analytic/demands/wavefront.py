@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simcodesign.analytic.collectives.on_levels import can_be_followed, has_rendezvous
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Count, part_draws
 from simcodesign.analytic.demands.computation import ComputeForm, compute_s
 from simcodesign.analytic.demands.messages import group_charge, prices_at
@@ -23,6 +24,7 @@ from simcodesign.analytic.group_sizes import (
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost
+from simcodesign.analytic.messages.route_links import worst_links
 from simcodesign.analytic.messages.sweeps import Sweeps
 from simcodesign.analytic.power import busy_s
 from simcodesign.core.errors import InputError
@@ -32,6 +34,13 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.wavefront import Wavefront
 from simcodesign.describe.evaluation import EvaluatedStep
+
+#: What its forecast is where messages are on several levels: in Hockney's model, where senders wait, and in LogGOPS.
+BOUND = "an upper bound: every message at the price of the slowest level of any ranks"
+ESTIMATE = "an estimate: every message at the price of the slowest level of any ranks"
+BOUND_IF_EXACT = (
+    "every message at the price of the slowest level of any ranks: an upper bound if the closed form is exact"
+)
 
 
 class WavefrontForm(ClosedForm[Wavefront]):
@@ -44,6 +53,8 @@ class WavefrontForm(ClosedForm[Wavefront]):
             return _cost(demand, step, groups)
 
         charge = group_charge(step, sizes, of_group)
+        if text := _text_of_bound(step):
+            charge = replace(charge, basis=(f"{demand.label}: {text}",))
         if demand.compute is None:
             return charge
         each: FloatOrArray = 0.0
@@ -103,6 +114,18 @@ class WavefrontForm(ClosedForm[Wavefront]):
             blocks = sweeps, to_sympy(parse(f"{px} + {py} + {planes} - 2"))
             for price, counts in ComputeForm().payments(demand.compute, prices):
                 yield price, (*blocks, *counts)
+
+
+def _text_of_bound(step: EvaluatedStep) -> str:
+    """What the forecast is where messages between any of the ranks are on several levels; nothing elsewhere."""
+    machine, ranks = step.machine, step.evaluation.ranks
+    levels = worst_links(machine, ranks).levels
+    local = machine.network.node is not None and np.any(np.asarray(ranks) > machine.placement.ranks_on_first_node)
+    if not local and np.max(sum(np.asarray(one.here, dtype=np.int64) for one in levels), initial=0) < 2:
+        return ""
+    if not can_be_followed(machine):
+        return BOUND_IF_EXACT
+    return ESTIMATE if has_rendezvous(machine) else BOUND
 
 
 def _cost(demand: Wavefront, step: EvaluatedStep, groups: GroupSize) -> tuple[Cost, Callable[[], FloatOrArray]]:

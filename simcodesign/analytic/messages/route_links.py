@@ -192,8 +192,8 @@ def links_within_nodes(machine: Machine, ranks: FloatOrArray) -> RouteLinks:
     if socket is None:
         return within
     of_socket = min(kind.processors // kind.sockets for kind in machine.node_kinds)
-    alone = machine.placement.ranks_on_first_node <= of_socket
-    return _larger(within, _within(socket), ~np.asarray(alone) & (np.asarray(ranks) > of_socket))
+    together = np.asarray(machine.placement.most_on_a_node(ranks))
+    return _larger(within, _within(socket), together > of_socket)
 
 
 def _within(part: LocalMessages) -> RouteLinks:

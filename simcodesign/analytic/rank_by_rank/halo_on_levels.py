@@ -1,99 +1,140 @@
-"""Halo exchanges whose messages are on several levels of the machine, rank by rank in Hockney's model.
+"""Halo exchanges whose messages are on several levels of the machine, rank by rank.
 
 A rank sends to its neighbours, one after another, and then receives from them. A message costs what the level costs
-that it is on; on a level that holds receivers, it holds its receiver as long as its sender. A rank waits for what its
-neighbours send before they receive anything. So ranks take as long as each other if their neighbours are on the same
-levels, and those of their neighbours are: these are followed as one.
+that it is on; on a level that holds receivers, it holds its receiver as long as its sender.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.route_links import shared_parts
 from simcodesign.analytic.rank_by_rank.alike_ranks import levels_of
+from simcodesign.analytic.rank_by_rank.posted import Posted, finish_s
+from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends
 from simcodesign.describe.machine import Machine
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Messages of all ranks that are followed; and moments that are held at once.
-MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**20
+#: Messages of all ranks that are followed in Hockney's model, and in LogGOPS; and moments that are held at once.
+MOST_MESSAGES, MOST_POSTED, MOST_MOMENTS = 2**21, 2**13, 2**20
 NOBODY = -1
 
 
 @dataclass(frozen=True)
-class HaloCourse:
-    """Which ranks of groups on one process grid do alike. Of each direction, upwards and downwards in every dimension
-    in the order in which all ranks send: its dimension ``dims`` (L,), and ``levels`` (L, A) on which the neighbours of
-    A kinds of ranks are. Of B kinds that also differ in their neighbours: which of the A kinds they are, ``own`` (B,),
-    and that of their ``neighbours`` (L, B). NOBODY where a rank has no neighbour."""
+class HaloLevels:
+    """Who has which neighbours, in groups of n members on one process grid. Of each direction, upwards and downwards in
+    every dimension in the order in which all ranks send: its dimension ``dims`` (L,), the ``neighbours`` (L, n), and
+    the ``levels`` (L, G, n) on which those of G groups are, NOBODY where a rank has none.
+
+    ``times`` of messages are c, a, r, u and v of ``message_costs``, and for how long they hold their receivers, by
+    level and dimension at K design points: shape (D, dims, 6, K).
+    """
 
     dims: tuple[int, ...]
-    levels: Ints
-    own: Ints
     neighbours: Ints
+    levels: Ints
 
     @classmethod
-    def of(cls, machine: Machine, ranks: int, members: Ints, grid: Sequence[int], periodic: bool) -> HaloCourse:
-        """The course of groups with these members (G, n), among so many ranks."""
+    def of(cls, machine: Machine, ranks: int, members: Ints, grid: Sequence[int], periodic: bool) -> HaloLevels:
+        """The levels of groups with these members (G, n), among so many ranks."""
         directions, labels = _directions(grid, periodic), shared_parts(machine, ranks)[:, members]
-        every = np.arange(members.shape[1])
-        levels = [np.where(is_there, levels_of(labels, to, every), NOBODY).ravel() for _, to, is_there in directions]
-        kinds, own = np.unique(np.reshape(levels, (len(directions), members.size)), axis=1, return_inverse=True)
-        own = own.reshape(members.shape)
-        beside = [np.where(is_there, own[:, to], NOBODY).ravel() for _, to, is_there in directions]
-        both = np.unique(np.stack([own.ravel(), *beside]), axis=1)
-        return cls(tuple(dim for dim, _, _ in directions), kinds, both[0], both[1:])
+        every, shape = np.arange(members.shape[1]), (len(directions), *members.shape)
+        levels = [np.where(is_there, levels_of(labels, to, every), NOBODY) for _, to, is_there in directions]
+        neighbours = np.reshape([to for _, to, _ in directions], shape[::2]).astype(np.int64)
+        return cls(tuple(dim for dim, _, _ in directions), neighbours, np.reshape(levels, shape).astype(np.int64))
 
     @property
     def is_mixed(self) -> bool:
         """Whether messages along some dimension are on several levels."""
-        return any(
-            len(np.unique(found[found != NOBODY])) > 1
-            for found in (self.levels[np.equal(self.dims, dim)] for dim in {*self.dims})
-        )
+        rows = (self.levels[np.equal(self.dims, dim)] for dim in {*self.dims})
+        return any(len(np.unique(row[row != NOBODY])) > 1 for row in rows)
 
-    def seconds(self, messages: Callable[[int, int], Message], counts: Sequence[int], shape: tuple[int, ...]) -> Floats:
-        """Seconds at K design points, of as many messages to each neighbour by dimension; ``messages(level, dim)``
-        costs numbers, or arrays of the ``shape`` (K,)."""
-        used = {
-            (int(level), dim)
-            for dim, row in zip(self.dims, self.levels, strict=True)
-            for level in np.unique(row[row != NOBODY])
-        }
-        times = np.zeros((int(self.levels.max(initial=0)) + 1, max(self.dims, default=0) + 1, 4, *shape))
-        for level, dim in used:
-            one = messages(level, dim)
-            for place, time_s in enumerate((one.send_s, one.arrival_s, one.receive_s, one.copy_s)):
-                times[level, dim, place] = time_s
-        at_once = max(1, int(MOST_MOMENTS // max(2 * len(self.own) * sum(counts), 1)))
-        parts = [self._seconds(times[..., low : low + at_once], counts) for low in range(0, max(shape[0], 1), at_once)]
+    def seconds(self, times: Floats, counts: Sequence[float], in_order: bool) -> Floats:
+        """Seconds (K,) of so many messages to each neighbour by dimension, in Hockney's model if ranks work
+        ``in_order``, else in LogGOPS. NaN for fractions of messages, and where there are too many."""
+        whole = [int(count) for count in counts]
+        if not self.dims:
+            return np.zeros(times.shape[-1])
+        if whole != [*counts]:
+            return np.full(times.shape[-1], np.nan)
+        return self._in_order_s(times, whole) if in_order else self._posted_s(times, whole)
+
+    def _has_more_than(self, most: int, counts: Sequence[int], levels: Ints) -> bool:
+        """Whether there are more messages than so many of ranks whose ``levels`` (L, ...) these are."""
+        pairs = zip(self.dims, levels, strict=True)
+        return sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > most
+
+    def _in_order_s(self, times: Floats, counts: Sequence[int]) -> Floats:
+        """A rank waits for what its neighbours send before they receive anything. So ranks take as long as each other
+        if their neighbours are on the same levels, and those of their neighbours are: these are followed as one."""
+        if self._has_more_than(MOST_MESSAGES, counts, self.levels):
+            return np.full(times.shape[-1], np.nan)
+        kinds, own = _kinds(self.levels.reshape(len(self.dims), -1))
+        own = own.reshape(self.levels.shape[1:])
+        pairs = zip(self.levels, self.neighbours, strict=True)
+        beside = [np.where(level != NOBODY, own[:, to], NOBODY).ravel() for level, to in pairs]
+        alike, _ = _kinds(np.stack([own.ravel(), *beside]))
+        at_once = max(1, int(MOST_MOMENTS // max(2 * alike.shape[1] * sum(counts), 1)))
+        points = range(0, max(times.shape[-1], 1), at_once)
+        parts = [_of_alike_s(self.dims, times[..., low : low + at_once], counts, kinds, alike) for low in points]
         return np.concatenate(parts)
 
-    def _seconds(self, times: Floats, counts: Sequence[int]) -> Floats:
-        now = np.zeros((self.levels.shape[1], times.shape[-1]))
-        begun: list[list[Floats]] = []
-        for dim, level in zip(self.dims, self.levels, strict=True):
-            send_s = np.where((level != NOBODY)[:, None], times[level, dim, 0], 0.0)
-            begun.append([])
-            for _ in range(counts[dim]):
-                begun[-1].append(now)
-                now = now + send_s
-        now = now[self.own]
-        for number, dim in enumerate(self.dims):
-            level, neighbour = self.levels[number][self.own], self.neighbours[number]
-            is_there = (level != NOBODY)[:, None]
-            _, arrival_s, receive_s, copy_s = np.moveaxis(times[level, dim], 1, 0)
-            for begin in begun[number ^ 1]:  # the neighbour sent in the other direction
-                ends = np.maximum(now + copy_s, begin[neighbour] + arrival_s) + receive_s
-                now = np.where(is_there, ends, now)
-        seconds: Floats = now.max(axis=0, initial=0.0)
+    def _posted_s(self, times: Floats, counts: Sequence[int]) -> Floats:
+        """Messages overtake each other in LogGOPS. Groups whose messages are on the same levels are followed as one."""
+        patterns = np.unique(np.moveaxis(self.levels, 1, 0), axis=0)
+        if self._has_more_than(MOST_POSTED, counts, np.moveaxis(patterns, 0, 1)):
+            return np.full(times.shape[-1], np.nan)
+        seconds = np.zeros(times.shape[-1])
+        each = times[:, :, :5].reshape(-1, 5, times.shape[-1])
+        for levels in patterns:
+            rows = []
+            for rank, on in enumerate(levels.T.tolist()):
+                row = [
+                    (int(to[rank]), level * times.shape[1] + dim)
+                    for dim, level, to in zip(self.dims, on, self.neighbours, strict=True)
+                    for _ in range(counts[dim] if level != NOBODY else 0)
+                ]
+                rows.append([row[number] for number in order_of_sends(len(row))])
+            seconds = np.maximum(seconds, finish_s(Posted.of_sends(rows), each))
         return seconds
+
+
+def _of_alike_s(dims: Sequence[int], times: Floats, counts: Sequence[int], kinds: Ints, alike: Ints) -> Floats:
+    """``kinds`` (L, A): the levels of A kinds of ranks. ``alike`` (1 + L, B): of B kinds that also differ in their
+    neighbours which of the A kinds they are, and these."""
+    now = np.zeros((kinds.shape[1], times.shape[-1]))
+    begun: list[list[Floats]] = []
+    for dim, level in zip(dims, kinds, strict=True):
+        send_s = np.where((level != NOBODY)[:, None], times[level, dim, 0], 0.0)
+        begun.append([])
+        for _ in range(counts[dim]):
+            begun[-1].append(now)
+            now = now + send_s
+    own = alike[0]
+    now = now[own]
+    for number, dim in enumerate(dims):
+        level, neighbour = kinds[number][own], alike[1 + number]
+        is_there = (level != NOBODY)[:, None]
+        _, arrival_s, receive_s, *_, copy_s = np.moveaxis(times[level, dim], 1, 0)
+        for begin in begun[number ^ 1]:  # the neighbour sent in the other direction
+            ends = np.maximum(now + copy_s, begin[neighbour] + arrival_s) + receive_s
+            now = np.where(is_there, ends, now)
+    seconds: Floats = now.max(axis=0, initial=0.0)
+    return seconds
+
+
+def _kinds(rows: Ints) -> tuple[Ints, Ints]:
+    """The columns (L, A) that differ among those of ``rows`` (L, N), and which of them each is (N,)."""
+    which = np.zeros(rows.shape[1], np.int64)
+    for row in rows:
+        _, which = np.unique(which * (row.max(initial=0) + 2) + (row - NOBODY), return_inverse=True)
+    _, first = np.unique(which, return_index=True)
+    return rows[:, first], which
 
 
 def _directions(grid: Sequence[int], periodic: bool) -> list[tuple[int, Ints, NDArray[np.bool_]]]:
