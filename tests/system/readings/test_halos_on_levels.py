@@ -42,7 +42,13 @@ def exchanges(draw: st.DrawFn) -> Workload:
 
 @st.composite
 def machines_of_loggops(draw: st.DrawFn) -> Machine:
-    times = {"model": "loggop", "latency_s": 2e-6, "overhead_s": 5e-7, "gap_s": 1e-7, "per_byte_s": 1e-9}
+    times: dict[str, Any] = {
+        "model": "loggop",
+        "latency_s": 2e-6,
+        "overhead_s": 5e-7,
+        "gap_s": 1e-7,
+        "per_byte_s": 1e-9,
+    }
     inner = times | {
         "latency_s": draw(st.sampled_from([1e-7, 5e-6])),
         "overhead_s": draw(st.sampled_from([5e-7, 1e-7, 2e-6])),
@@ -129,7 +135,11 @@ def test_a_wavefront_states_its_bound() -> None:
 @pytest.mark.parametrize("mapping", ["round_robin", RandomMapping(1, RANKS)])
 def test_slow_sockets_count_wherever_a_node_has_ranks_on_both(mapping: Any) -> None:
     """Also where rank 1 is not on the node of rank 0."""
-    parts = {"node": LocalMessages(0.0, 2e-10), "socket": LocalMessages(8e-6, 2e-10), "sockets_per_node": 2}
+    parts: dict[str, Any] = {
+        "node": LocalMessages(0.0, 2e-10),
+        "socket": LocalMessages(8e-6, 2e-10),
+        "sockets_per_node": 2,
+    }
     network = builders.network(4, startup_s=3e-6, per_byte_s=1e-9, **parts)
     on = builders.machine(network, processors_per_node=4, mapping=mapping)
     work = builders.workload("- wavefront: {grid: ['P/2', 2], planes: 1, bytes: [800, 3000], corners: 4}")
@@ -164,7 +174,8 @@ def test_rings_by_hand(colour: str, expected_s: float) -> None:
     """Two sends of 1,000 bytes, one after another; all messages are there when they are done."""
     both = both_s(machine(), rows(colour, periodic=True), 16)
     basis = (f"exchange (halo1d) in g: {FOLLOWED}",)
-    assert both == (pytest.approx(expected_s, rel=ROUNDING), pytest.approx(expected_s, rel=ROUNDING), basis)
+    assert both[:2] == pytest.approx((expected_s, expected_s), rel=ROUNDING)
+    assert both[2] == basis
 
 
 @pytest.mark.parametrize(
@@ -178,14 +189,14 @@ def test_rings_by_hand(colour: str, expected_s: float) -> None:
 )
 def test_receives_of_a_row_by_hand(ranks: int, expected_s: float, basis: tuple[str, ...]) -> None:
     closed_s, simulated_s, found = both_s(machine(4e-7, 1e-7), rows(), ranks)
-    assert (closed_s, simulated_s) == (pytest.approx(expected_s, rel=ROUNDING), pytest.approx(expected_s, rel=ROUNDING))
+    assert (closed_s, simulated_s) == pytest.approx((expected_s, expected_s), rel=ROUNDING)
     assert found == basis
 
 
 def test_a_row_that_holds_its_receivers_by_hand() -> None:
     """In groups on a node: of 4 ranks an inner one is held for two messages that it sends and two that it takes up."""
     closed_s, simulated_s, basis = both_s(machine(holds_receiver=True), rows("rank // 4"), 16)
-    assert (closed_s, simulated_s) == (pytest.approx(4 * NEAR_S, rel=ROUNDING), pytest.approx(4 * NEAR_S, rel=ROUNDING))
+    assert (closed_s, simulated_s) == pytest.approx((4 * NEAR_S, 4 * NEAR_S), rel=ROUNDING)
     assert basis == (f"exchange (halo1d) in g: {HELD}",)
 
 
@@ -208,12 +219,12 @@ def test_many_points_are_those_of_single_forecasts() -> None:
         "- exchange: {pattern: halo2d, bytes: [n, 2*n], messages: [1, k], group: g}",
         head + "groups: {g: 'rank // q'}\n",
     )
-    several = {"P": [12, 24], "q": [3.0, 6.0, 12.0], "k": [0.0, 1.0, 1.5, 2.0, 3.0]}
+    several: dict[str, list[Any]] = {"P": [12, 24], "q": [3.0, 6.0, 12.0], "k": [0.0, 1.0, 1.5, 2.0, 3.0]}
     values = {name: np.resize(value, 300) for name, value in several.items()} | {"n": np.geomspace(1, 1e6, 300)}
-    every = forecast(work, machine(4e-7, 1e-7), values)
+    every = np.asarray(forecast(work, machine(4e-7, 1e-7), values).makespan_s)
     for point in (*range(31), 299):
         one = forecast(work, machine(4e-7, 1e-7), {name: value[point].item() for name, value in values.items()})
-        assert every.makespan_s[point] == pytest.approx(one.makespan_s, rel=ROUNDING, abs=0)
+        assert every[point] == pytest.approx(one.makespan_s, rel=ROUNDING, abs=0)
 
 
 @pytest.mark.parametrize(("holds", "text"), [(False, BOUND), (True, HELD_BOUND)])
