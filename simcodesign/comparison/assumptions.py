@@ -99,7 +99,8 @@ def _interfaces(machine: Machine) -> str:
     """How many a node has, whether they send and receive at once, and how they are shared."""
     network, interfaces = machine.network, machine.network.interfaces
     assignment = machine.interface_assignment
-    several = f"{interfaces.count} per node, {ASSIGNMENT_WORDS[assignment]}"
+    differ = [f"{count} per node of {name}" for name, count in machine.interfaces_by_partition.items()]
+    several = f"{', '.join(differ) or f'{interfaces.count} per node'}, {ASSIGNMENT_WORDS[assignment]}"
     count = "one per node" if interfaces.count == 1 else several
     is_one = interfaces.count > 1 and assignment != DIRECTION and network.interfaces_have_one_link
     rails = ", all on the one link of the node (rails: 1)" if is_one else ""

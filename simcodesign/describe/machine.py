@@ -165,8 +165,10 @@ class Machine(Variant, ShownInNotebooks):
                 one.differs_inside or {"memory.latency", "memory.per_byte"} & {*one.constants}
                 for one in self.partitions
             ):
-                what = "node.memory, where partitions have memory, caches or insides of their own"
-                raise InputError(what, self.place, allowed="one of both")
+                what = (
+                    "node.memory of a machine whose partitions state a memory, caches or a network inside of their own"
+                )
+                raise InputError(what, self.place, allowed="either, not both")
         if self.capacity_bytes is not None:
             check_constant(CAPACITY, self.capacity_bytes, self.place)
         if self.nodes_by_ranks is None:
@@ -686,6 +688,14 @@ class Machine(Variant, ShownInNotebooks):
         """Count the network interfaces of each of these nodes, in their shape."""
         each = np.array([kind.interfaces for kind in self.node_kinds])
         return each[partitions_of(self.partitions, nodes) if len(each) > 1 else np.zeros_like(nodes)]
+
+    @property
+    def interfaces_by_partition(self) -> dict[str, int]:
+        """The interfaces of a node of each partition, where these differ; nothing elsewhere."""
+        if len(self.node_kinds) == 1:
+            return {}
+        counts = {one.name: kind.interfaces for one, kind in zip(self.partitions, self.node_kinds, strict=True)}
+        return counts if len({*counts.values()}) > 1 else {}
 
     @property
     def interface_factors(self) -> NDArray[np.float64] | None:

@@ -194,7 +194,7 @@ def check_partitions(
     total = sum(one.nodes for one in partitions)
     if total != nodes or min(one.nodes for one in partitions) < 1:
         what = f"nodes of the partitions {', '.join(f'{one.name} ({one.nodes})' for one in partitions)}"
-        raise InputError(what, place, value=total, allowed=f"{nodes} in all, as the machine has")
+        raise InputError(what, place, value=total, allowed=f"{nodes} in all, the nodes of the machine")
     for one in partitions:
         if one.processors_per_node is not None and one.processors_per_node < 1:
             what = f"processors_per_node of the partition {one.name}"

@@ -168,9 +168,13 @@ def note_shared_link(machine: Machine, name: str, changes: Iterable[str] = ()) -
     plain, of_variant = split_variant(name)
     own = names_a_path(plain) or any(path.startswith("network.interfaces") for path in (*of_variant, *changes))
     if own and machine.network.interfaces_share_a_link:
-        count = machine.network.interfaces.count
-        what = f"note: the {count} interfaces of a node of {machine.name} have one rail: they add no links, and only"
-        complain(f"{what} messages that wait for an interface gain by them; network.rails={count} adds links")
+        count, differ = machine.network.interfaces.count, machine.interfaces_by_partition
+        nodes = ", ".join(one for one, several in differ.items() if several > 1) or machine.name
+        advice = f"network.rails={count} adds links"
+        if differ:  # rails are alike on all nodes
+            advice = "a topology with faster links to the nodes, shared by max_min, does not limit them"
+        what = f"note: the {count} interfaces of a node of {nodes} have one rail: they add no links, and only"
+        complain(f"{what} messages that wait for an interface gain by them; {advice}")
 
 
 def parsed_settings(settings: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ A box has the rates of its network in it. Of nodes or sockets that are alike som
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ WIDTH, LINE, GAP, SIDE = 8.0, 0.16, 0.1, 0.26
 SIZE = 8.0
 #: How many kinds of nodes, sockets of a node, and processors are drawn at most.
 MAX_KINDS, MAX_SOCKETS, MAX_PROCESSORS = 3, 2, 8
+#: Distance between processors.
+BESIDE = SIDE + 0.5 * GAP
 #: Boxes behind one that is there several times, and how far each is from the next one.
 BEHIND, SHIFT = 2, 0.045
 
@@ -51,7 +53,15 @@ class Box:
         height = 1.5 * GAP + LINE * len(self.text(width))
         if self.inside:
             height += GAP + BEHIND * SHIFT + max(one.height(self.widths(width)) for one in self.inside)
-        return height + (SIDE + GAP if self.processors else 0.0)
+        return height + (GAP + BESIDE * self.rows(width) if self.processors else 0.0)
+
+    def in_row(self, width: float) -> int:
+        """How many processors are drawn side by side."""
+        return max(1, int((width - 2 * GAP + 0.5 * GAP) // BESIDE))
+
+    def rows(self, width: float) -> int:
+        """How many rows of processors are drawn."""
+        return -(-min(self.processors, MAX_PROCESSORS) // self.in_row(width))
 
 
 def levels_plot(machine: Machine, path: str | Path) -> None:
@@ -86,21 +96,27 @@ def machine_box(machine: Machine) -> Box:
         boxes.append(_node_box(machine, kind, levels, names[number] if number < len(names) else ""))
     more = [f"and {len(kinds) - MAX_KINDS} more kinds of nodes"] if len(kinds) > MAX_KINDS else []
     count = f"{machine.nodes:,} node{'s' if machine.nodes > 1 else ''}, {machine.processors:,} processors"
-    return Box((count, *_network_lines(outer), *more), plot_style.OKABE_ITO[0], tuple(boxes))
+    lines = _network_lines(outer, PATHS[0], machine.interfaces_by_partition)
+    return Box((count, *lines, *more), plot_style.OKABE_ITO[0], tuple(boxes))
 
 
-def _network_lines(level: Level) -> Iterator[str]:
-    """The topology of a level, and what its messages take and share."""
+def _network_lines(level: Level, path: str, differ: Mapping[str, int] | None = None) -> Iterator[str]:
+    """The topology of a level, and what its messages take and share. ``differ``: the interfaces of a node of each
+    partition."""
     network = level.network
     hops = f", at most {network.topology.diameter:,} hops" if network.topology.diameter > 1 else ""
     rails = f", {network.rails} rails" if network.rails > 1 else ""
-    yield f"{PATHS[level.depth]}: {network.topology.kind}{rails}{hops}; a message takes {message_text(network)}"
+    yield f"{path}: {network.topology.kind}{rails}{hops}; a message takes {message_text(network)}"
     count = "" if network.interfaces.count == 1 else f"{network.interfaces.count} "
     ends = "interfaces of a node" if level.depth == 0 else "interface"
     ends = f"{count}{ends}" if count or level.depth else "interface of a node"
     link, interface = (
         bandwidth_text(one) for one in (network.link_occupancy_s_per_byte, network.interface_occupancy_s_per_byte)
     )
+    if differ:
+        several = ", ".join(f"{number} of {name}" for name, number in differ.items())
+        yield f"link {link}, interfaces of a node ({several}) {interface} each"
+        return
     yield f"link {link}, {ends} {interface}{' each' if count else ''}"
 
 
@@ -108,17 +124,19 @@ def _node_box(machine: Machine, kind: NodeKind, levels: list[Level], name: str) 
     """Return the box of a node, with its sockets if messages have a network in them."""
     title = f"one of {kind.nodes:,} nodes" if kind.nodes > 1 else "the node"
     title += f" of {name}" if name else ""
-    parts = [part for level in levels[:1] for part in _network_lines(level)]
+    prefix = f"partitions.{name}." if name else ""
+    parts = [part for level in levels[:1] for part in _network_lines(level, prefix + PATHS[1])]
     parts = parts or [
         "messages within the node cost as between nodes" if machine.network.node is None else "network.node"
     ]
     has_sockets = len(levels) > 1
+    parts += _accelerator_lines(machine, name)
     lines = (f"{title}: {_processors_text(kind.processors, not has_sockets)}", *parts, *_memory_lines(machine))
     colour = plot_style.OKABE_ITO[2]
     if not has_sockets:
         return Box(lines, colour, (), kind.processors, kind.nodes)
     each = kind.processors // kind.sockets
-    texts = f"one of {kind.sockets} sockets: {_processors_text(each)}", *_network_lines(levels[1])
+    texts = f"one of {kind.sockets} sockets: {_processors_text(each)}", *_network_lines(levels[1], prefix + PATHS[2])
     socket = Box(texts, plot_style.OKABE_ITO[1], (), each)
     return Box(lines, colour, (socket,) * min(kind.sockets, MAX_SOCKETS), 0, kind.nodes)
 
@@ -129,7 +147,7 @@ def _processors_text(count: int, is_drawn: bool = True) -> str:
 
 
 def _memory_lines(machine: Machine) -> Iterator[str]:
-    """The memory of a node, what messages load of it, and its accelerators; not where partitions have their own."""
+    """The memory of a node and what messages load of it; not where partitions may have their own."""
     if machine.partitions:
         return
     if machine.memory is not None:
@@ -142,9 +160,16 @@ def _memory_lines(machine: Machine) -> Iterator[str]:
             bandwidth_text(machine.message_memory_s_per_byte),
         )
         yield f"messages of operations that touch more than {least} a rank load it: {rate} for all of a controller"
-    if machine.accelerator is not None:
-        one = machine.accelerator
-        yield f"{one.count} accelerators, {amount_text(one.rate_flop_per_s, 'rate')} each"
+
+
+def _accelerator_lines(machine: Machine, partition: str) -> Iterator[str]:
+    """The accelerators of a node, of a partition if it has a name."""
+    one = machine.accelerator
+    own = next((each for each in machine.partitions if each.name == partition), None)
+    if one is None or (own is not None and not own.has_accelerator):
+        return
+    rate = one.rate_flop_per_s if own is None else own.constants.get("accelerator.rate", one.rate_flop_per_s)
+    yield f"{one.count} accelerator{'s' if one.count > 1 else ''}, {amount_text(rate, 'rate')} each"
 
 
 def _draw(mpl: Any, axis: Any, box: Box, corner: tuple[float, float], size: tuple[float, float]) -> None:
@@ -165,4 +190,6 @@ def _draw(mpl: Any, axis: Any, box: Box, corner: tuple[float, float], size: tupl
         _draw(mpl, axis, one, place, (each, one.height(each)))
     look = {"facecolor": plot_style.paler(mpl, plot_style.GREY, 0.5), "edgecolor": plot_style.GREY, "linewidth": 0.6}
     for number in range(min(box.processors, MAX_PROCESSORS)):
-        axis.add_patch(mpl.patches.Rectangle((x + GAP + number * (SIDE + 0.5 * GAP), top), SIDE, SIDE, **look))
+        row, place_in_row = divmod(number, box.in_row(width))
+        corner = x + GAP + place_in_row * BESIDE, top + row * BESIDE
+        axis.add_patch(mpl.patches.Rectangle(corner, SIDE, SIDE, **look))

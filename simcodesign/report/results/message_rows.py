@@ -52,7 +52,9 @@ def _interfaces_text(machine: Machine) -> str:
     interfaces = machine.network.interfaces
     if interfaces.count == 1:
         return f"1, {interfaces.duplex} duplex"
-    return f"{interfaces.count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
+    differ = [f"{count} ({name})" for name, count in machine.interfaces_by_partition.items()]
+    count = ", ".join(differ) or str(interfaces.count)
+    return f"{count}, {interfaces.duplex} duplex, {ASSIGNMENT_TEXTS[machine.interface_assignment]}"
 
 
 def _interface_text(network: Network) -> str:

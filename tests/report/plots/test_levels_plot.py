@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.report.common import plot_style
 from simcodesign.report.results import levels_plot
 from simcodesign.report.results.levels_plot import Box, machine_box
+from simcodesign.report.results.message_rows import message_rows
 
 NAMES = ["nvl72-cluster", "ice-lake-cluster", "frontier-cabinet", "dahu", "two-partitions", "crossbar-16"]
 
@@ -53,12 +55,37 @@ def test_kinds_of_nodes_are_side_by_side() -> None:
     assert "100 GB/s" not in words(cpu)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_text_and_boxes_stay_within_their_box(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As drawn: each text within the box that is around it, boxes within that of the level outside."""
+def cores_beside_gpus() -> sc.Machine:
+    """A cluster of two kinds of nodes: two sockets of 32 cores, and 4 GPUs with an interface each."""
+    inside = {"network": {"topology": {"kind": "crossbar"}, "startup": "0.5 us", "bandwidth": "8 GB/s"}}
+    cpu = {"name": "cpu", "nodes": 64, "node": inside, "socket": {"per_node": 2, **inside}}
+    gpu = {"name": "gpu", "nodes": 16, "processors_per_node": 4, "node": inside, "accelerator": {"rate": "20 TFLOP/s"}}
+    gpu |= {"network": {"interfaces": {"count": 4}}}
+    network = {"topology": {"kind": "fat_tree", "arity": 16}, "startup": "1.2 us", "bandwidth": "25 GB/s"}
+    text = {"name": "two", "nodes": 80, "processors_per_node": 64, "processor": {"rate": 38.4e9}, "network": network}
+    return sc.Machine.load({**text, "accelerator": {"count": 4, "rate": 1e12}, "partitions": [cpu, gpu]})
+
+
+def test_what_differs_is_said_of_each_kind() -> None:
+    machine = cores_beside_gpus()
+    everything, (cpu, gpu) = (box := machine_box(machine)), box.inside
+    assert "interfaces of a node (1 of cpu, 4 of gpu) 25 GB/s each" in words(everything)
+    assert "partitions.cpu.socket.network" in words(cpu.inside[0])
+    assert "4 accelerators, 20 TFLOP/s each" in words(gpu)
+    assert machine.interfaces_by_partition == {"cpu": 1, "gpu": 4}
+    assert dict(message_rows(machine))["interfaces of a node"].startswith("1 (cpu), 4 (gpu)")
+    assert sc.Machine.load("two-partitions").interfaces_by_partition == {}
+
+
+@pytest.mark.parametrize("name", [*NAMES, cores_beside_gpus])
+def test_text_and_boxes_stay_within_their_box(
+    name: str | Callable[[], sc.Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As drawn: each text within the box that is around it, each processor within one of its level, other boxes within
+    that of the level outside."""
     figures: list[Any] = []
     monkeypatch.setattr(plot_style, "save", lambda figure, path: figures.append(figure))
-    levels_plot.levels_plot(sc.Machine.load(name), tmp_path / "levels.png")
+    levels_plot.levels_plot(sc.Machine.load(name) if isinstance(name, str) else name(), tmp_path / "levels.png")
     (figure,) = figures
     figure.draw_without_rendering()
     (axis,) = figure.axes
@@ -66,6 +93,13 @@ def test_text_and_boxes_stay_within_their_box(name: str, tmp_path: Path, monkeyp
     around = boxes[0]
     assert all(around.x0 - 1 <= box.x0 and box.x1 <= around.x1 + 1 for box in boxes)
     assert all(around.y0 - 1 <= box.y0 and box.y1 <= around.y1 + 1 for box in boxes)
+    side = min(box.width for box in boxes)
+    for one in (box for box in boxes if box.width < 1.01 * side):
+        holding = [box for box in boxes if box.width > 1.01 * side and box.containsx(one.x0) and box.containsy(one.y0)]
+        innermost = min(holding, key=lambda box: box.width)
+        assert one.x1 <= innermost.x1
+        assert innermost.y0 <= one.y0
+        assert one.y1 <= innermost.y1
     texts = [text.get_window_extent() for text in axis.texts]
     for text in texts:
         holding = [

@@ -59,7 +59,8 @@ def test_every_public_name_effect_and_symbol_is_there(pages: ModuleType) -> None
     assert first_column(pages, "symbols") == [*SYMBOLS]
 
 
-@pytest.mark.parametrize("kind", ["machine", pytest.param("workload", marks=pytest.mark.thorough)])
+@pytest.mark.thorough  # all keys of machines take most of a minute
+@pytest.mark.parametrize("kind", ["machine", "workload"])
 def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
     """Of the page of its kind of file, and something is written of it; of what no reader takes, nothing is written."""
     text = (REFERENCE / f"{kind}-keys.md").read_text(encoding="utf-8")
