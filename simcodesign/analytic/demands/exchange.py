@@ -137,7 +137,9 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
         rows = (*demand.message_counts(amount), *demand.extents(float(members.shape[1]), amount))
         here = np.flatnonzero(np.broadcast_to(True if where is None else where, shape))
         several = np.array([np.broadcast_to(row, shape).ravel()[here] for row in rows], dtype=np.float64)
-        keys, which = np.unique(several, axis=1, return_inverse=True)
+        keys, which = several[:, :1], np.zeros(len(here), np.intp)
+        if (several != keys).any():  # to sort a million columns takes seconds
+            keys, which = np.unique(several, axis=1, return_inverse=True)
         for number, key in enumerate(keys.T):
             grid = key[demand.dims :].astype(int).tolist()
             levels = HaloLevels.of(machine, ranks, members, grid, demand.periodic)
