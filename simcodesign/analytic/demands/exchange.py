@@ -121,7 +121,7 @@ class ExchangeForm(ClosedForm[Exchange]):
 
 def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
     """The charge on a machine with levels, by its ``bound`` where every message costs as much as the slowest one of its
-    dimension, or of its group. Ranks are followed where there are not too many messages."""
+    dimension, or of its group. Ranks are followed up to a number of messages."""
     machine, holds, in_order = step.machine, hold_receivers(step.machine.levels), can_be_followed(step.machine)
     if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
         return bound
@@ -161,7 +161,7 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
 def _times(
     step: EvaluatedStep, sizes: Sequence[FloatOrArray], members: int, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """The times of messages of each size on each level (D, dims, 6, K) in groups of so many members."""
+    """Compute the times of messages of each size on each level (D, dims, 6, K), in groups of ``members`` ranks."""
     network, ranks = step.machine.network, step.evaluation.ranks
     levels = range(len(shared_parts(step.machine, 1)) + 1)
     times = np.zeros((len(levels), len(sizes), 6, *shape))

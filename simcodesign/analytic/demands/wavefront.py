@@ -35,7 +35,7 @@ from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.wavefront import Wavefront
 from simcodesign.describe.evaluation import EvaluatedStep
 
-#: What its forecast is where messages are on several levels: in Hockney's model, where senders wait, and in LogGOPS.
+#: The basis of a forecast with messages on several levels: in Hockney's model, if senders wait, and in LogGOPS.
 BOUND = "an upper bound: every message at the price of the slowest level of any ranks"
 ESTIMATE = "an estimate: every message at the price of the slowest level of any ranks"
 BOUND_IF_EXACT = (
@@ -117,7 +117,7 @@ class WavefrontForm(ClosedForm[Wavefront]):
 
 
 def _text_of_bound(step: EvaluatedStep) -> str:
-    """What the forecast is where messages between any of the ranks are on several levels; nothing elsewhere."""
+    """Return the basis of the forecast if messages between any ranks are on several levels, otherwise nothing."""
     machine, ranks = step.machine, step.evaluation.ranks
     levels = worst_links(machine, ranks).levels
     local = machine.network.node is not None and np.any(np.asarray(ranks) > machine.placement.ranks_on_first_node)

@@ -20,16 +20,18 @@ from simcodesign.describe.machine import Machine
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Messages of all ranks that are followed in Hockney's model, and in LogGOPS; and moments that are held at once.
+#: Messages of all ranks that are followed at most, in Hockney's model and in LogGOPS; and moments kept in memory.
 MOST_MESSAGES, MOST_POSTED, MOST_MOMENTS = 2**21, 2**13, 2**20
 NOBODY = -1
 
 
 @dataclass(frozen=True)
 class HaloLevels:
-    """Who has which neighbours, in groups of n members on one process grid. Of each direction, upwards and downwards in
-    every dimension in the order in which all ranks send: its dimension ``dims`` (L,), the ``neighbours`` (L, n), and
-    the ``levels`` (L, G, n) on which those of G groups are, NOBODY where a rank has none.
+    """The neighbours of ranks, in G groups of n members on one process grid, and the levels on which they are.
+
+    There are L directions: upwards and downwards in every dimension, in the order in which all ranks send. Each has a
+    dimension, ``dims`` (L,), a neighbour of every member, ``neighbours`` (L, n), and the level of the message to it,
+    ``levels`` (L, G, n), which is NOBODY if the member has no neighbour there.
 
     ``times`` of messages are c, a, r, u and v of ``message_costs``, and for how long they hold their receivers, by
     level and dimension at K design points: shape (D, dims, 6, K).
@@ -41,7 +43,7 @@ class HaloLevels:
 
     @classmethod
     def of(cls, machine: Machine, ranks: int, members: Ints, grid: Sequence[int], periodic: bool) -> HaloLevels:
-        """The levels of groups with these members (G, n), among so many ranks."""
+        """Find the levels for groups with these ``members`` (G, n), among ``ranks`` ranks in all."""
         directions, labels = _directions(grid, periodic), shared_parts(machine, ranks)[:, members]
         every, shape = np.arange(members.shape[1]), (len(directions), *members.shape)
         levels = [np.where(is_there, levels_of(labels, to, every), NOBODY) for _, to, is_there in directions]
@@ -55,8 +57,10 @@ class HaloLevels:
         return any(len(np.unique(row[row != NOBODY])) > 1 for row in rows)
 
     def seconds(self, times: Floats, counts: Sequence[float], in_order: bool) -> Floats:
-        """Seconds (K,) of so many messages to each neighbour by dimension, in Hockney's model if ranks work
-        ``in_order``, else in LogGOPS. NaN for fractions of messages, and where there are too many."""
+        """Compute the seconds (K,) of an exchange with ``counts`` messages to each neighbour, by dimension.
+
+        In Hockney's model if ranks work ``in_order``, otherwise in LogGOPS. NaN for fractions of messages, or too many.
+        """
         whole = [int(count) for count in counts]
         if not self.dims:
             return np.zeros(times.shape[-1])
@@ -65,7 +69,7 @@ class HaloLevels:
         return self._in_order_s(times, whole) if in_order else self._posted_s(times, whole)
 
     def _has_more_than(self, most: int, counts: Sequence[int], levels: Ints) -> bool:
-        """Whether there are more messages than so many of ranks whose ``levels`` (L, ...) these are."""
+        """Whether ranks with these ``levels`` (L, ...) send more than ``most`` messages."""
         pairs = zip(self.dims, levels, strict=True)
         return sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > most
 

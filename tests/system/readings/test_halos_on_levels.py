@@ -155,10 +155,10 @@ def machine(receive_s: float = 0.0, inside_s: float = 0.0, **more: Any) -> Machi
     return builders.machine(outer, processors_per_node=4, node_network=node)
 
 
-def rows(colour: str = "", size: str = "1000", periodic: bool = False, head: str = "") -> Workload:
+def rows(colour: str = "", size: str = "1000", periodic: bool = False) -> Workload:
     more = f", periodic: {str(periodic).lower()}" + (", group: g" if colour else "")
     group = f"groups: {{g: '{colour}'}}\n" if colour else ""
-    return builders.workload(f"- exchange: {{pattern: halo1d, bytes: {size}{more}}}", head + group)
+    return builders.workload(f"- exchange: {{pattern: halo1d, bytes: {size}{more}}}", group)
 
 
 @pytest.mark.parametrize(
