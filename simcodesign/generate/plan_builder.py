@@ -234,7 +234,9 @@ class StepWriter:
         """What was written, with its prices, rank by rank."""
         builder = self.builder
         columns = self._through_memory() if builder.prices.loads_memory else self.columns.columns
-        columns = with_holds(builder.prices.priced(columns, self.machine, is_collective))
+        columns = builder.prices.priced(columns, self.machine, is_collective)
+        if builder.prices.holds_receivers:
+            columns = with_holds(columns)
         if builder.prices.loggops:
             columns = with_waits(columns)
         elif builder.prices.has_rendezvous:

@@ -100,17 +100,25 @@ class MessagePricing:
         """The columns with their durations, and with their routes and gaps where there are any."""
         priced: list[Column] = []
         ways_of = self._ways_alike(columns, machine, is_collective)
+        by_size = self._levels is None and self.route_table is None and self._go_by_size(machine, is_collective)
+        of_size: dict[tuple[int, FloatOrArray, int], Column] = {}  # one of each kind, size and train
         for number, column in enumerate(columns):
             if column.kind not in (SEND, RECEIVE):
                 priced.append(column)
+                continue
+            costs = (column.kind, column.size_bytes, column.train)
+            is_one_size = by_size and not np.ndim(column.size_bytes)
+            if is_one_size and costs in of_size:
+                priced.append(_priced_as(of_size[costs], column))
             elif number and column.costs_as(columns[number - 1]):
-                same = priced[-1]
-                priced.append(replace(column, duration_s=same.duration_s, extra=same.extra, held_s=same.held_s))
+                priced.append(_priced_as(priced[-1], column))
             elif column.kind == SEND:
                 priced.append(self._send(column, machine, ways_of(column)))
             else:
                 held_s = self._held_s(column, machine, ways_of) if self.holds_receivers else 0.0
-                priced.append(self._receive(replace(column, held_s=held_s), machine))
+                priced.append(self._receive(column, machine, held_s))
+            if is_one_size:
+                of_size[costs] = priced[-1]
         return priced
 
     def _held_s(
@@ -138,7 +146,7 @@ class MessagePricing:
         sent_s: FloatOrArray = longest(ways, lambda network, way: simulated(network).send_s(network, way, size, train))
         return sent_s
 
-    def _receive(self, column: Column, machine: Machine) -> Column:
+    def _receive(self, column: Column, machine: Machine, held_s: FloatOrArray) -> Column:
         size = column.size_bytes
         extra: dict[str, Any] = {}
         ways = self._ways_of_receives(machine, column.who, column.peer)
@@ -153,6 +161,7 @@ class MessagePricing:
             column,
             duration_s=longest(ways, lambda network, way: simulated(network).receive_s(network, size)),
             extra=extra,
+            held_s=held_s,
         )
 
     def _ways_of_receives(self, machine: Machine, who: Int32s | None, peer: Int32s | int) -> Sequence[LevelWay]:
@@ -237,7 +246,7 @@ class MessagePricing:
             return lambda column: self._by_level(column, machine)
         if machine.costs_by_level:
             return lambda column: None if column.alike is None else self._by_level(column, machine)
-        if is_collective or not machine.paths_differ:
+        if self._go_by_size(machine, is_collective):
             return self._ways_by_size(machine.network)
         ways: dict[int | None, list[Sequence[LevelWay]]] = {}
         for column in columns:
@@ -245,6 +254,13 @@ class MessagePricing:
                 ways.setdefault(column.alike, []).append(self._ways_of(column, machine))
         slowest = {alike: slowest_of_levels(several) for alike, several in ways.items()}
         return lambda column: slowest.get(column.alike)
+
+    def _go_by_size(self, machine: Machine, is_collective: bool) -> bool:
+        """Whether the ways of messages depend on their sizes alone, not on their ranks."""
+        several = self._levels is not None or machine.network.node is not None
+        if self._counted or machine.costs_by_level or (is_collective and several):
+            return False
+        return is_collective or not machine.paths_differ
 
     def _ways_by_size(self, network: Network) -> Callable[[Column], Sequence[LevelWay]]:
         """The ways of messages whose ranks are not looked at: those that no message of this size exceeds."""
@@ -343,6 +359,11 @@ def _receive_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
 
 def _between_s(size: FloatOrArray, network: Network, way: Way) -> FloatOrArray:
     return simulated(network).between_s(network, size)
+
+
+def _priced_as(same: Column, column: Column) -> Column:
+    """The column with the prices of another."""
+    return replace(column, duration_s=same.duration_s, extra=same.extra, held_s=same.held_s)
 
 
 def _each_bytes(column: Column) -> FloatOrArray:

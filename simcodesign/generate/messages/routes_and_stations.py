@@ -277,7 +277,7 @@ class RouteTable:
         first = 0
         for chunk in self._chunks():
             last = first + len(chunk[0])
-            part = self._ways_through_memory(*chunk, np.diff(start[first : last + 1]))
+            part = self._ways_through_memory(*chunk, start[first : last + 1] - start[first])
             way[start[first] : start[last]] = part
             if is_dense:
                 used[part] = True
@@ -360,6 +360,9 @@ class RouteTable:
 
     def _by_level(self, start: str, unit: Int64s) -> Iterator[tuple[Level, NDArray[np.bool_]]]:
         """The levels of numbers of hosts, interfaces or links, and which are of each."""
+        if self._inner is None:
+            yield self._levels[0], np.ones(unit.shape, bool)
+            return
         place = level_at(self._levels, start, unit)
         for level in self._levels:
             here = place == level.number
@@ -398,9 +401,9 @@ class RouteTable:
         """Stations on each route."""
         lengths = [np.zeros(0, np.int64)]
         for source, target, _, _, through in self._chunks():
-            target, loads = self._loads(target)
             stations = np.zeros(len(source), np.int64)
             if self.memory is not None:
+                target, loads = self._loads(target)
                 stations += self.memory.visits(source, target, loads)[0]
             for level, here in self._by_level("first_host", source):
                 ends = 2 if self._shares_interfaces(level.number) else 0
@@ -420,15 +423,16 @@ class RouteTable:
         return self._inner.choices[level.number], level.split(source)[1], level.split(target)[1], None
 
     def _ways_through_memory(
-        self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, lengths: Int64s
+        self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, start: Int64s
     ) -> Int64s:
-        """Stations in travel order for every pair of hosts, so many for each."""
+        """Stations in travel order for every pair of hosts, which begin at ``start``."""
+        if self.memory is None:
+            return self._ways(source, target, leaves, comes, through, start)
         target, loads = self._loads(target)
-        if self.memory is not None:
-            lengths = lengths - self.memory.visits(source, target, loads)[0]
+        lengths = np.diff(start) - self.memory.visits(source, target, loads)[0]
         places = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         way = self._ways(source, target, leaves, comes, through, places)
-        return way if self.memory is None else self.memory.with_visits(way, lengths, source, target, loads)
+        return self.memory.with_visits(way, lengths, source, target, loads)
 
     def _ways(
         self, source: Int64s, target: Int64s, leaves: Int64s, comes: Int64s, through: Int64s | None, start: Int64s
