@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.interfaces import DIRECTION, NEAREST, RANK, ROUND_ROBIN
@@ -31,7 +32,7 @@ def message_assumptions(point: DesignPoint, effects: Collection[str]) -> dict[st
     """What a simulation with these effects assumes of messages, by subject: ``protocol``, ``sender``, ``receiver``,
     ``links``, ``interfaces``; ``node`` where nodes have networks inside. Where phases differ, what holds in one ``or``
     in another."""
-    assumed = [_of_network(machine, effects) for machine in _machines(point)]
+    assumed = [_of_network(machine, switched_on(effects)) for machine in _machines(point)]
     return {subject: " or ".join(dict.fromkeys(one[subject] for one in assumed)) for subject in assumed[0]}
 
 
@@ -56,16 +57,17 @@ def _machines(point: DesignPoint) -> Iterator[Machine]:
     yield from machines or [point.machine]
 
 
-def _of_network(machine: Machine, effects: Collection[str]) -> dict[str, str]:
+def _of_network(machine: Machine, on: Set[Mechanism]) -> dict[str, str]:
     network = machine.network
-    sender, receiver = _held(network, effects)
+    sender, receiver = _held(network, on)
+    node = network.sharing.words if Mechanism.NODE_NETWORKS in on else NOT_SHARED
     return {
         "protocol": _protocol(network),
         "sender": sender,
         "receiver": receiver,
-        "links": network.sharing.words if "links" in effects else NOT_SHARED,
-        "interfaces": _interfaces(machine) if "interfaces" in effects else NOT_SHARED,
-        **({"node": network.sharing.words if "node" in effects else NOT_SHARED} if machine.has_levels else {}),
+        "links": network.sharing.words if Mechanism.LINKS in on else NOT_SHARED,
+        "interfaces": _interfaces(machine) if Mechanism.INTERFACES in on else NOT_SHARED,
+        **({"node": node} if machine.has_levels else {}),
     }
 
 
@@ -89,9 +91,10 @@ def _rendezvous_sizes(network: Network) -> str:
     return ", ".join(sizes)
 
 
-def _held(network: Network, effects: Collection[str]) -> tuple[str, str]:
+def _held(network: Network, on: Set[Mechanism]) -> tuple[str, str]:
     """For what a message holds its sender and its receiver."""
-    last = network.sharing.last if {"links", "interfaces", "node"} & {*effects} else None
+    shares = on & {Mechanism.LINKS, Mechanism.INTERFACES, Mechanism.NODE_NETWORKS}
+    last = network.sharing.last if shares else None
     return network.message_model.sender_words(last), network.message_model.receiver_words()
 
 

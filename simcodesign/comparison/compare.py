@@ -28,6 +28,7 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment
 from simcodesign.engine.simulate import simulate_experiment
+from simcodesign.generate.lower import Plans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -283,11 +284,11 @@ def compare_experiment(
     if any(np.ndim(value) for value in scenario.parameters.values()):  # type: ignore[arg-type] # anything has a shape
         raise InputError("a comparison takes one design point, not arrays", value=dict(scenario.parameters))
     forecasted = forecast(scenario, bounds=True, longest_path=True)
+    plans = Plans(experiment.point, experiment.seed)
 
     def simulated(effects: tuple[str, ...]) -> Result:
-        return simulate_experiment(
-            replace(experiment, effects=effects), timeline=timeline and effects == chosen, on_progress=on_progress
-        )
+        rung, keeps_timeline = replace(experiment, effects=effects), timeline and effects == chosen
+        return simulate_experiment(rung, timeline=keeps_timeline, on_progress=on_progress, plans=plans)
 
     note_long_ladder(forecasted, chosen, experiment.point, experiment.engine)
     simulations = simulations_with(chosen, simulated, experiment.point, last_anew=timeline)

@@ -14,7 +14,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.effects import effect_named, ladder
+from simcodesign.describe.effects import Mechanism, effect_named, ladder
 from simcodesign.generate.lower import check_operations_fit
 
 #: First rung of the ladder: what remains of the gap with every effect off.
@@ -30,7 +30,8 @@ MESSAGE_S, HOP_S, SIMPY_TIMES = 0.2e-6, 0.16e-6, 100.0
 LONG_S = 60.0
 #: Fewer messages never take long.
 FEW_MESSAGES = 10_000
-_AT_LINKS = ("links", "interfaces", "node", "background")
+#: Of effects with which messages wait for what they pass.
+_AT_LINKS = frozenset((Mechanism.LINKS, Mechanism.INTERFACES, Mechanism.NODE_NETWORKS))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
         return
     hops = machine.network.topology.mean_hops()
     rungs = [known for name in effects if (known := effect_named(name)).acts_on(workload, machine)]
-    passing_links = sum(1 for at, _ in enumerate(rungs) if any(one.name in _AT_LINKS for one in rungs[: at + 1]))
+    passing_links = sum(
+        1 for at, _ in enumerate(rungs) if any(_AT_LINKS & {*one.switches_on} for one in rungs[: at + 1])
+    )
     seconds = messages * (MESSAGE_S * (1 + len(rungs)) + HOP_S * hops * passing_links)
     seconds *= 1.0 if HAVE_NUMBA and engine != "simpy" else SIMPY_TIMES
     if seconds > LONG_S:

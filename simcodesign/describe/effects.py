@@ -1,7 +1,7 @@
 """The effects that a closed form leaves out: the switches of a simulation, one record each, in the order of the ladder.
 
-What an effect does to a simulation stands in ``generate``, where its name is looked for. An effect of another package
-does it by ``change_plan``. The package calls ``register`` when it is imported; an entry point makes that happen::
+An effect names the mechanisms of ``generate`` that it switches on, or changes the finished Plan by ``change_plan``; one
+of another package may do both. The package calls ``register`` when it is imported; an entry point makes that happen::
 
     [project.entry-points."simcodesign.effects"]
     slow_links = "slow_links"
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
@@ -20,6 +21,25 @@ from simcodesign.core.registry import load_entry_points
 Predicate = Callable[[Any, Any], bool]
 #: From a Plan, its DesignPoint and the seed to the Plan that is simulated.
 PlanChange = Callable[[Any, Any, int], Any]
+
+
+class Mechanism(Enum):
+    """What a simulation can do besides what closed forms have; several effects may switch on one."""
+
+    OWN_ROUTES = auto()  # a message costs what its own route does, not what the distance law of the machine says
+    LINKS = auto()  # messages occupy the links of their routes
+    INTERFACES = auto()  # messages occupy the network interfaces of their nodes
+    NODE_NETWORKS = auto()  # messages occupy the networks inside nodes, and load the memory of nodes
+    DISKS = auto()  # accesses queue at shared disks
+    CONTROLLERS = auto()  # memory demands queue at the memory controllers of a node, slice by slice
+    ACCELERATORS = auto()  # kernels queue at accelerators, copies at their links
+    STORAGE_SERVERS = auto()  # accesses queue at the servers of the storage
+    ORDERED_USES = auto()  # uses of resources that conflict begin one after another
+    CACHE_SETS = auto()  # accesses to memory go through the sets of caches
+    UNEVEN_RANKS = auto()  # ranks compute at different speeds, or different shares
+    VARIED_TIMES = auto()  # times of operations are drawn at random
+    OTHER_JOBS = auto()  # messages of other jobs are on the links
+    FAILURES = auto()  # nodes fail, and ranks go on from their last checkpoint
 
 
 def _always(workload: Any, machine: Any) -> bool:
@@ -151,7 +171,8 @@ class Effect:
     An effect that either one rules out is not simulated.
     ``random_on``: whether what it does depends on the seed; None for an effect that is never random.
     ``changes_work``: no bounds of the forecast hold with it. ``lower_bound``: the name of the one that holds only
-    with it. ``change_plan``: changes the Plan (``generate.plan``); None where ``generate`` knows the effect itself.
+    with it. ``switches_on``: the mechanisms of the simulation that it needs. ``change_plan``: changes the finished Plan
+    (``generate.plan``).
     """
 
     name: str
@@ -163,11 +184,10 @@ class Effect:
     random_on: Predicate | None = None
     changes_work: bool = False
     lower_bound: str = ""
+    switches_on: tuple[Mechanism, ...] = ()
     change_plan: PlanChange | None = None
 
 
-#: The effect whose messages are drawn as many as a run needs (``engine.background``).
-BACKGROUND = "background"
 #: ``conflicts`` stands before the effects that change the work itself, since the bounds still hold for it.
 SHIPPED = (
     Effect(
@@ -177,6 +197,7 @@ SHIPPED = (
         "`one`, `log2`, `sqrt`, `mean`) of the machine",
         acts_on=_sends_by_routes,
         present_in=_has_messages,
+        switches_on=(Mechanism.OWN_ROUTES,),
     ),
     Effect(
         "links",
@@ -187,6 +208,10 @@ SHIPPED = (
         acts_on=_sends,
         present_in=_has_messages,
         lower_bound="most loaded link",
+        switches_on=(
+            Mechanism.OWN_ROUTES,
+            Mechanism.LINKS,
+        ),
     ),
     Effect(
         "interfaces",
@@ -196,6 +221,7 @@ SHIPPED = (
         acts_on=_sends,
         present_in=_has_messages,
         lower_bound="most loaded interface",
+        switches_on=(Mechanism.INTERFACES,),
     ),
     Effect(
         "node",
@@ -206,6 +232,10 @@ SHIPPED = (
         acts_on=_sends_within_nodes,
         present_in=_has_messages,
         lower_bound="most loaded part of a node",
+        switches_on=(
+            Mechanism.OWN_ROUTES,
+            Mechanism.NODE_NETWORKS,
+        ),
     ),
     Effect(
         "disks",
@@ -214,6 +244,7 @@ SHIPPED = (
         acts_on=_shares_disks,
         present_in=_accesses_disks,
         lower_bound="most loaded disk",
+        switches_on=(Mechanism.DISKS,),
     ),
     Effect(
         "memory",
@@ -223,6 +254,7 @@ SHIPPED = (
         acts_on=_shares_controllers,
         present_in=_accesses_memory,
         lower_bound="most loaded memory",
+        switches_on=(Mechanism.CONTROLLERS,),
     ),
     Effect(
         "accelerators",
@@ -230,6 +262,7 @@ SHIPPED = (
         "ranks of a node queue for its accelerators, and copies for their links, each direction by itself",
         acts_on=_shares_accelerators,
         lower_bound="most loaded accelerator",
+        switches_on=(Mechanism.ACCELERATORS,),
     ),
     Effect(
         "storage",
@@ -239,12 +272,14 @@ SHIPPED = (
         acts_on=_uses_storage,
         random_on=_allocates_at_random,
         lower_bound="most loaded storage",
+        switches_on=(Mechanism.STORAGE_SERVERS,),
     ),
     Effect(
         "conflicts",
         "the order of uses of conflicting resources (conflicts)",
         "uses of resources that conflict begin one after another in their order, instead of the heaviest set of them",
         acts_on=_has_conflicts,
+        switches_on=(Mechanism.ORDERED_USES,),
     ),
     Effect(
         "caches",
@@ -255,6 +290,7 @@ SHIPPED = (
         acts_on=_goes_through_caches,
         present_in=_accesses_memory,
         changes_work=True,
+        switches_on=(Mechanism.CACHE_SETS,),
     ),
     Effect(
         "imbalance",
@@ -264,6 +300,7 @@ SHIPPED = (
         acts_on=_is_uneven,
         random_on=_is_randomly_uneven,
         changes_work=True,
+        switches_on=(Mechanism.UNEVEN_RANKS,),
     ),
     Effect(
         "noise",
@@ -272,9 +309,10 @@ SHIPPED = (
         acts_on=_is_noisy,
         random_on=_is_noisy,
         changes_work=True,
+        switches_on=(Mechanism.VARIED_TIMES,),
     ),
     Effect(
-        BACKGROUND,
+        "background",
         "messages of other jobs on the links (background)",
         "other jobs send messages over the links (`background:` of the machine) until the job ends (includes `links`)",
         implies=("links",),
@@ -282,6 +320,11 @@ SHIPPED = (
         present_in=_has_messages,
         random_on=_meets_others,
         changes_work=True,
+        switches_on=(
+            Mechanism.OWN_ROUTES,
+            Mechanism.LINKS,
+            Mechanism.OTHER_JOBS,
+        ),
     ),
     Effect(
         "failures",
@@ -291,6 +334,7 @@ SHIPPED = (
         acts_on=_fails,
         random_on=_fails,
         changes_work=True,
+        switches_on=(Mechanism.FAILURES,),
     ),
 )
 _LADDER = list(SHIPPED)
@@ -363,6 +407,12 @@ def random_effects(workload: Any, machine: Any, effects: Collection[str]) -> tup
         for effect in ladder()
         if effect.name in effects and effect.random_on is not None and effect.random_on(workload, machine)
     )
+
+
+def switched_on(effects: Collection[str]) -> frozenset[Mechanism]:
+    """The mechanisms that these effects switch on."""
+    records = (effect for effect in ladder() if effect.name in effects)
+    return frozenset(mechanism for effect in records for mechanism in effect.switches_on)
 
 
 def changing_effects(effects: Collection[str]) -> tuple[str, ...]:

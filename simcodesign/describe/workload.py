@@ -140,29 +140,29 @@ class Workload(ShownInNotebooks):
         workload: Workload = function_of("describe.yaml.files", "workload_from_source")(source)
         return workload
 
-    @property
+    @cached_property
     def imbalance_model(self) -> Imbalance:
         """Its imbalance; a plain share is the coefficient of variation of what ranks compute."""
         if isinstance(self.imbalance, Imbalance):
             return self.imbalance
         return Imbalance(share_as_distribution(self.imbalance, "imbalance", self.place), place=self.place)
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether its program is of arrivals."""
         return any(isinstance(step, Arrivals) for step in self.program)
 
-    @property
+    @cached_property
     def accesses_memory(self) -> bool:
         """Whether some demand is of loads and stores in memory."""
         return any(isinstance(step, MemoryAccesses) for step in walk(self.program))
 
-    @property
+    @cached_property
     def uses_accelerators(self) -> bool:
         """Whether some demand is of accelerators or their links."""
         return any(isinstance(step, Kernel | Copy) for step in walk(self.program))
 
-    @property
+    @cached_property
     def uses_storage(self) -> bool:
         """Whether some demand is of the storage that all nodes share."""
         return any(isinstance(step, StorageAccess | MetadataOperations) for step in walk(self.program))
@@ -172,15 +172,19 @@ class Workload(ShownInNotebooks):
         """Whether the iterations of some loop differ by an index."""
         return has_index(self.program)
 
-    @property
+    @cached_property
     def uses_resources(self) -> bool:
         """Whether some demand is of resources that the machine file defines."""
         return any(isinstance(step, Execute) for step in walk(self.program))
 
     def may_use(self, part: str) -> bool:
         """Return whether some demand may use a part of the machine (``Demand.parts``)."""
-        parts = (step.parts for step in walk(self.program) if not isinstance(step, Block))
-        return any(known is None or part in known for known in parts)
+        return any(known is None or part in known for known in self._parts)
+
+    @cached_property
+    def _parts(self) -> frozenset[frozenset[str] | None]:
+        """The parts of the machine that demands may use, of each kind of demand."""
+        return frozenset(step.parts for step in walk(self.program) if not isinstance(step, Block))
 
     def uses_one_at_a_time(self, part: str) -> bool:
         """Return whether no rank may use a part of the machine several times concurrently."""
@@ -189,24 +193,24 @@ class Workload(ShownInNotebooks):
         started = self.has_overlap and any(one.can_be_started for one in users)
         return all(one.works_on == part for one in users) and not started
 
-    @property
+    @cached_property
     def sets_processing(self) -> bool:
         """Return whether some block has times of its own for combining or packing data of messages."""
         blocks = (step for step in walk(self.program) if isinstance(step, Block))
         return any(path in PROCESSING for block in blocks for path, _ in block.constants)
 
-    @property
+    @cached_property
     def has_overlap(self) -> bool:
         """Whether ranks do several things at once."""
         return has_overlap(self.program)
 
-    @property
+    @cached_property
     def varies(self) -> bool:
         """Whether some demand takes a different time whenever it is done."""
         laws = (placed.demand.variation for placed in placed_demands(self.program))
         return any(law is not None and not law.constant for law in laws)
 
-    @property
+    @cached_property
     def differs_by_rank(self) -> bool:
         """Whether the cost of some demand may differ from rank to rank."""
         return any(placed.demand.differs_by_rank for placed in placed_demands(self.program))

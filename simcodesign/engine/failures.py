@@ -18,6 +18,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import CHECKPOINTS, FAILURES, Result
 from simcodesign.core.simulation_parts import Failures
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.randomness.failures import CheckpointTimes
 from simcodesign.generate.randomness.failures import failure_times_s
 
@@ -97,7 +98,7 @@ class Clock:
 def with_failures(result: Result, point: DesignPoint, effects: Collection[str], seed: int) -> Result:
     """The Result of a run with its checkpoints, and with failures if that is one of the ``effects``: makespan, phases,
     energy, and the times of ranks, timeline and power. Stations and waits are those of the run."""
-    fails = "failures" in effects and point.machine.failures is not None
+    fails = Mechanism.FAILURES in switched_on(effects) and point.machine.failures is not None
     if point.workload.checkpoints is None and point.machine.failures is None:
         return result
     times = failure_times_s(point, seed) if fails else iter(())

@@ -17,7 +17,7 @@ from simcodesign.engine.failures import with_failures
 from simcodesign.engine.selection import chosen_engine, run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule
-from simcodesign.generate.lower import make_plan
+from simcodesign.generate.lower import Plans, make_plan
 from simcodesign.generate.plan import Plan
 
 
@@ -38,12 +38,20 @@ def simulate(
 
 
 def simulate_experiment(
-    experiment: Experiment, *, timeline: bool = False, counters: bool = False, on_progress: OnProgress | None = None
+    experiment: Experiment,
+    *,
+    timeline: bool = False,
+    counters: bool = False,
+    on_progress: OnProgress | None = None,
+    plans: Plans | None = None,
 ) -> Result:
-    """``simulate``, of what is one object already."""
+    """``simulate``, of what is one object already. ``plans``: of its design point and seed, where several simulations
+    have much in common."""
     point, effects, seed = experiment.point, experiment.effects, experiment.seed
 
     def made(background: int) -> Plan:
+        if plans is not None:
+            return plans.plan(effects, background)
         return make_plan(point, effects, seed, counters, background)
 
     plan, log = run_with_background(

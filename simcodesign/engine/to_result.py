@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from simcodesign.core.result import MachineUse, Result
 from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import Evaluation
 from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.programs.program import placed_demands
@@ -59,7 +60,7 @@ def measured(
             "power_profile": power.profile,
         }
     stations, own = _stations(point, plan, log, makespan), point.result_fields()
-    own["use"] = _use_of_links(own["use"], plan, log, makespan, effects)
+    own["use"] = _use_of_links(own["use"], plan, log, makespan, switched_on(effects))
     return Result(
         reading="simulation",
         **own,
@@ -92,13 +93,13 @@ def measured(
     )
 
 
-def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, effects: Collection[str]) -> MachineUse:
+def _use_of_links(use: MachineUse, plan: Plan, log: Log, makespan_s: float, on: Set[Mechanism]) -> MachineUse:
     """With the links that carry messages, between nodes and inside, and what of it was background."""
     used = (plan.stations.kind == LINK) & (log.served > 0)
     links = used & (plan.stations.unit < use.of_links)
-    if "node" in effects and use.of_inside_links:
+    if Mechanism.NODE_NETWORKS in on and use.of_inside_links:
         use = replace(use, inside_links=int(np.count_nonzero(used & ~links)))
-    if "links" not in effects:
+    if Mechanism.LINKS not in on:
         return use
     use = replace(use, links=int(np.count_nonzero(links)))
     if use.background is None or log.others_busy_s is None:

@@ -68,12 +68,13 @@ class Tally:
 
     def accounts(self, segment: Segment, machine: Machine, shares: Floats | None) -> Accounts:
         """What the Plan of this segment holds. ``shares``: of every rank in the work, where there is imbalance."""
-        if shares is not None and "instructions" in self.counts:
-            self.counts["instructions"] *= shares[:, None]
+        counts = dict(self.counts)
+        if shares is not None and "instructions" in counts:
+            counts["instructions"] = counts["instructions"] * shares[:, None]
         clock = clock_of(machine.processor)
         frequency = [_only(self.clocks_hz.get(phase, {clock})) for phase in range(self.phases)]
         fields = segment.fields
-        return Accounts(self.counts, clock, np.array(frequency), fields.get("clock_hz"), fields.get("collective"))
+        return Accounts(counts, clock, np.array(frequency), fields.get("clock_hz"), fields.get("collective"))
 
 
 def level_counters(caches: int) -> list[str]:

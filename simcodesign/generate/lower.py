@@ -11,23 +11,25 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
-from simcodesign.generate.assemble import assembled
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of
+from simcodesign.generate.draft import Draft
 from simcodesign.generate.messages.pricing import MessagePricing
+from simcodesign.generate.passes import drafted, finished
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
 from simcodesign.generate.programs.program_lowering import ProgramLowering, whole_repeat
 from simcodesign.generate.programs.segment import Segment
-from simcodesign.generate.randomness.noise import Variations
 from simcodesign.generate.randomness.random_streams import imbalance_shares
+from simcodesign.generate.randomness.variations import Variations
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 1 to 96 million operations: 62 to 66 bytes, and 78 to 95 bytes.
@@ -56,68 +58,108 @@ def make_plan(
     Raises InputError for repeats that are not whole, ranks that do not exist, sends and receives that do not match;
     CapacityError when the Plan would not fit in memory.
     """
-    design_point.require_one_point("a simulation")
-    builder = _builder(design_point, frozenset(effects), seed, counters, background)
-    several = design_point.workload.has_overlap or builder.queues_at_storage or builder.links_beside
-    if counters and several:
+    return Plans(design_point, seed, counters).plan(effects, background)
+
+
+class Plans:
+    """The Plans of one design point with different effects, which have in common what these leave as it is.
+
+    The last program that was lowered is kept: the effects after those on messages and memory, and more messages of
+    other jobs, begin where it is done.
+    """
+
+    def __init__(self, design_point: DesignPoint, seed: int = 0, counters: bool = False) -> None:
+        design_point.require_one_point("a simulation")
+        self.design_point, self.seed, self.counters = design_point, seed, counters
+        self._kept: tuple[frozenset[Mechanism], Draft] | None = None
+
+    def plan(self, effects: Collection[str] = (), background: int = 0) -> Plan:
+        """The Plan that ``make_plan`` describes."""
+        on = switched_on(effects)
+        with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
+            kept = self._drafted(on)
+            builder = replace(kept.builder, on=on, background=background)
+            plan = finished(kept.again(builder), frozenset(effects))
+            totals, lowered = builder.totals, kept.lowered
+            return replace(
+                plan,
+                work=totals.work,
+                served=totals.served,
+                hit_methods=totals.hit_methods,
+                prefetched=totals.prefetched,
+                used=totals.used,
+                accounts=_accounts(builder, lowered.segment),
+                powers=_powers(builder, plan, lowered),
+                requests=lowered.requests,
+                demands=lowered.demands,
+                lines=lowered.lines,
+            )
+
+    def _drafted(self, on: frozenset[Mechanism]) -> Draft:
+        """The operations of the program, which mechanisms that change them later have not changed yet."""
+        workload = self.design_point.workload
+        marks = workload.varies or workload.is_open  # whether operations say which demand they are of
+        on_program = on - (LATER if marks else LATER | {Mechanism.VARIED_TIMES})
+        if self._kept is None or self._kept[0] != on_program:
+            self._kept = None  # before the next one takes memory
+            builder = _builder(self.design_point, on, self.seed, self.counters)
+            _check_counted(builder)
+            _check_memory(_operations(builder, builder.evaluation.program), builder)
+            self._kept = on_program, drafted(_lowered(builder), builder)
+        return self._kept[1]
+
+
+#: Mechanisms that change what a program has been lowered to.
+LATER = frozenset(
+    (
+        *(Mechanism.DISKS, Mechanism.ACCELERATORS),
+        *(Mechanism.UNEVEN_RANKS, Mechanism.OTHER_JOBS, Mechanism.FAILURES),
+    )
+)
+
+
+def _check_counted(builder: PlanBuilder) -> None:
+    """InputError where counters are wanted, and ranks do several things at a time or have processors of two kinds."""
+    workload, storage = builder.design_point.workload, builder.queues_at_storage
+    if builder.tally is None:
+        return
+    if workload.has_overlap or storage or builder.links_beside:
         what = "counters are of ranks that do one thing at a time"
         allowed = "a program without start and overlap, and without the effect storage where it uses that"
         if builder.links_beside:
             allowed = "memory.transfers: in_turn, or a simulation without the effect memory"
-        raise InputError(what, design_point.workload.place, allowed=allowed)
-    if counters:
-        builder.machine.processor.needs_one_kind("a simulation with counters", design_point.workload.place)
-    with np.errstate(all="ignore"):  # overflow shows as a duration that is not finite
-        _check_memory(_operations(builder, builder.evaluation.program), builder)
-        lowered = _lowered(builder)
-        plan = assembled(lowered, builder)
-        totals = builder.totals
-        return replace(
-            plan,
-            work=totals.work,
-            served=totals.served,
-            hit_methods=totals.hit_methods,
-            prefetched=totals.prefetched,
-            used=totals.used,
-            accounts=_accounts(builder, lowered.segment),
-            powers=_powers(builder, plan, lowered),
-            requests=lowered.requests,
-            demands=lowered.demands,
-            lines=lowered.lines,
-        )
+        raise InputError(what, workload.place, allowed=allowed)
+    builder.machine.processor.needs_one_kind("a simulation with counters", workload.place)
 
 
 def operations_at_most(design_point: DesignPoint, effects: Collection[str] = ()) -> float:
     """Of all ranks together, how many operations ``make_plan`` would make, before any is made. Raises as it does."""
     design_point.require_one_point("a simulation")
-    builder = _builder(design_point, frozenset(effects), 0, False, 0)
+    builder = _builder(design_point, switched_on(effects))
     return _operations(builder, builder.evaluation.program)
 
 
 def check_operations_fit(design_point: DesignPoint) -> None:
     """Raise CapacityError if the operations of a simulation without effects would not fit in memory."""
-    builder = _builder(design_point, frozenset(), 0, False, 0)
+    builder = _builder(design_point, frozenset())
     _check_memory(_operations(builder, builder.evaluation.program), builder)
 
 
-def _builder(
-    design_point: DesignPoint, effects: frozenset[str], seed: int, counters: bool, background: int
-) -> PlanBuilder:
+def _builder(design_point: DesignPoint, on: frozenset[Mechanism], seed: int = 0, counters: bool = False) -> PlanBuilder:
     ranks, workload, machine = design_point.ranks, design_point.workload, design_point.machine
     what = f"simulating {workload.name} with {ranks} ranks takes, to evaluate its program on each"
     check_memory(what, float(ranks) * BYTES_PER_RANK, workload.place, "fewer ranks")
     phases = {name: number for number, name in enumerate(workload.phases())}
-    slices = operations_of(machine, effects)
+    slices = operations_of(machine, on)
     return PlanBuilder(
         Evaluation.at_ranks(design_point),
         phases,
-        MessagePricing(design_point, effects, seed),
-        effects,
+        MessagePricing(design_point, on, seed),
+        on,
         seed,
-        Variations(slices, "noise" in effects and workload.varies),
+        Variations(slices, Mechanism.VARIED_TIMES in on and workload.varies),
         Tally(design_point.ranks, len(phases), _replaces_clock(design_point)) if counters else None,
         PowerTable() if design_point.has_power else None,
-        background=background,
     )
 
 
@@ -157,7 +199,7 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
     """CapacityError when so many operations would not fit in memory."""
     workload, tally = builder.design_point.workload, builder.tally
     what = f"simulating {workload.name} with {builder.ranks} ranks takes up to {operations:.3g} operations"
-    is_routed = bool({"links", "interfaces"} & builder.effects)
+    is_routed = bool({Mechanism.LINKS, Mechanism.INTERFACES} & builder.on)
     needed = operations * (BYTES_WITH_ROUTE if is_routed else BYTES_PER_OPERATION)
     if tally is not None:
         needed += operations * TALLY_BYTES + tally.bytes
@@ -176,7 +218,7 @@ def _accounts(builder: PlanBuilder, segment: Segment) -> Accounts | None:
     """What counters need, where they are wanted."""
     if builder.tally is None:
         return None
-    shares = imbalance_shares(builder.design_point, builder.effects, builder.seed)
+    shares = imbalance_shares(builder.design_point, builder.on, builder.seed)
     return builder.tally.accounts(segment, builder.machine, shares)
 
 

@@ -16,6 +16,7 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.footprint import MessageDemand
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.evaluation import EvaluatedStep, Evaluation
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import OVERLAP
@@ -33,10 +34,11 @@ from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.messages.group_columns import equal_groups
 from simcodesign.generate.messages.pricing import MessagePricing
+from simcodesign.generate.operation_columns import OF_CHAINS
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.programs.segment import FIELDS_OF_CHAINS, Segment, woven
-from simcodesign.generate.randomness.noise import Variations
+from simcodesign.generate.programs.segment import Segment, woven
+from simcodesign.generate.randomness.variations import Variations
 
 
 @dataclass
@@ -60,7 +62,7 @@ class PlanBuilder:
     evaluation: Evaluation
     phases: dict[str, int]  # number of every phase
     prices: MessagePricing
-    effects: frozenset[str]
+    on: frozenset[Mechanism]  # what effects switch on
     seed: int
     variations: Variations
     tally: Tally | None = None
@@ -87,13 +89,13 @@ class PlanBuilder:
     @cached_property
     def queues_at_storage(self) -> bool:
         """Whether accesses queue at the servers of the storage, several of them at a time."""
-        return "storage" in self.effects and self.design_point.workload.uses_storage
+        return Mechanism.STORAGE_SERVERS in self.on and self.design_point.workload.uses_storage
 
     @property
     def has_controllers(self) -> bool:
         """Whether memory demands meet at several controllers of a node."""
         memory, shared = self.machine.memory, not self.machine.placement.has_one_each
-        return "memory" in self.effects and shared and memory is not None and memory.controllers > 1
+        return Mechanism.CONTROLLERS in self.on and shared and memory is not None and memory.controllers > 1
 
     @property
     def links_beside(self) -> bool:
@@ -115,7 +117,7 @@ class PlanBuilder:
         names = names if self.powers is None else (*names, "power")
         has_chains = self.design_point.workload.has_overlap or self.queues_at_storage or self.links_beside
         names = (*names, *self.fields_of_memory)
-        names = (*names, *FIELDS_OF_CHAINS) if has_chains else names
+        names = (*names, *OF_CHAINS) if has_chains else names
         names = (*names, "server") if self.queues_at_storage else names
         return (*names, "varies") if self.variations.marked else names
 

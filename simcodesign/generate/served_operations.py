@@ -3,7 +3,7 @@ their links, the servers of the storage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from simcodesign.core.operation_kinds import (
     STORAGE_WRITE,
     WRITE,
 )
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.draft import Draft
 from simcodesign.generate.plan import (
     ACCELERATOR,
     CONTROLLER,
@@ -30,7 +32,6 @@ from simcodesign.generate.plan import (
     STORAGE,
     TO_ACCELERATOR,
     TO_HOST,
-    Plan,
 )
 
 Int32s = NDArray[np.int32]
@@ -39,64 +40,48 @@ Int64s = NDArray[np.int64]
 Visits = tuple[int, Int64s, Int64s]
 
 
-def served_at(
-    plan: Plan,
-    machine: Machine,
-    node: Int64s,
-    effects: frozenset[str],
-    fields: Mapping[str, NDArray[Any]],
-    elsewhere: Int64s,
-) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
+def served_at(draft: Draft, elsewhere: Int64s) -> tuple[list[tuple[int, Int64s]], Int32s | None]:
     """The units of each kind that serve operations, in the order of stations; and (N,) the station of each operation,
-    or NONE, None if there is none. ``node``: (P,); ``fields``: (N,) ``server`` of the storage, where ranks queue there,
-    or NONE, and ``controller`` of memory operations, where a node has several. ``elsewhere``: controllers that messages
-    pass, which stand after other stations.
+    or NONE, None if there is none. ``elsewhere``: controllers that messages pass, which stand after other stations.
     """
     served: list[tuple[int, Int64s]] = []
     station, count = None, 0
-    for kind, operations, unit in _visits(plan, machine, node, effects, fields, elsewhere):
+    for kind, operations, unit in _visits(draft, elsewhere):
         units, place = np.unique(unit, return_inverse=True)
         if len(units):
-            station = np.full(len(plan), NONE, np.int32) if station is None else station
+            station = np.full(len(draft), NONE, np.int32) if station is None else station
             station[operations] = count + place
         served.append((kind, units))
         count += len(units)
     return served, station
 
 
-def _visits(
-    plan: Plan,
-    machine: Machine,
-    node: Int64s,
-    effects: frozenset[str],
-    fields: Mapping[str, NDArray[Any]],
-    elsewhere: Int64s,
-) -> Iterator[Visits]:
+def _visits(draft: Draft, elsewhere: Int64s) -> Iterator[Visits]:
     """Who is served where, by the kinds of stations in their order."""
-    if "disks" in effects and machine.disk is not None:
-        accesses = np.flatnonzero((plan.kind == READ) | (plan.kind == WRITE))
-        yield DISK, accesses, node[plan.rank[accesses]] // machine.disk.shared_by
-    if "memory" in effects:
-        moves, controller = accesses_at(plan, machine, node, fields)
+    machine, node, on = draft.builder.design_point.machine, draft.prices.node_of, draft.builder.on
+    if Mechanism.DISKS in on and machine.disk is not None:
+        accesses = np.flatnonzero((draft.kind == READ) | (draft.kind == WRITE))
+        yield DISK, accesses, node[draft.rank[accesses]] // machine.disk.shared_by
+    if Mechanism.CONTROLLERS in on:
+        moves, controller = accesses_at(draft)
         apart = ~np.isin(controller, elsewhere)
         yield CONTROLLER, moves[apart], controller[apart]
-    if "accelerators" in effects and machine.accelerator is not None:
-        yield from _at_accelerators(plan, machine.accelerator.of_ranks(node, machine.place_of(plan.ranks)), machine)
-    server = fields.get("server")
+    if Mechanism.ACCELERATORS in on and machine.accelerator is not None:
+        yield from _at_accelerators(draft, machine.accelerator.of_ranks(node, machine.place_of(draft.ranks)), machine)
+    server = draft.fields.get("server")
     if server is not None:
-        accesses = np.flatnonzero(np.isin(plan.kind, (STORAGE_READ, STORAGE_WRITE)) & (server != NONE))
+        accesses = np.flatnonzero(np.isin(draft.kind, (STORAGE_READ, STORAGE_WRITE)) & (server != NONE))
         yield STORAGE, accesses, server[accesses].astype(np.int64)
-        operations = np.flatnonzero((plan.kind == METADATA) & (server != NONE))
+        operations = np.flatnonzero((draft.kind == METADATA) & (server != NONE))
         yield METADATA_SERVER, operations, np.zeros(len(operations), np.int64)
 
 
-def accesses_at(
-    plan: Plan, machine: Machine, node: Int64s, fields: Mapping[str, NDArray[Any]]
-) -> tuple[Int64s, Int64s]:
+def accesses_at(draft: Draft) -> tuple[Int64s, Int64s]:
     """Operations that move bytes of memory, and the controller of each."""
-    moves = np.flatnonzero((plan.kind == MEMORY) & (plan.size_bytes > 0))
-    which = fields["controller"][moves] if "controller" in fields else None
-    return moves, _controllers_of(machine, plan.rank[moves], node, which)
+    moves = np.flatnonzero((draft.kind == MEMORY) & (draft.size_bytes > 0))
+    which = draft.fields["controller"][moves] if "controller" in draft.fields else None
+    machine = draft.builder.design_point.machine
+    return moves, _controllers_of(machine, draft.rank[moves], draft.prices.node_of, which)
 
 
 def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray[Any] | None) -> Int64s:
@@ -111,14 +96,14 @@ def _controllers_of(machine: Machine, rank: Int32s, node: Int64s, which: NDArray
     return here
 
 
-def _at_accelerators(plan: Plan, accelerator: Int64s, machine: Machine) -> Iterator[Visits]:
+def _at_accelerators(draft: Draft, accelerator: Int64s, machine: Machine) -> Iterator[Visits]:
     """Kernels, and the bytes of copies, for which a half-duplex link has one direction."""
-    kernels = np.flatnonzero(plan.kind == KERNEL)
-    yield ACCELERATOR, kernels, accelerator[plan.rank[kernels]]
-    copies = plan.size_bytes > 0
-    there, back = copies & (plan.kind == COPY_TO_ACCELERATOR), copies & (plan.kind == COPY_TO_HOST)
+    kernels = np.flatnonzero(draft.kind == KERNEL)
+    yield ACCELERATOR, kernels, accelerator[draft.rank[kernels]]
+    copies = draft.size_bytes > 0
+    there, back = copies & (draft.kind == COPY_TO_ACCELERATOR), copies & (draft.kind == COPY_TO_HOST)
     assert machine.accelerator is not None
     full = machine.accelerator.is_full_duplex
     for kind, chosen in ((TO_ACCELERATOR, there if full else there | back), (TO_HOST, back if full else there & back)):
         operations = np.flatnonzero(chosen)
-        yield kind, operations, accelerator[plan.rank[operations]]
+        yield kind, operations, accelerator[draft.rank[operations]]

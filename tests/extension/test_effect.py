@@ -12,7 +12,7 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.core.errors import InputError
-from simcodesign.describe.effects import chosen_effects, effect_names, register, unregister
+from simcodesign.describe.effects import Effect, Mechanism, chosen_effects, effect_names, register, unregister
 from tests.extension.installation import install, run
 from tests.extension.slow_links import SLOW_LINKS
 
@@ -65,6 +65,20 @@ def test_a_message_on_one_link_by_hand(files: tuple[Path, Path], source: int, en
     )
     assert simulated.makespan_s == 1 + 10 * (2 if link % 3 == 2 else 1)
     assert simulated.effects == ("hops", "links", "slow_links")
+
+
+def test_an_effect_may_switch_on_what_shipped_ones_do() -> None:
+    """Without their names: links and interfaces at once."""
+    mechanisms = (Mechanism.OWN_ROUTES, Mechanism.LINKS, Mechanism.INTERFACES)
+    register(Effect("network", words="the network", adds="links and interfaces", switches_on=mechanisms))
+    try:
+        both, alone, nothing = (
+            sc.simulate("transpose", "torus-cluster", {"P": 16}, effects=effects).makespan_s
+            for effects in ("links interfaces", "network", "none")
+        )
+    finally:
+        unregister("network")
+    assert both == alone > nothing
 
 
 def test_both_engines_are_equal_where_links_are_busy() -> None:

@@ -18,6 +18,7 @@ from simcodesign.describe.demands.collective import ALGORITHMS, Collective
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.effects import switched_on
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
@@ -459,7 +460,7 @@ def test_columns_in_a_row_are_priced_as_each_of_them_alone(model: str) -> None:
     network = network_of(build_topology("torus", 8), model=model, per_byte_s=1e-9, hop_latency_s=1e-7, **constants)
     workload = Workload("w", {}, {}, (Collective(None, Place(), "barrier", "dissemination", parse(0)),))
     machine = Machine("m", Processor(1e9), network)
-    prices = MessagePricing(bind(workload, machine, {"P": 8}), frozenset({"hops", "links", "interfaces"}), seed=0)
+    prices = MessagePricing(bind(workload, machine, {"P": 8}), switched_on(("hops", "links", "interfaces")), seed=0)
     ring, back, some = (
         np.roll(np.arange(8, dtype=np.int32), 1),
         np.arange(8, dtype=np.int32)[::-1],

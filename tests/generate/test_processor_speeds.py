@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.scenario import Scenario
@@ -35,7 +36,7 @@ def uneven(nodes: int, per_node: int, speeds: tuple[float, ...], mapping: str = 
 
 
 def speeds_of(made: Machine, ranks: int) -> list[float]:
-    factors = speed_factors(bind(workload(WORK), made, {"P": ranks}), {"imbalance"})
+    factors = speed_factors(bind(workload(WORK), made, {"P": ranks}), {Mechanism.UNEVEN_RANKS})
     assert factors is not None
     speeds: list[float] = (1 / factors).tolist()
     return speeds

@@ -21,15 +21,17 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.describe.demands.arrivals import BETWEEN, DISK, REQUESTS, Arrivals
 from simcodesign.describe.demands.base import NETWORK
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.generate.columns import Column
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.disk_access import KINDS, duration_of_access_s
 from simcodesign.generate.dependencies import Dependencies
+from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import LIMITED, NONE, UNLIMITED, Discipline, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import EXTRAS, FIELDS, Segment
+from simcodesign.generate.programs.segment import Segment
 from simcodesign.generate.randomness.random_streams import random_factors, stream
 
 Ints = NDArray[np.int64]
@@ -165,7 +167,7 @@ def _between(writer: _Writer, one: _Stream, builder: PlanBuilder) -> Ints:
 
 def _at_disks(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -> Ints:
     """Every request at the disk of its rank, and at those to which it goes on; the last operation of each."""
-    step, law = one.step, one.step.varies if "noise" in builder.effects else None
+    step, law = one.step, one.step.varies if Mechanism.VARIED_TIMES in builder.on else None
     each_s = duration_of_access_s(step, step.kind, builder.machine, one.size_bytes, 1.0)
     service = np.broadcast_to(each_s, builder.ranks)
     kind, phase = KINDS[step.kind], builder.phases[REQUESTS]
@@ -238,7 +240,7 @@ def _messages(writer: _Writer, one: _Stream, gaps: Ints, builder: PlanBuilder) -
     if not machine.network.message_model.ranks_work_in_order:
         what = "arrivals to the network take Hockney's model of a message: in LogGOPS processors are shared, too"
         raise InputError(what, step.place, value=machine.name, allowed="network.model: hockney")
-    law = step.varies if "noise" in builder.effects else None
+    law = step.varies if Mechanism.VARIED_TIMES in builder.on else None
     source, target = one.source, _targets(one, builder)
     size = one.size_bytes[source] * one.factors("sizes", law, builder.seed)
     columns = [

@@ -9,7 +9,7 @@ price the accesses: they are sent through the sets of the real hierarchy, which 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,6 +28,7 @@ from simcodesign.describe.demands.served_accesses import (
     remote_share,
     served_accesses,
 )
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
@@ -50,14 +51,14 @@ class Part:
     follows: Mapping[str, int] = field(default_factory=dict)
 
 
-def shares_controller(machine: Machine, effects: Collection[str]) -> bool:
+def shares_controller(machine: Machine, on: Set[Mechanism]) -> bool:
     """Whether memory demands meet at the controllers of a node."""
-    return "memory" in effects and not machine.placement.has_one_each
+    return Mechanism.CONTROLLERS in on and not machine.placement.has_one_each
 
 
-def operations_of(machine: Machine, effects: Collection[str]) -> int:
+def operations_of(machine: Machine, on: Set[Mechanism]) -> int:
     """Operations of a rank that one demand takes."""
-    if not shares_controller(machine, effects):
+    if not shares_controller(machine, on):
         return 1
     memory = machine.memory
     if memory is None or memory.controllers == 1:
@@ -71,11 +72,11 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
 
     def operations(self, demand: MemoryAccesses, writer: StepWriter) -> float:
         builder = writer.builder
-        return operations_of(builder.machine, builder.effects) * super().operations(demand, writer)
+        return operations_of(builder.machine, builder.on) * super().operations(demand, writer)
 
     def write(self, demand: MemoryAccesses, writer: StepWriter) -> None:
         builder = writer.builder
-        sliced = shares_controller(builder.machine, builder.effects)
+        sliced = shares_controller(builder.machine, builder.on)
         several, parts = memories_of(demand, writer.machine, builder.ranks), list[list[Part]]()
         if len(several) > 1 and builder.tally is not None:
             raise InputError("counters need caches that are all alike", demand.place, allowed="ranks on one partition")
@@ -86,7 +87,7 @@ class MemoryAccessesLowering(Lowering[MemoryAccesses]):
             accesses = accesses_of(demand, of.memory, writer.amount, builder, runners)
             _count(accesses, of, writer)
             parts.append(parts_of(demand, accesses, of.memory, writer.amount, sliced, builder.links_beside))
-        extra = writer.varying(operations_of(builder.machine, builder.effects))
+        extra = writer.varying(operations_of(builder.machine, builder.on))
         for part in parts[0] if len(parts) == 1 else together(parts, several):
             where = {"controller": part.controller} if builder.has_controllers else {}
             writer.work(MEMORY, part.size_bytes, part.duration_s, {**extra, **where, **part.follows})
@@ -96,7 +97,7 @@ def accesses_of(
     demand: MemoryAccesses, memory: Memory, value: Evaluate, builder: PlanBuilder, runners: CoRunners | None
 ) -> ServedAccesses:
     """How the caches serve it: with the effect ``caches`` by their sets."""
-    method = SETS if "caches" in builder.effects else None
+    method = SETS if Mechanism.CACHE_SETS in builder.on else None
     return served_accesses(demand, memory, value, runners, method, builder.seed)
 
 

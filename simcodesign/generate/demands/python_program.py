@@ -41,9 +41,10 @@ from simcodesign.generate.demands.memory_accesses import (
 )
 from simcodesign.generate.messages.collectives.algorithm_messages import messages_of
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
+from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment, woven
+from simcodesign.generate.programs.segment import BY_TAG, Segment, woven
 from simcodesign.generate.programs.side_chains import UNITS
 
 Int64s = NDArray[np.int64]
@@ -64,7 +65,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         if writer.builder.prices.holds_receivers:
             total += len(recording.entries_of(recording.of_kind(kinds.RECEIVE)))
         accesses = len(recording.entries_of(recording.of_kind(kinds.MEMORY)))
-        total += accesses * (operations_of(writer.builder.machine, writer.builder.effects) - 1)
+        total += accesses * (operations_of(writer.builder.machine, writer.builder.on) - 1)
         for key in np.unique(np.stack([op, size], axis=1), axis=0) if len(op) else ():
             most = messages_of(as_demand(recording, *map(int, key))).most(int(key[1]))
             segments = recording.operations[int(key[0])][5] or (1,)
@@ -191,7 +192,7 @@ class _Layout:
         they come as dear."""
         builder, demand, value = self._builder, self.recording.operations[op][2], self._step.amount
         ranks, several = self.recording.rank[entry], memories_of(demand, builder.machine, self.recording.ranks)
-        every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.effects)
+        every, sliced = list[list[Part]](), shares_controller(builder.machine, builder.on)
         present = np.isin(np.arange(self.recording.ranks), ranks)
         for of in several:
             runners = co_runners_among(builder.machine, present if of.here is None else present & of.here, of.memory)

@@ -26,11 +26,11 @@ from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.loggopsim import as_in_loggopsim
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
-from simcodesign.generate.messages.matching import ANY_TAG_FIELD
 from simcodesign.generate.messages.pricing import MessagePricing
+from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import BY_TAG, EXTRAS, FIELDS, Segment
+from simcodesign.generate.programs.segment import BY_TAG, Segment
 
 Ints = NDArray[np.int64]
 
@@ -82,8 +82,8 @@ def replayed(schedule: Schedule, prices: MessagePricing, machine: Machine) -> tu
     messages[real] = schedule.kind[taken] != COMPUTE
     fields["match"][messages] = BY_TAG - tag[graph.of[messages]]
     if any_tag.any():
-        fields[ANY_TAG_FIELD] = real.copy()
-        fields[ANY_TAG_FIELD][real] = any_tag[taken]
+        fields["any_tag"] = real.copy()
+        fields["any_tag"][real] = any_tag[taken]
     # A receive has the size of its message, if it is known which message that is.
     is_known = np.zeros(len(graph.of), bool)
     is_known[real] = ((schedule.kind == RECEIVE) & (box == NONE))[taken]

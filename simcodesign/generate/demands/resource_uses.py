@@ -6,6 +6,7 @@ from typing import Any
 
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.resource_uses import Execute, item_uses
+from simcodesign.describe.effects import Mechanism
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
 from simcodesign.generate.programs.block_schedule import times_of_block
@@ -22,7 +23,7 @@ class ExecuteLowering(Lowering[Execute]):
             writer.count(builder.totals.used, use.resource, use.amount * parallelism)
             if use.resource == "flops":
                 writer.count(builder.totals.work, "flops", use.amount * parallelism)
-        times = times_of_block(uses, parallelism, writer.machine.custom, "conflicts" in builder.effects)
+        times = times_of_block(uses, parallelism, writer.machine.custom, Mechanism.ORDERED_USES in builder.on)
         writer.count_instructions("seconds", times.duration_s, times.duration_s)
         power: Any = {} if builder.powers is None else {"power": builder.powers.of_block(times.pieces, builder.ranks)}
         writer.work(COMPUTE, 0.0, times.duration_s, power)

@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.draft import Draft
 from simcodesign.generate.export_schedule import within
-from simcodesign.generate.plan import NONE, Plan
+from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 
-def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s, Int64s] | None:
+def interface_turns(machine: Machine, draft: Draft, route: Int32s) -> tuple[Int64s, Int64s] | None:
     """The interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE; None if
     ranks have no choice of interfaces.
 
@@ -22,27 +23,27 @@ def interface_turns(machine: Machine, plan: Plan, route: Int32s) -> tuple[Int64s
     Where ranks of a schedule in LogGOPS name several network interfaces, the number of a message is the place of its
     own among those that its sender uses.
     """
-    own = machine.interfaces_of(plan.ranks)
+    own = machine.interfaces_of(draft.ranks)
     if own is None:
         return None
     sends = np.flatnonzero(route != NONE)
-    source, target = plan.rank[sends].astype(np.int64), plan.peer[sends].astype(np.int64)
+    source, target = draft.rank[sends].astype(np.int64), draft.peer[sends].astype(np.int64)
     leaves = comes = np.zeros(len(sends), np.int64)
     if not own.is_fixed:
-        leaves, comes = _numbers(plan, sends)
-    turns = np.zeros((2, len(plan)), np.int64)
+        leaves, comes = _numbers(draft, sends)
+    turns = np.zeros((2, len(draft)), np.int64)
     turns[0, sends] = own.leaving(source, leaves)
     turns[1, sends] = own.coming(target, turns[0, sends], comes)
     return turns[0], turns[1]
 
 
-def _numbers(plan: Plan, sends: Int64s) -> tuple[Int64s, Int64s]:
+def _numbers(draft: Draft, sends: Int64s) -> tuple[Int64s, Int64s]:
     """The number of each message among those that its sender sends, and among those that its receiver receives."""
-    source, target = plan.rank[sends], plan.peer[sends]
-    named = None if plan.loggops is None else within(plan.rank, plan.loggops.interface)
+    source, target = draft.rank[sends], draft.peer[sends]
+    named = None if draft.loggops is None else within(draft.rank, draft.loggops.interface)
     if named is not None and named.any():
         return named[sends], named[sends]
-    received = np.where(plan.match[sends] == NONE, len(plan), plan.match[sends])
+    received = np.where(draft.match[sends] == NONE, len(draft), draft.match[sends])
     order = np.lexsort((sends, received, target))
     comes = np.empty(len(sends), np.int64)
     comes[order] = _counted(target[order])

@@ -19,8 +19,6 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 #: Operations whose messages are paired together, so that they stay in the processor's cache.
 AT_ONCE = 2**15
-#: A field that a segment may have: receives of messages with any tag.
-ANY_TAG_FIELD = "any_tag"
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class _Ends:
         here, there = rank[tagged], segment.fields["peer"][tagged]
         self.op, self.tag, self.sends = tagged, tag, sends
         self.source, self.target = np.where(sends, here, there), np.where(sends, there, here)
-        any_tag = segment.fields.get(ANY_TAG_FIELD)
+        any_tag = segment.fields.get("any_tag")
         self.any_tag = np.zeros(len(tagged), bool) if any_tag is None else any_tag[tagged]
 
     def boxes(self) -> tuple[Int64s, NDArray[np.bool_]]:

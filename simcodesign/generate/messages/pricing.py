@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.network.network import Network
@@ -44,12 +46,12 @@ class MessagePricing:
     ``has_rendezvous``: some senders may have to wait for their receivers.
     """
 
-    def __init__(self, point: DesignPoint, effects: frozenset[str], seed: int) -> None:
+    def __init__(self, point: DesignPoint, on: frozenset[Mechanism], seed: int) -> None:
         machine = point.machine
         self._choice = route_choice(machine.network, seed)
-        self._machine, self._ranks, self._effects = machine, point.ranks, effects
+        self._machine, self._ranks, self._on = machine, point.ranks, on
         self._law = modelled_hops(machine.network, point.ranks)
-        self._counted = bool(effects & {"hops", "links", "node"})
+        self._counted = Mechanism.OWN_ROUTES in on
         self._levels = LevelWays(machine, point.ranks, self._choice, seed) if machine.has_levels else None
         self.loggops = point.has_loggops
         model, steps = machine.network.message_model, [step for _, step in with_phase(point.workload.program)]
@@ -57,7 +59,7 @@ class MessagePricing:
         self._flies = self.loggops or not all(one.flight_holds_sender for one in models)
         self._holds_differ = any(one is not model for one in models)
         self.has_rendezvous = _has_rendezvous(point)
-        self.loads_memory = machine.node_memory is not None and "node" in effects
+        self.loads_memory = machine.node_memory is not None and Mechanism.NODE_NETWORKS in on
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
         self._holds = np.array([network.message_model.holds_both_ends for network in machine.levels])
         self.holds_receivers = bool(self._holds.any()) and not self.loggops
@@ -68,8 +70,17 @@ class MessagePricing:
     @cached_property
     def route_table(self) -> RouteTable | None:
         """The routes of the messages, None if they share no stations."""
-        shared = self._effects & ({"links", "interfaces"} if self._levels is None else {"links", "interfaces", "node"})
-        return RouteTable(self._machine, self.node_of, self._effects, self._choice, self._levels) if shared else None
+        shared = self._on & {Mechanism.LINKS, Mechanism.INTERFACES}
+        if not shared and (self._levels is None or Mechanism.NODE_NETWORKS not in self._on):
+            return None
+        return RouteTable(self._machine, self.node_of, self._on, self._choice, self._levels)
+
+    def again(self) -> MessagePricing:
+        """The prices with a table of routes of their own, which may grow without this one's."""
+        prices = copy(self)
+        if self.route_table is not None:
+            prices.__dict__["route_table"] = self.route_table.copied()
+        return prices
 
     @property
     def waits_for_receivers(self) -> bool:

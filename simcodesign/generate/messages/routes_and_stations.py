@@ -6,6 +6,7 @@ Columns that send between the same pairs of ranks share their routes, so that a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from hashlib import blake2b
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import Level, level_at
 from simcodesign.describe.network.network import Network
@@ -61,14 +63,14 @@ class RouteTable:
         self,
         machine: Machine,
         node: Int64s,
-        effects: frozenset[str],
+        on: frozenset[Mechanism],
         choice: RouteChoice,
         levels: LevelWays | None = None,
     ) -> None:
         self._machine, self._node, self._choice, self._inner = machine, node, choice, levels
         self._levels = machine.numbered_levels
-        self._links, self._interfaces = "links" in effects, "interfaces" in effects
-        self._within = "node" in effects
+        self._links, self._interfaces = Mechanism.LINKS in on, Mechanism.INTERFACES in on
+        self._within = Mechanism.NODE_NETWORKS in on
         loads = self._within and machine.node_memory is not None
         #: Where messages within nodes load their memory; None where they do not.
         self.memory: MemoryStations | None = memory_stations(machine) if loads else None
@@ -81,6 +83,13 @@ class RouteTable:
         self._costs: dict[bytes, int] = {}
         self._table: list[NDArray[np.float64]] = []  # (W, n) each
         self._rows = 0
+
+    def copied(self) -> RouteTable:
+        """A table that may grow without this one."""
+        table = copy(self)
+        for name in ("_pairs", "_known", "_costs", "_table"):
+            setattr(table, name, getattr(self, name).copy())
+        return table
 
     def routes_of(self, column: Column) -> Int32s:
         """Number of the route of every message of a column that sends; NONE between ranks of a node."""

@@ -14,49 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.generate.columns import Column
+from simcodesign.generate.operation_columns import EXTRAS, FIELDS, PLACES
 from simcodesign.generate.plan import NONE
 
 Array = NDArray[Any]
 Int64s = NDArray[np.int64]
 
-#: What every operation has. ``match``: of a send or a receive the place of the other end of its message among the
-#: operations of its peer in this segment; ``BY_TAG - tag`` where messages are still to be paired; NONE otherwise.
-FIELDS: dict[str, type[np.generic]] = {
-    "kind": np.int8,
-    "phase": np.int16,
-    "peer": np.int32,
-    "match": np.int32,
-    "size_bytes": np.float64,
-    "duration_s": np.float64,
-}
-#: What it may have besides, as the machine's prices need it, and its value where a column says nothing.
-EXTRAS: dict[str, tuple[type[np.generic], float]] = {
-    "route": (np.int32, NONE),
-    "cost": (np.int32, 0),
-    "gap_s": (np.float64, 0.0),
-    "flight_s": (np.float64, 0.0),
-    "until": (np.int32, NONE),  # place in its rank of what waits for it, and for all that is posted with it
-    "receive_s": (np.float64, 0.0),  # of a send: for how long its message has the receiver's processor
-    "spread_s": (np.float64, 0.0),  # of a send: how far the last byte of its message is behind the first
-    "rendezvous": (np.bool_, 0),  # of a send: it is done when a receive takes its message
-    "holds": (np.bool_, 0),  # of a send: whether its bytes hold the sender
-    "train": (np.float64, 1.0),  # messages that travel together
-    "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
-    "collective": (np.int8, 0),  # whether a collective made it
-    "clock_hz": (np.float64, np.nan),  # of the processor that is at work
-    "power": (np.int32, NONE),  # row of what it draws
-    "varies": (np.int32, NONE),  # number of its demand, whose times vary
-    "back": (np.int32, 1),  # how far back in its rank stands what it follows
-    "awaits": (np.int32, 0),  # how far back stands what it waits for besides; 0: nothing
-    "unit": (np.int16, 0),  # the part of its rank that does it
-    "server": (np.int32, NONE),  # of the storage, that serves it
-    "controller": (np.int16, 0),  # of a memory operation: whose controller serves it, so many sockets on from its own
-}
-#: Those of programs in which parts go on beside others.
-FIELDS_OF_CHAINS = ("back", "awaits", "unit")
+#: ``match`` is BY_TAG - tag where messages are still to be paired.
 BY_TAG = -2
-#: Fields that are places within a rank of the segment.
-PLACES = {"match", "until"}
 #: Ranks whose operations are written together, so that they stay in the processor's cache.
 RANKS_AT_ONCE = 64
 

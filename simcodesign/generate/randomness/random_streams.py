@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Collection
+from collections.abc import Set
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.randomness.distribution import Distribution
 
 Floats = NDArray[np.float64]
@@ -57,11 +58,11 @@ def lognormal_factors(generator: np.random.Generator, variation: float, count: i
     return generator.lognormal(-(sigma**2) / 2, sigma, count)
 
 
-def imbalance_shares(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
+def imbalance_shares(design_point: DesignPoint, on: Set[Mechanism], seed: int) -> Floats | None:
     """(P,) the factor of every rank on its computations, None where all are alike: the ranks of a node have one
     factor, where the imbalance is that of nodes."""
     uneven = design_point.workload.imbalance_model
-    if "imbalance" not in effects or not uneven:
+    if Mechanism.UNEVEN_RANKS not in on or not uneven:
         return None
     generator = stream(seed, "imbalance")
     if uneven.of == "ranks":
@@ -70,20 +71,20 @@ def imbalance_shares(design_point: DesignPoint, effects: Collection[str], seed: 
     return random_factors(uneven.distribution, generator, int(node.max()) + 1)[node]
 
 
-def speed_factors(design_point: DesignPoint, effects: Collection[str]) -> Floats | None:
+def speed_factors(design_point: DesignPoint, on: Set[Mechanism]) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations by its speed, None where all are alike."""
     machine, ranks = design_point.machine, design_point.ranks
-    if "imbalance" not in effects or not machine.processor.speeds_differ:
+    if Mechanism.UNEVEN_RANKS not in on or not machine.processor.speeds_differ:
         return None
     if np.ndim(machine.processors_of_nodes):  # then there is one speed for every node
         return 1 / machine.processor.speed_of(machine.node_of(ranks), machine.nodes)
     return 1 / machine.processor.speed_of(machine.processor_of(ranks), machine.processors)
 
 
-def slow_factors(design_point: DesignPoint, effects: Collection[str], seed: int) -> Floats | None:
+def slow_factors(design_point: DesignPoint, on: Set[Mechanism], seed: int) -> Floats | None:
     """(P,) the factor of every rank on the time of its computations that comes of slow nodes, None without any."""
     slow = design_point.machine.noise_model.slow_nodes
-    if "imbalance" not in effects or not slow:
+    if Mechanism.UNEVEN_RANKS not in on or not slow:
         return None
     node, generator = design_point.machine.node_of(design_point.ranks), stream(seed, "slow nodes")
     if slow.fraction:

@@ -24,7 +24,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import POSITIVE, dimension_at
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.effects import effect_named
+from simcodesign.describe.effects import Mechanism, effect_named, switched_on
 from simcodesign.describe.scenario import MachineSource, OfScenario, Scenario, WorkloadSource
 from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.engine.simulate import simulate
@@ -337,7 +337,7 @@ def _check_bounded(
     if cost.path == "network.hop_latency":
         if reading == "forecast" and question.machine.network.distance == "none":
             why = " (the forecast for this machine leaves hops out, network.distance: none; a simulation has them)"
-        elif reading == "simulation" and "hops" not in effects:
+        elif reading == "simulation" and Mechanism.OWN_ROUTES not in switched_on(effects):
             why = " (the effect hops is off)"
     raise UnboundedError(
         f"{reading}: the time does not grow with this cost, so that nothing bounds it{why}", value=cost.name

@@ -11,7 +11,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.demands.disk_access import DiskAccess
-from simcodesign.describe.effects import chosen_effects
+from simcodesign.describe.effects import Mechanism, chosen_effects, effect_named
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import walk
 from simcodesign.describe.workload import Workload
@@ -148,4 +148,6 @@ def exchanges_all_with_all(workload: Workload) -> bool:
 def useful_effects(workload: Workload, effects: str | Collection[str]) -> tuple[str, ...]:
     """Effects but for disks that nobody uses: each costs a simulation."""
     disks = any(isinstance(step, DiskAccess) for step in walk(workload.program))
-    return tuple(effect for effect in chosen_effects(effects) if disks or effect != "disks")
+    return tuple(
+        effect for effect in chosen_effects(effects) if disks or Mechanism.DISKS not in effect_named(effect).switches_on
+    )

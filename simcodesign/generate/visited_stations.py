@@ -1,0 +1,77 @@
+"""Passes that give operations and messages the stations that they visit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcodesign.describe.effects import Mechanism
+from simcodesign.generate.draft import Draft
+from simcodesign.generate.messages.interface_turns import interface_turns
+from simcodesign.generate.messages.routes_and_stations import stations_of
+from simcodesign.generate.plan import NONE, UNLIMITED, Int64s
+from simcodesign.generate.served_operations import accesses_at, served_at
+
+
+def serve_operations(draft: Draft) -> None:
+    """Let operations queue at disks, controllers, accelerators and storage; in LogGOPSim, for processors."""
+    draft.served, draft.station = served_at(draft, _passed_controllers(draft))
+    dependencies, first = draft.dependencies, np.int32(_serving(draft))
+    if dependencies is None or not dependencies.processors:
+        return
+    assert draft.station is None or draft.loggops is not None
+    if draft.loggops is not None:
+        receiver = draft.loggops.receiver + first
+        draft.loggops = replace(draft.loggops, receiver=receiver, served_at=draft.station)
+    draft.station = np.where(dependencies.processor == NONE, NONE, dependencies.processor + first).astype(np.int32)
+
+
+def route_messages(draft: Draft) -> None:
+    """Let messages visit the interfaces and links of their routes, and the memory that they pass."""
+    table, machine, fields = draft.prices.route_table, draft.builder.design_point.machine, draft.fields
+    if not table:
+        return
+    passed = _passed_controllers(draft)
+    before = _serving(draft) + _processors(draft)
+    route, cost = fields["route"], fields["cost"]
+    turns = interface_turns(machine, draft, table.between_nodes(route))
+    if draft.others is not None:
+        route, cost, turns = draft.others.after(route, cost, turns)
+    draft.routes, draft.visited = table.to_routes(before, route, cost, turns)
+    if len(passed) and table.memory:
+        station = np.full(len(draft), NONE, np.int32) if draft.station is None else draft.station
+        accesses, controller = accesses_at(draft)
+        here = np.isin(controller, passed)
+        number = np.searchsorted(draft.visited, table.memory.first + controller[here])
+        station[accesses[here]] = before + number
+        draft.station = station
+    if draft.routes is not None and draft.varied is not None:
+        draft.routes = draft.varied.on_the_way(draft.routes)
+
+
+def number_stations(draft: Draft) -> None:
+    """Number all stations in the order of arbitration."""
+    discipline = UNLIMITED if draft.dependencies is None else draft.dependencies.disk_discipline
+    machine = draft.builder.design_point.machine
+    draft.stations = stations_of(machine, draft.served, _processors(draft), draft.visited, draft.boxes, discipline)
+    if draft.mailbox is not None:  # the last of all stations
+        first = np.int32(len(draft.stations) - draft.boxes)
+        draft.mailbox = np.where(draft.mailbox == NONE, NONE, draft.mailbox + first).astype(np.int32)
+
+
+def _passed_controllers(draft: Draft) -> Int64s:
+    """The memory controllers that messages pass, where operations queue for them, too."""
+    table = draft.prices.route_table
+    if Mechanism.CONTROLLERS not in draft.builder.on or not table or draft.loggops is not None:
+        return np.zeros(0, np.int64)
+    return table.loaded_controllers()
+
+
+def _serving(draft: Draft) -> int:
+    """Stations that serve operations, but for processors."""
+    return sum(len(unit) for _, unit in draft.served)
+
+
+def _processors(draft: Draft) -> int:
+    return 0 if draft.dependencies is None else draft.dependencies.processors
