@@ -14,7 +14,7 @@ from simcodesign.describe.demands.served_accesses import ServedAccesses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.generate.plan import Accounts
-from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.segment import Segment
 
 Floats = NDArray[np.float64]
 #: Bytes of the extra fields of an operation: ``collective`` and ``clock_hz``.

@@ -13,7 +13,7 @@ from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s, LogGOPS
-from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.segment import Segment
 
 Ints = NDArray[np.int64]
 

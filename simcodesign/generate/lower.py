@@ -19,17 +19,17 @@ from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTE
 from simcodesign.generate.counter_tally import Tally
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.demands.memory_accesses import operations_of
-from simcodesign.generate.draft import Draft
 from simcodesign.generate.messages.pricing import MessagePricing
-from simcodesign.generate.passes import drafted, finished
+from simcodesign.generate.passes.draft import Draft
+from simcodesign.generate.passes.order import drafted, finished
 from simcodesign.generate.plan import NONE, Accounts, Plan, Powers
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
 from simcodesign.generate.power import BYTES_PER_OPERATION as POWER_BYTES
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.programs.program_lowering import ProgramLowering, whole_repeat
-from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.program_lowering import ProgramLowering, whole_repeat
 from simcodesign.generate.randomness.random_streams import imbalance_shares
 from simcodesign.generate.randomness.variations import Variations
+from simcodesign.generate.segment import Segment
 
 #: Memory that one operation takes at most, in the Plan and in the compiled engine, without and with routes; to these
 #: come the stations on the routes. Measured on 1 to 96 million operations: 62 to 66 bytes, and 78 to 95 bytes.

@@ -37,8 +37,8 @@ from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.operation_columns import OF_CHAINS
 from simcodesign.generate.plan import NONE, DemandOrder, OpenStream, SourceLines
 from simcodesign.generate.power import PowerTable
-from simcodesign.generate.programs.segment import Segment, woven
 from simcodesign.generate.randomness.variations import Variations
+from simcodesign.generate.segment import Segment, woven
 
 
 @dataclass

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from simcodesign.core.operation_kinds import COMPUTE, HELD, KERNEL, KINDS, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.machine import Machine
+from simcodesign.generate.block_schedule import Piece
 from simcodesign.generate.columns import Column
 from simcodesign.generate.plan import NONE, Powers
-from simcodesign.generate.programs.block_schedule import Piece
 
 #: Part of a machine that draws power for an operation of a kind.
 PART = {

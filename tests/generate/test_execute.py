@@ -21,7 +21,7 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.describe.demands.resource_uses import ItemUse, item_uses
 from simcodesign.describe.resources import Custom, Resource
 from simcodesign.engine.simulate import simulate
-from simcodesign.generate.programs.block_schedule import times_of_block
+from simcodesign.generate.block_schedule import times_of_block
 from tests.describe.test_resources import machine, using
 
 NAMES = "abcde"

@@ -24,7 +24,7 @@ from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.all_to_all import all_to_all_linear
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import ANY, DISK, LINK, MAILBOX, NONE
-from simcodesign.generate.programs.segment import Segment, woven
+from simcodesign.generate.segment import Segment, woven
 from tests import examples
 from tests.builders import machine, network, workload_of_steps
 

@@ -31,8 +31,8 @@ from simcodesign.describe.yaml.noise import imbalance_from, noise_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.engine.simulate import schedule_of, simulate
 from simcodesign.generate.lower import make_plan
+from simcodesign.generate.passes.randomness import running_sums
 from simcodesign.generate.plan import NONE, Plan
-from simcodesign.generate.randomness.noise import running_sums
 from tests import examples
 from tests.builders import network_of, workload
 

@@ -21,7 +21,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.plan import NONE, Plan
-from simcodesign.generate.programs.segment import Segment, joined, woven
+from simcodesign.generate.segment import Segment, joined, woven
 from tests.builders import machine, network, workload
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import Place
 from simcodesign.core.operation_kinds import COMPUTE, READ, RECEIVE, SEND
+from simcodesign.generate import segment
 from simcodesign.generate.columns import Column, Ranks
 from simcodesign.generate.messages import matching
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import NONE
-from simcodesign.generate.programs import segment
-from simcodesign.generate.programs.segment import Segment, joined, woven
+from simcodesign.generate.segment import Segment, joined, woven
 from tests import examples
 
 EXTRA_NAMES = ("route", "cost", "gap_s", "flight_s", "variant")

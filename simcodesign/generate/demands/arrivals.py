@@ -31,8 +31,8 @@ from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import LIMITED, NONE, UNLIMITED, Discipline, OpenStream
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import Segment
 from simcodesign.generate.randomness.random_streams import random_factors, stream
+from simcodesign.generate.segment import Segment
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

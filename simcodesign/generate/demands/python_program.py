@@ -44,8 +44,8 @@ from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import ANY, NONE, SourceLines
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import BY_TAG, Segment, woven
-from simcodesign.generate.programs.side_chains import UNITS
+from simcodesign.generate.segment import BY_TAG, Segment, woven
+from simcodesign.generate.side_chains import UNITS
 
 Int64s = NDArray[np.int64]
 Fields = dict[str, NDArray[Any]]

@@ -30,7 +30,7 @@ from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.operation_columns import EXTRAS, FIELDS
 from simcodesign.generate.plan import ANY, NONE
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import BY_TAG, Segment
+from simcodesign.generate.segment import BY_TAG, Segment
 
 Ints = NDArray[np.int64]
 

@@ -7,9 +7,9 @@ from typing import Any
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.resource_uses import Execute, item_uses
 from simcodesign.describe.effects import Mechanism
+from simcodesign.generate.block_schedule import times_of_block
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
-from simcodesign.generate.programs.block_schedule import times_of_block
 
 
 class ExecuteLowering(Lowering[Execute]):

@@ -22,8 +22,8 @@ from simcodesign.describe.demands.disk_access import SHARED, MetadataOperations,
 from simcodesign.describe.machine_parts.storage import RANDOM, Storage, needed_metadata_rate, needed_storage
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
-from simcodesign.generate.programs.side_chains import UNITS
 from simcodesign.generate.randomness.random_streams import stream
+from simcodesign.generate.side_chains import UNITS
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]

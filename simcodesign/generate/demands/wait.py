@@ -1,4 +1,4 @@
-"""Waiting as operations: ``generate/programs/side_chains.py`` knows where what is waited for stands."""
+"""Waiting as operations: ``generate/side_chains.py`` knows where what is waited for stands."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.generate.plan import ANY, ANY_TAG, NONE
-from simcodesign.generate.programs.segment import BY_TAG, Segment
+from simcodesign.generate.segment import BY_TAG, Segment
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

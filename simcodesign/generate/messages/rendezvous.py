@@ -12,7 +12,7 @@ import numpy as np
 
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE, Int32s
-from simcodesign.generate.programs.segment import Segment
+from simcodesign.generate.segment import Segment
 
 
 def with_rendezvous(

@@ -382,7 +382,7 @@ def test_more_messages_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_others_stay_in_their_jobs(nodes: int, jobs: int, pattern: str, mapping: str, seed: int) -> None:
     """Messages go from a node of others to another of the same job; every node that can sends, and by a pattern that is
     not uniform always to one and the same, which gets them from nobody else."""
-    from simcodesign.generate.background import _drawn, _jobs
+    from simcodesign.generate.passes.background import _drawn, _jobs
 
     described = on(TORUS, 36, f"load: 0.3, jobs: {jobs}, pattern: {pattern}, mapping: {mapping}").background
     given_nodes = np.arange(100, 100 + 3 * nodes, 3)

@@ -23,7 +23,7 @@ from simcodesign.generate.columns import Ranks
 from simcodesign.generate.messages.collectives.algorithm_messages import MESSAGES
 from simcodesign.generate.messages.halo import halo_exchange
 from simcodesign.generate.messages.matching import matches
-from simcodesign.generate.programs.segment import woven
+from simcodesign.generate.segment import woven
 from tests import THOROUGH, numbers_of_ranks
 from tests.builders import network_of
 from tests.oracles.messages.collective_replay import Columns, Replay, paired

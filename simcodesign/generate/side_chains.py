@@ -20,7 +20,7 @@ from simcodesign.generate.columns import Column, Int32s, of_ranks
 from simcodesign.generate.dependencies import Dependencies
 from simcodesign.generate.plan import NONE
 from simcodesign.generate.plan_builder import StepWriter
-from simcodesign.generate.programs.segment import Segment, joined, woven
+from simcodesign.generate.segment import Segment, joined, woven
 
 Int64s = NDArray[np.int64]
 #: Parts of a rank that work by themselves, by their place: ``Plan.unit``.

@@ -16,8 +16,8 @@ from simcodesign.describe.programs.program import Step, placed_demands
 from simcodesign.generate.demands.base import lowering
 from simcodesign.generate.plan import DemandOrder, Int32s, Int64s
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder, StepWriter
-from simcodesign.generate.programs.segment import Segment, joined
-from simcodesign.generate.programs.side_chains import SideChains
+from simcodesign.generate.segment import Segment, joined
+from simcodesign.generate.side_chains import SideChains
 
 
 @dataclass(frozen=True)

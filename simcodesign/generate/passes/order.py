@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.effects import Mechanism, ladder
-from simcodesign.generate.background import background_routes
-from simcodesign.generate.draft import Draft
 from simcodesign.generate.loggopsim import program_in_loggopsim
 from simcodesign.generate.messages.matching import matches
 from simcodesign.generate.messages.rendezvous import with_rendezvous
 from simcodesign.generate.messages.sharing.base import shared
+from simcodesign.generate.passes.background import background_routes
+from simcodesign.generate.passes.draft import Draft
+from simcodesign.generate.passes.randomness import apply_randomness
+from simcodesign.generate.passes.visited_stations import number_stations, route_messages, serve_operations
 from simcodesign.generate.plan import MOST_OPERATIONS, Plan
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
-from simcodesign.generate.programs.side_chains import dependencies_of_chains
-from simcodesign.generate.randomness.noise import apply_randomness
-from simcodesign.generate.visited_stations import number_stations, route_messages, serve_operations
+from simcodesign.generate.side_chains import dependencies_of_chains
 
 
 @dataclass(frozen=True)

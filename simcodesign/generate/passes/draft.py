@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import Place
 from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.programs.program import walk
-from simcodesign.generate.background import BackgroundRoutes
 from simcodesign.generate.dependencies import Dependencies, edges_of
 from simcodesign.generate.messages.pricing import MessagePricing
+from simcodesign.generate.passes.background import BackgroundRoutes
+from simcodesign.generate.passes.message_factors import MessageFactors
 from simcodesign.generate.plan import Floats, Int32s, Int64s, LogGOPS, Plan, Routes, Stations
 from simcodesign.generate.plan_builder import LoweredProgram, PlanBuilder
-from simcodesign.generate.programs.segment import Segment
-from simcodesign.generate.randomness.message_factors import MessageFactors
+from simcodesign.generate.segment import Segment
 
 
 @dataclass

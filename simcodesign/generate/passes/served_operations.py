@@ -22,7 +22,7 @@ from simcodesign.core.operation_kinds import (
 )
 from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.draft import Draft
+from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.plan import (
     ACCELERATOR,
     CONTROLLER,

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.describe.effects import Mechanism
-from simcodesign.generate.draft import Draft
-from simcodesign.generate.messages.interface_turns import interface_turns
 from simcodesign.generate.messages.routes_and_stations import stations_of
+from simcodesign.generate.passes.draft import Draft
+from simcodesign.generate.passes.interface_turns import interface_turns
+from simcodesign.generate.passes.served_operations import accesses_at, served_at
 from simcodesign.generate.plan import NONE, UNLIMITED, Int64s
-from simcodesign.generate.served_operations import accesses_at, served_at
 
 
 def serve_operations(draft: Draft) -> None:

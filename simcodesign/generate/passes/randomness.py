@@ -25,9 +25,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, FILE_KINDS, KERNEL, MEMORY, METADATA, SEND
 from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.generate.draft import Draft
+from simcodesign.generate.passes.draft import Draft
+from simcodesign.generate.passes.message_factors import MessageFactors
 from simcodesign.generate.plan import NONE
-from simcodesign.generate.randomness.message_factors import MessageFactors
 from simcodesign.generate.randomness.random_streams import (
     imbalance_shares,
     random_factors,

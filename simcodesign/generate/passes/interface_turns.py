@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.describe.machine import Machine
-from simcodesign.generate.draft import Draft
 from simcodesign.generate.export_schedule import within
+from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.plan import NONE
 
 Int32s = NDArray[np.int32]

@@ -1,0 +1,1 @@
+"""What makes a Plan of lowered operations, step by step."""

@@ -1,1 +1,0 @@
-"""From the steps of a program to operations."""
