@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two
 from simcodesign.analytic.messages.posted_together import posted_together_s
 from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
@@ -84,12 +83,6 @@ def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 
-def bruck_exchange(rank: Ints, size: float) -> Rows:
-    """At distance 1, 2, 4, ...: every block whose remaining distance has that bit."""
-    for step in powers_of_two(rank):
-        yield rank, (rank + step) % len(rank), size * np.count_nonzero(rank // step % 2)
-
-
 def sent_to_each_other(ranks: FloatOrArray) -> FloatOrArray:
     """All of the bytes to P - 1 others."""
     sent: FloatOrArray = np.asarray(ranks) - 1.0
@@ -111,7 +104,7 @@ register_algorithm_form(
     "pairwise",
     AlgorithmForm(
         all_to_all_pairwise,
-        all_pairs,
+        ordered_steps.pairwise,
         "P - 1",
         "P - 1",
         sent_pairwise,
@@ -119,7 +112,6 @@ register_algorithm_form(
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
         of_sizes=pairwise_of_sizes,
-        steps=ordered_steps.pairwise,
     ),
 )
 register_algorithm_form(
@@ -127,14 +119,13 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         exchange_linear,
-        all_pairs,
+        ordered_steps.burst_to_the_right,
         "P - 1",
         "P - 1",
         sent_pairwise,
         "Alltoall_linear",
         succession=SYMMETRIC,
         of_sizes=linear_of_sizes,
-        steps=ordered_steps.burst_to_the_right,
     ),
 )
 register_algorithm_form(
@@ -142,7 +133,7 @@ register_algorithm_form(
     "bruck",
     AlgorithmForm(
         all_to_all_bruck,
-        bruck_exchange,
+        ordered_steps.bruck_exchange,
         "log2(P)",
         "log2(P)*P/2",
         sent_by_bruck,
@@ -150,7 +141,6 @@ register_algorithm_form(
         copies_in_turn="P*(log2(P) + 2)*min(P - 1, 1)",
         synchronises=True,
         succession=SYMMETRIC,
-        steps=ordered_steps.bruck_exchange,
     ),
 )
 register_algorithm_form(
@@ -158,10 +148,9 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         all_broadcast_linear,
-        all_pairs,
+        ordered_steps.burst_by_number,
         "P - 1",
         "P - 1",
         sent_to_each_other,
-        steps=ordered_steps.burst_by_number,
     ),
 )

@@ -2,9 +2,9 @@
 
 Where all pairs of a group are on one level, it is the closed form with that level's prices. Where they are on several,
 ranks are followed through the algorithm in Hockney's model (``rank_by_rank.alike_ranks``), which is exact; likewise
-where messages hold their receivers, which closed forms do not have. In LogGOPS, for algorithms of which no order of
-messages is stated, and beyond ``MOST_MESSAGES`` messages of groups that differ, it is the closed form with the slowest
-prices of any pair of the group: an upper bound, if no sender waits for a receiver that copies.
+where messages hold their receivers, which closed forms do not have. In LogGOPS, and beyond ``MOST_MESSAGES`` messages
+of groups that differ, it is the closed form with the slowest prices of any pair of the group: an upper bound, if no
+sender waits for a receiver that copies.
 """
 
 from __future__ import annotations
@@ -188,10 +188,7 @@ def _followed(
 
 
 def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool) -> Course | None:
-    """The course of the groups; None where there is no order of messages, or there are too many."""
-    form = algorithm_form_of(way)
-    if (form.steps if form.on_nodes is None else form.on_nodes.steps) is None:
-        return None
+    """The course of the groups; None where there are too many messages."""
     arrays = (pattern.node, pattern.parts, pattern.counts)
     return _known_course(way.key, waits, way.is_sized_by_rank, copies, *((one.tobytes(), one.shape) for one in arrays))
 
@@ -209,7 +206,6 @@ def steps_of(key: tuple[str, str], node: Ints) -> Steps:
     form = ALGORITHM_FORMS[key]
     if form.on_nodes is not None:
         return form.on_nodes.steps(node[0])
-    assert form.steps is not None
     return form.steps(node.shape[1])
 
 

@@ -7,7 +7,7 @@ LogGOPS, and beyond ``MOST_NODES`` nodes, all nodes are taken to have as many ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
@@ -17,13 +17,12 @@ from simcodesign.analytic.collectives.algorithm_form import (
     AlgorithmForm,
     Ints,
     OnNodes,
-    Rows,
     register_algorithm_form,
 )
 from simcodesign.analytic.collectives.all_to_all import sent_to_each_other
 from simcodesign.analytic.collectives.allgather import allgather_ring
-from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, doubling, sent_by_doubling
-from simcodesign.analytic.collectives.barrier import barrier_dissemination, dissemination, sent_by_signals
+from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, sent_by_doubling
+from simcodesign.analytic.collectives.barrier import barrier_dissemination, sent_by_signals
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.gather import gather_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
@@ -32,7 +31,6 @@ from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
 from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
 from simcodesign.analytic.messages.ordered_steps import NodeMembers, Steps
-from simcodesign.analytic.messages.patterns import binomial_tree, halving_blocks, ring, upwards
 from simcodesign.analytic.messages.rounds import tree_blocks
 from simcodesign.analytic.messages.trees import halving_down_s
 from simcodesign.analytic.rank_by_rank import leaders
@@ -145,51 +143,6 @@ def _by_others(cost: Cost, size: FloatOrArray, levels: NodeLevels, reduces: bool
     return Cost(cost.time_s, levels.others, sent, cost.reduction_s, sent if reduces else 0.0)
 
 
-def _within_rows(nodes: NodeMembers, pattern: Callable[[Ints, float], Rows], size: float) -> Rows:
-    """A pattern among the ranks of every node."""
-    for members in nodes.by_size():
-        for source, target, each in pattern(np.arange(members.shape[1]), size):
-            yield members[:, source].ravel(), members[:, target].ravel(), each
-
-
-def _between_rows(nodes: NodeMembers, pattern: Callable[..., Rows], size: FloatOrArray) -> Rows:
-    """A pattern among the leaders."""
-    leader = nodes.leaders
-    for source, target, each in pattern(np.arange(len(leader)), size):
-        yield leader[source], leader[target], each
-
-
-def _broadcast_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _between_rows(members, binomial_tree, size)
-    yield from _within_rows(members, binomial_tree, size)
-
-
-def _reduce_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _within_rows(members, upwards(binomial_tree), size)
-    yield from _between_rows(members, upwards(binomial_tree), size)
-
-
-def _both_ways(pattern: Callable[..., Rows]) -> Callable[[Ints, float], Rows]:
-    """Up within nodes, a pattern between leaders, and down again."""
-
-    def rows(node: Ints, size: float) -> Iterator[tuple[Ints, Ints, FloatOrArray]]:
-        members = NodeMembers.of(node)
-        yield from _within_rows(members, upwards(binomial_tree), size)
-        yield from _between_rows(members, pattern, size)
-        yield from _within_rows(members, binomial_tree, size)
-
-    return rows
-
-
-def _allgather_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _within_rows(members, upwards(halving_blocks), size)
-    yield from _between_rows(members, ring, np.array([len(several) for several in members.members]) * size)
-    yield from _within_rows(members, binomial_tree, len(node) * size)
-
-
 def _broadcast_steps(node: Ints) -> Steps:
     nodes = NodeMembers.of(node)
     yield from nodes.between(ordered_steps.tree)
@@ -229,11 +182,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         broadcast_binomial,
-        binomial_tree,
+        ordered_steps.tree,
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(broadcast_two_level, _broadcast_rows, _broadcast_steps),
+        on_nodes=OnNodes(broadcast_two_level, _broadcast_steps),
     ),
 )
 register_algorithm_form(
@@ -241,11 +194,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         reduce_binomial,
-        upwards(binomial_tree),
+        _REDUCED,
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(reduce_two_level, _reduce_rows, _reduce_steps),
+        on_nodes=OnNodes(reduce_two_level, _reduce_steps),
     ),
 )
 register_algorithm_form(
@@ -253,12 +206,12 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         allreduce_recursive_doubling,
-        doubling,
+        ordered_steps.hypercube,
         "log2(P)",
         "log2(P)",
         sent_by_doubling,
         folds=True,
-        on_nodes=OnNodes(allreduce_two_level, _both_ways(doubling), _allreduce_steps),
+        on_nodes=OnNodes(allreduce_two_level, _allreduce_steps),
     ),
 )
 register_algorithm_form(
@@ -266,11 +219,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         allgather_ring,
-        ring,
+        ordered_steps.ring,
         "P - 1",
         "P - 1",
         sent_to_each_other,
-        on_nodes=OnNodes(allgather_two_level, _allgather_rows, _allgather_steps),
+        on_nodes=OnNodes(allgather_two_level, _allgather_steps),
     ),
 )
 register_algorithm_form(
@@ -278,10 +231,10 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         barrier_dissemination,
-        dissemination,
+        ordered_steps.dissemination,
         "log2(P)",
         "log2(P)",
         sent_by_signals,
-        on_nodes=OnNodes(barrier_two_level, _both_ways(dissemination), _barrier_steps),
+        on_nodes=OnNodes(barrier_two_level, _barrier_steps),
     ),
 )

@@ -132,13 +132,13 @@ class CollectiveForm(ClosedForm[Collective]):
             size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else size
             form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
             if form.on_nodes is None:
-                one = collective_traffic(form, members.shape[1], size / segments).among(members)
+                one = collective_traffic(form.steps(members.shape[1]), size / segments).among(members)
                 parts.append(replace(one, messages=one.messages * segments))
                 continue
             node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
             rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
             for number, row in enumerate(rows):
-                one = Traffic.of_rows(form.on_nodes.traffic(row, float(size)))
+                one = collective_traffic(form.on_nodes.steps(row), float(size))
                 parts.append(one.among(members[which.ravel() == number]))
         return Traffic.together(parts)
 
