@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.posted_together import posted_together_s
+from simcodesign.analytic.messages.posted_together import SHORT, posted_together_s
 from simcodesign.analytic.messages.rounds import equal_rounds, growing_rounds, numbers_with_digit
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
-from simcodesign.analytic.rank_by_rank.all_broadcast import all_broadcast_s
 from simcodesign.analytic.rank_by_rank.sizes_by_rank import burst_s, longest_times, pairwise_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
@@ -75,11 +74,13 @@ def all_to_all_bruck(size: FloatOrArray, p: MessageCosts) -> Cost:
 
 def all_broadcast_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Every rank sends to ranks 0, 1, 2, ...: in order, all n = P - 1 messages of the last rank are the last of their
-    senders. For LogGOPS see ``rank_by_rank``."""
+    senders. In LogGOPS that is a lower bound, as is what a processor works. More than 8 messages of a rank are sent in
+    another order: the last ones of all ranks then go to two ranks, one of which gets half of them."""
     m, steps = p.message(size), p.ranks - 1
+    last = steps if m.in_order else np.where(np.asarray(steps) > SHORT, np.ceil(np.asarray(p.ranks) / 2), steps)
+    time = m.whole_s + (steps - 1) * m.next_send_s + (last - 1) * m.next_receive_s
     if not m.in_order:
-        return Cost(all_broadcast_s(m, p.ranks), p.ranks * steps, p.ranks * steps * size)
-    time = m.whole_s + (steps - 1) * (m.next_send_s + m.next_receive_s)
+        time = np.maximum(time, steps * (m.send_s + m.receive_s))
     return Cost(np.where(steps > 0, time, 0.0), p.ranks * steps, p.ranks * steps * size)
 
 

@@ -12,7 +12,6 @@ from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
 from simcodesign.analytic.messages.rounds import Round, equal_rounds, rounds_of, row_s
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
-from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -22,20 +21,21 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is an estimate, for more
-    ranks than ``rank_by_rank`` follows.
+    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is a lower bound: ranks that
+    fold in come to the rounds later than others, whose messages they may take up first. What follows a message on
+    another rank then waits for sends alone.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
     rest = p.ranks - power
-    held = m.apart_s + np.where(m.waits, size * p.reduction_s_per_byte, 0.0)  # operators wait for both messages
-    stay = np.maximum(np.maximum(held, m.next_receive_s), m.send_s + m.receive_s)
-    between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
+    work_s = size * p.reduction_s_per_byte
+    held = np.where(m.waits, m.arrival_s + work_s, 0.0)  # operators wait for both messages
+    sends = np.maximum(np.maximum(held, m.next_send_s), m.send_s + work_s)
+    stay = np.maximum(np.maximum(sends, m.next_receive_s), m.send_s + m.receive_s)
+    base = stay if m.in_order else sends
+    between = rounds * base + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - base, 0.0)
+    between = np.maximum(between, rounds * stay)
     folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
-    if not m.in_order:
-        rate = np.asarray(p.reduction_s_per_byte)
-        exact = folded_doubling_s(out, p.ranks, np.where(rate > 0, size * rate, np.nan))
-        folded = np.where(np.isnan(exact), folded, exact)
     messages, reductions = power * rounds + 2 * rest, rounds + (rest > 0)
     return Cost(
         np.where(rest > 0, folded, row_s(rounds, m.exchange_s, m.round_s)),
