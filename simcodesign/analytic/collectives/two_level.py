@@ -1,15 +1,14 @@
 """Closed forms of collective operations on two levels: the sum of those within nodes and between their leaders.
 
 That is the time where all nodes have as many ranks. Where some have fewer, their leaders begin before the others, or
-have less to do after them, and in Hockney's model leaders are followed one by one (``rank_by_rank.leaders``). In
-LogGOPS, and beyond ``MOST_NODES`` nodes, all nodes are taken to have as many ranks as the largest.
+have less to do after them, and in Hockney's model ranks are followed through the steps (``on_levels``). In LogGOPS all
+nodes are taken to have as many ranks as the largest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -28,90 +27,46 @@ from simcodesign.analytic.collectives.gather import gather_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
+from simcodesign.analytic.messages.message_costs import Cost
+from simcodesign.analytic.messages.node_levels import LevelCosts, NodeLevels
 from simcodesign.analytic.messages.ordered_steps import NodeMembers, Steps
 from simcodesign.analytic.messages.rounds import tree_blocks
 from simcodesign.analytic.messages.trees import halving_down_s
-from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
 
 #: Up a binomial tree, each message reduced.
 _REDUCED = partial(ordered_steps.tree, up=True, reduced=1.0)
-#: The time of what the ranks of one node do, by their number.
-NodeTime = Callable[[float], FloatOrArray]
-
-
-def _within(form: Callable[[FloatOrArray, MessageCosts], Cost], size: FloatOrArray, levels: NodeLevels) -> NodeTime:
-    return cache(lambda ranks: form(size, levels.near(ranks)).time_s)
-
-
-def _time_s(
-    even_s: FloatOrArray, levels: NodeLevels, size: FloatOrArray, of_nodes: Callable[[Nodes], Floats]
-) -> FloatOrArray:
-    """The time where all nodes have as many ranks, else by nodes: (n, N) when each is done."""
-    if not levels.between.message(size).in_order:
-        return even_s
-    shape = np.broadcast_shapes(np.shape(even_s), np.shape(size))
-    return levels.by_nodes(np.broadcast_to(even_s, shape), lambda nodes: of_nodes(nodes).max(axis=1))
 
 
 def broadcast_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Between leaders, until every leader can send on; then within nodes."""
-    m, down = levels.between.message(size), _within(broadcast_binomial, size, levels)
+    m = levels.between.message(size)
     far, near = broadcast_binomial(size, levels.between), broadcast_binomial(size, levels.within)
     ready_s = halving_down_s(levels.between.ranks, lambda _: m, then_sends=True)
-    even_s = np.where(np.asarray(levels.within.ranks) > 1, ready_s + near.time_s, far.time_s)
-    time_s = _time_s(
-        even_s,
-        levels,
-        size,
-        lambda nodes: leaders.tree_down(nodes.start(), nodes.message(m)) + nodes.each(down),
-    )
+    time_s = np.where(np.asarray(levels.within.ranks) > 1, ready_s + near.time_s, far.time_s)
     return LevelCosts(time_s, _by_others(near, size, levels), far)
 
 
 def reduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Within nodes, then between leaders."""
-    m, up = levels.between.reduced(size), _within(reduce_binomial, size, levels)
     near, far = reduce_binomial(size, levels.within), reduce_binomial(size, levels.between)
-    time_s = _time_s(
-        near.time_s + far.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.tree_up(nodes.each(up), nodes.message(m)),
-    )
-    return LevelCosts(time_s, _by_others(near, size, levels, reduces=True), far)
+    return LevelCosts(near.time_s + far.time_s, _by_others(near, size, levels, reduces=True), far)
 
 
 def allreduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """A reduce within nodes, recursive doubling between leaders, a broadcast within nodes."""
-    m, reduction_s = levels.between.message(size), size * levels.between.reduction_s_per_byte
-    up, down = _within(reduce_binomial, size, levels), _within(broadcast_binomial, size, levels)
     first, last = reduce_binomial(size, levels.within), broadcast_binomial(size, levels.within)
     far = allreduce_recursive_doubling(size, levels.between)
-
-    def of_nodes(nodes: Nodes) -> Floats:
-        reduced = leaders.folded_doubling(nodes.each(up), nodes.message(m), nodes.picked(reduction_s))
-        return reduced + nodes.each(down)
-
-    time_s = _time_s(first.time_s + far.time_s + last.time_s, levels, size, of_nodes)
+    time_s = first.time_s + far.time_s + last.time_s
     once = _by_others(first, size, levels, reduces=True)
     return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
 
 
 def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Signals up within nodes, dissemination between leaders, signals down within nodes."""
-    m = levels.between.message(size)
-    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, size, levels)
     first, last = gather_binomial(size, levels.within), broadcast_binomial(size, levels.within)
     far = barrier_dissemination(size, levels.between)
-    time_s = _time_s(
-        first.time_s + far.time_s + last.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.dissemination(nodes.each(up), nodes.message(m)) + nodes.each(down),
-    )
+    time_s = first.time_s + far.time_s + last.time_s
     once = _by_others(first, size, levels)
     return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
 
@@ -119,20 +74,12 @@ def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 def allgather_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """A gather within nodes, a ring of leaders with the blocks of whole nodes, a broadcast of all blocks within."""
     every, most = levels.ranks * size, levels.within.ranks * size
-    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, every, levels)
     first, last = gather_binomial(size, levels.within), broadcast_binomial(every, levels.within)
     far = allgather_ring(most, levels.between)
-    block = cache(lambda ranks: levels.between.message(ranks * size))
-    time_s = _time_s(
-        first.time_s + far.time_s + last.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.ring(nodes.each(up), nodes.messages(block)) + nodes.each(down),
-    )
-    blocks = levels.by_nodes(
-        levels.between.ranks * tree_blocks(levels.within.ranks),
-        lambda nodes: nodes.each(cache(tree_blocks)).sum(axis=1),
-    )
+    time_s = first.time_s + far.time_s + last.time_s
+    blocks: FloatOrArray = levels.between.ranks * tree_blocks(levels.within.ranks)
+    if levels.nodes is not None:
+        blocks = np.sum(tree_blocks(levels.nodes.astype(np.float64)))
     within = Cost(first.time_s + last.time_s, 2 * levels.others, blocks * size + levels.others * every)
     return LevelCosts(time_s, within, replace(far, message_bytes=(levels.between.ranks - 1) * every))
 
