@@ -92,9 +92,9 @@ def test_groups_over_links_that_differ(on: Machine, work: Workload, ranks: int) 
 @settings(max_examples=examples(40))
 @given(machines_of_loggops(), exchanges(), st.integers(2, 24))
 def test_loggops(on: Machine, work: Workload, ranks: int) -> None:
-    """Where ranks differ it is a lower bound, from which the simulation is less far than 1.8, chosen by hand."""
+    """Where ranks differ it is a lower bound, of which the simulation takes at most twice as long, chosen by hand."""
     closed_s, simulated_s, _ = both_s(on, work, ranks)
-    assert closed_s * (1 - ROUNDING) <= simulated_s <= 1.8 * closed_s
+    assert closed_s * (1 - ROUNDING) <= simulated_s <= 2 * closed_s
 
 
 @st.composite
