@@ -39,7 +39,8 @@ def collective(name: str, way: str) -> Workload:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8, 12, 64])
 def test_messages_are_those_that_are_sent(name: str, way: str, ranks: int) -> None:
     sent = (
-        collective_traffic(ALGORITHM_FORMS[name, way], ranks, 64 if name != "barrier" else 0).load_bytes.sum() / ranks
+        collective_traffic(ALGORITHM_FORMS[name, way].steps(ranks), 64 if name != "barrier" else 0).load_bytes.sum()
+        / ranks
     )
     requirement = requirements(collective(name, way), {"P": ranks}, counting="messages")
     assert requirement.sent_bytes == pytest.approx(sent, rel=ROUNDING)

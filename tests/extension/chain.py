@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
+from simcodesign.analytic.messages.ordered_steps import Step, Steps
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import register_algorithm
@@ -38,9 +39,10 @@ def repeated(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -> FloatO
     return (p.ranks - 1) * m.whole_s + np.where(p.ranks > 1, (times - 1) * busiest, 0.0)
 
 
-def traffic(rank: Ints, size: float) -> Rows:
-    order = -rank % max(len(rank), 1)
-    yield order[:-1], order[1:], size
+def steps(count: int) -> Steps:
+    order = -np.arange(count) % count
+    for place in range(count - 1):
+        yield Step(order[place : place + 1], order[place + 1 : place + 2])
 
 
 def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
@@ -51,6 +53,6 @@ register_algorithm_form(
     "broadcast",
     "backwards",
     AlgorithmForm(
-        cost, traffic, "P - 1", "P - 1", sent_per_byte, "Bcast_backwards", succession=Succession(repeated=repeated)
+        cost, steps, "P - 1", "P - 1", sent_per_byte, "Bcast_backwards", succession=Succession(repeated=repeated)
     ),
 )

@@ -111,9 +111,8 @@ def communications(draw: st.DrawFn) -> tuple[Machine, int, Step, Traffic]:
         name, algorithm = draw(st.sampled_from(KEYS))
         step: Step = Collective(None, Place(), name, algorithm, parse(SIZE))
         form = ALGORITHM_FORMS[name, algorithm]
-        if form.on_nodes is not None:
-            return chosen, ranks, step, Traffic.of_rows(form.on_nodes.traffic(chosen.node_of(ranks), SIZE))
-        return chosen, ranks, step, collective_traffic(form, ranks, SIZE)
+        steps = form.steps(ranks) if form.on_nodes is None else form.on_nodes.steps(chosen.node_of(ranks))
+        return chosen, ranks, step, collective_traffic(steps, SIZE)
     dims, periodic = draw(st.integers(1, 3)), draw(st.booleans())
     traffic = halo_traffic(balanced_shape(ranks, dims), [SIZE] * dims, periodic)
     return chosen, ranks, exchange(dims, periodic), traffic

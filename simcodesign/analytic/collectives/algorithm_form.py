@@ -1,10 +1,9 @@
-"""The record of all closed forms of a collective algorithm (time, traffic, symbols ...), and the registry of these."""
+"""The record of all closed forms of a collective algorithm (time, messages, symbols ...), and the registry of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +19,14 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.collective import ENTRY_POINTS, Collective
 
 Ints = NDArray[np.int64]
-#: Sources, targets (both shape (n,)) and bytes of n messages of one size, or of a size each.
-Rows = Iterator[tuple[Ints, Ints, FloatOrArray]]
 
 
 @dataclass(frozen=True)
 class OnNodes:
-    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and by the node (P,) of every
-    rank ``traffic(node, size_bytes)`` and its ``steps(node)`` in order."""
+    """An algorithm that looks at which ranks share a node: ``cost(size_bytes, levels)``, and its messages in order,
+    ``steps(node)``, by the node (P,) of every rank."""
 
     cost: Callable[[FloatOrArray, NodeLevels], LevelCosts]
-    traffic: Callable[[Ints, float], Rows]
     steps: Callable[[Ints], Steps]
 
 
@@ -39,7 +35,7 @@ class AlgorithmForm:
     """One algorithm of one collective operation in closed form, without hops, contention and waits for late ranks.
 
     ``cost(size_bytes, price)``: seconds, messages and bytes of all ranks together, for any P; arrays broadcast.
-    ``traffic(rank, size_bytes)``: who sends how much to whom, for the ranks 0 to P - 1.
+    ``steps(ranks)``: who sends how much to whom, in order, for the ranks 0 to P - 1.
     ``messages_in_turn``, ``sizes_in_turn``: texts of what the critical path holds for P = 2^k: messages one after
     another, and what they carry together in units of ``bytes``. They are the two factors of the formula in symbols.
     ``sent_per_byte(ranks)``: bytes that a process sends on average for each byte that it contributes, as models of
@@ -49,17 +45,14 @@ class AlgorithmForm:
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
     ``segmented(size_bytes, price, segments)``: the cost where data are passed on in so many equal parts.
-    ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P); ``traffic`` then
-    takes (P,).
-    ``on_nodes``: the same of an algorithm that looks at nodes; ``cost`` and ``traffic`` are then those of ranks that
-    each have a node for themselves.
-    ``steps(ranks)``: its messages in order, for machines on which those within nodes cost less than others; None where
-    all are to be priced as the slowest.
+    ``of_sizes(sizes_bytes, price)``: the cost where bytes differ from rank to rank, (..., P).
+    ``on_nodes``: the cost and the steps of an algorithm that looks at nodes; ``cost`` and ``steps`` are then those of
+    ranks that each have a node for themselves.
     ``succession``: how it follows itself and others, for P that is a power of two where it ``folds``.
     """
 
     cost: Callable[[FloatOrArray, MessageCosts], Cost]
-    traffic: Callable[[Ints, Any], Rows]
+    steps: Callable[[int], Steps]
     messages_in_turn: str
     sizes_in_turn: str
     sent_per_byte: Callable[[FloatOrArray], FloatOrArray]
@@ -72,7 +65,6 @@ class AlgorithmForm:
     segmented: Callable[[FloatOrArray, MessageCosts, FloatOrArray], Cost] | None = None
     of_sizes: Callable[[FloatOrArray, MessageCosts], Cost] | None = None
     on_nodes: OnNodes | None = None
-    steps: Callable[[int], Steps] | None = None
 
 
 #: By operation and algorithm.

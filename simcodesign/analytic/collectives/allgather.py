@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.all_to_all import (
     all_of_sizes,
     exchange_linear,
@@ -13,7 +13,6 @@ from simcodesign.analytic.collectives.all_to_all import (
 )
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.messages.rounds import Round, equal_rounds, growing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Succession
 from simcodesign.analytic.rank_by_rank.sizes_by_rank import ring_s
@@ -63,38 +62,12 @@ def allgather_neighbour_exchange(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(np.where(is_odd, ring_cost.time_s, even_s), messages, ring_cost.message_bytes)
 
 
-def doubling_gather(rank: Ints, size: float) -> Rows:
-    """Pairs at distance 1, 2, 4, ... with all that they have; by Bruck's algorithm if P is no power of two."""
-    if len(rank) & (len(rank) - 1):
-        yield from bruck_gather(rank, size)
-        return
-    for step in powers_of_two(rank):
-        yield rank, rank ^ step, size * step
-
-
-def neighbours_in_turn(rank: Ints, size: float) -> Rows:
-    """One block to a neighbour, then two to the other one and to this one in turn; a ring if P is odd."""
-    count = len(rank)
-    if count % 2:
-        yield from ring(rank, size)
-        return
-    for step in range(count // 2):
-        way = np.where((rank + step) % 2, -1, 1)
-        yield rank, (rank + way) % count, size * min(step + 1, 2)
-
-
-def bruck_gather(rank: Ints, size: float) -> Rows:
-    """At distance 1, 2, 4, ...: all blocks that were gathered so far, in the last round only those missing."""
-    for step in powers_of_two(rank):
-        yield rank, (rank - step) % len(rank), size * min(step, len(rank) - step)
-
-
 register_algorithm_form(
     "allgather",
     "ring",
     AlgorithmForm(
         allgather_ring,
-        ring,
+        ordered_steps.ring,
         "P - 1",
         "P - 1",
         sent_to_each_other,
@@ -102,7 +75,6 @@ register_algorithm_form(
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (ranks - 1, size)),
         of_sizes=ring_of_sizes,
-        steps=ordered_steps.ring,
     ),
 )
 register_algorithm_form(
@@ -110,13 +82,12 @@ register_algorithm_form(
     "recursive_doubling",
     AlgorithmForm(
         allgather_recursive_doubling,
-        doubling_gather,
+        ordered_steps.doubling_gather,
         "log2(P)",
         "P - 1",
         sent_to_each_other,
         synchronises=True,
         succession=SYMMETRIC,
-        steps=ordered_steps.doubling_gather,
     ),
 )
 register_algorithm_form(
@@ -124,13 +95,12 @@ register_algorithm_form(
     "neighbour_exchange",
     AlgorithmForm(
         allgather_neighbour_exchange,
-        neighbours_in_turn,
+        ordered_steps.neighbours,
         "floor(P/2)",
         "P - 1",
         sent_to_each_other,
         synchronises=True,
         succession=SYMMETRIC,
-        steps=ordered_steps.neighbours,
     ),
 )
 register_algorithm_form(
@@ -138,7 +108,7 @@ register_algorithm_form(
     "bruck",
     AlgorithmForm(
         allgather_bruck,
-        bruck_gather,
+        ordered_steps.bruck_gather,
         "log2(P)",
         "P - 1",
         sent_to_each_other,
@@ -146,7 +116,6 @@ register_algorithm_form(
         copies_in_turn="P*min(P - 1, 1)",
         synchronises=True,
         succession=SYMMETRIC,
-        steps=ordered_steps.bruck_gather,
     ),
 )
 register_algorithm_form(
@@ -154,13 +123,12 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         exchange_linear,
-        all_pairs,
+        ordered_steps.burst_to_the_right,
         "P - 1",
         "P - 1",
         sent_to_each_other,
         "Allgather_linear",
         succession=SYMMETRIC,
         of_sizes=linear_of_sizes,
-        steps=ordered_steps.burst_to_the_right,
     ),
 )

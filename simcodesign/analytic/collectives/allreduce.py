@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2, floor_log2
-from simcodesign.analytic.messages.patterns import binomial_tree, ring
 from simcodesign.analytic.messages.rounds import Round, equal_rounds, rounds_of, row_s
 from simcodesign.analytic.pipelining.succession import SYMMETRIC, Ranks, Succession
-from simcodesign.analytic.rank_by_rank.folded_doubling import folded_doubling_s
 from simcodesign.core.units import FloatOrArray
 from simcodesign.fitting.collective_shapes import COLLECTIVES
 
@@ -23,20 +21,21 @@ def allreduce_recursive_doubling(size: FloatOrArray, p: MessageCosts) -> Cost:
 
     The P - 2^k ranks that receive before the exchanges and send after them are numbered from 0 in the hypercube:
     between two of them at most h = ceil(log2(P - 2^k)) rounds lead to another rank and take D; the other rounds stay on
-    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is an estimate, for more
-    ranks than ``rank_by_rank`` follows.
+    a rank and take s. What comes in is reduced, but for the message after. In LogGOPS that is a lower bound: ranks that
+    fold in come to the rounds later than others, whose messages they may take up first. What follows a message on
+    another rank then waits for sends alone.
     """
     m, out, rounds = p.reduced(size), p.message(size), floor_log2(p.ranks)
     power: FloatOrArray = np.exp2(rounds)
     rest = p.ranks - power
-    held = m.apart_s + np.where(m.waits, size * p.reduction_s_per_byte, 0.0)  # operators wait for both messages
-    stay = np.maximum(np.maximum(held, m.next_receive_s), m.send_s + m.receive_s)
-    between = rounds * stay + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - stay, 0.0)
+    work_s = size * p.reduction_s_per_byte
+    held = np.where(m.waits, m.arrival_s + work_s, 0.0)  # operators wait for both messages
+    sends = np.maximum(np.maximum(held, m.next_send_s), m.send_s + work_s)
+    stay = np.maximum(np.maximum(sends, m.next_receive_s), m.send_s + m.receive_s)
+    base = stay if m.in_order else sends
+    between = rounds * base + ceil_log2(np.maximum(rest, 1.0)) * np.maximum(m.whole_s - base, 0.0)
+    between = np.maximum(between, rounds * stay)
     folded = m.whole_s + np.maximum(between + out.whole_s, rounds * m.whole_s)
-    if not m.in_order:
-        rate = np.asarray(p.reduction_s_per_byte)
-        exact = folded_doubling_s(out, p.ranks, np.where(rate > 0, size * rate, np.nan))
-        folded = np.where(np.isnan(exact), folded, exact)
     messages, reductions = power * rounds + 2 * rest, rounds + (rest > 0)
     return Cost(
         np.where(rest > 0, folded, row_s(rounds, m.exchange_s, m.round_s)),
@@ -84,40 +83,6 @@ def allreduce_reduce_broadcast(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(up.time_s + down.time_s, sent, sent_bytes, up.reduction_s, up.reduced_bytes)
 
 
-def doubling(rank: Ints, size: float) -> Rows:
-    """Pairs of a hypercube; the first ranks fold two by two onto its corners when P is no power of two."""
-    power = max(2**k for k in range(32) if 2**k <= len(rank))
-    rest = len(rank) - power
-    corner = np.concatenate([rank[1 : 2 * rest : 2], rank[2 * rest :]])
-    yield rank[0 : 2 * rest : 2], rank[1 : 2 * rest : 2], size
-    for step in (2**k for k in range(32) if 2**k < power):
-        yield corner, corner[np.arange(power) ^ step], size
-    yield rank[1 : 2 * rest : 2], rank[0 : 2 * rest : 2], size
-
-
-def halving_and_doubling(rank: Ints, size: float) -> Rows:
-    """A half, a quarter, ... of the bytes along the edges of the hypercube, twice; the first ranks fold as above."""
-    rows = list(doubling(rank, size))
-    yield rows[0]
-    for place, (source, target, _) in enumerate(rows[1:-1]):
-        yield source, target, size / 2 ** (place + 1)
-        yield source, target, size / 2 ** (place + 1)
-    yield rows[-1]
-
-
-def ring_twice(rank: Ints, size: float) -> Rows:
-    """Around the ring twice, a P-th of the bytes at a time."""
-    for _ in range(2):
-        yield from ring(rank, size / len(rank))
-
-
-def tree_both_ways(rank: Ints, size: float) -> Rows:
-    """Up the binomial tree and down again."""
-    for parent, child, each in binomial_tree(rank, size):
-        yield child, parent, each
-        yield parent, child, each
-
-
 def folded(ranks: int, flies: bool) -> Ranks:
     """The ranks that fold in and out, unless messages fly: each takes its way in, all rounds, which all take as long
     whether they stay on a rank or lead to another, and the way out."""
@@ -151,7 +116,7 @@ register_algorithm_form(
     "recursive_doubling",
     AlgorithmForm(
         allreduce_recursive_doubling,
-        doubling,
+        ordered_steps.hypercube,
         "log2(P)",
         "log2(P)",
         sent_by_doubling,
@@ -162,7 +127,6 @@ register_algorithm_form(
             ends_together=True, whole_time=folded, rounds=lambda size, ranks: (float(floor_log2(ranks)), size)
         ),
         doubling=Doubling.EXCHANGE,
-        steps=ordered_steps.hypercube,
     ),
 )
 register_algorithm_form(
@@ -170,14 +134,13 @@ register_algorithm_form(
     "rabenseifner",
     AlgorithmForm(
         allreduce_rabenseifner,
-        halving_and_doubling,
+        ordered_steps.halving_and_doubling,
         "2*log2(P)",
         "2*(P - 1)/P",
         sent_both_ways,
         synchronises=True,
         folds=True,
         succession=SYMMETRIC,
-        steps=ordered_steps.halving_and_doubling,
     ),
 )
 register_algorithm_form(
@@ -185,14 +148,13 @@ register_algorithm_form(
     "ring",
     AlgorithmForm(
         allreduce_ring,
-        ring_twice,
+        ordered_steps.ring_twice,
         "2*(P - 1)",
         "2*(P - 1)/P",
         sent_both_ways,
         "Allreduce_ring",
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (2 * (ranks - 1), size / ranks)),
-        steps=ordered_steps.ring_twice,
     ),
 )
 register_algorithm_form(
@@ -200,12 +162,11 @@ register_algorithm_form(
     "reduce_broadcast",
     AlgorithmForm(
         allreduce_reduce_broadcast,
-        tree_both_ways,
+        ordered_steps.tree_up_and_down,
         "2*log2(P)",
         "2*log2(P)",
         sent_both_ways,
         "Allreduce_reduce_broadcast",
         succession=Succession(whole_time=deepest),
-        steps=ordered_steps.tree_up_and_down,
     ),
 )

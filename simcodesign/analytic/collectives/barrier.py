@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import powers_of_two
 from simcodesign.analytic.messages.rounds import equal_rounds
 from simcodesign.analytic.pipelining.succession import Succession
 from simcodesign.core.units import FloatOrArray
@@ -16,12 +15,6 @@ from simcodesign.core.units import FloatOrArray
 def barrier_dissemination(size: FloatOrArray, p: MessageCosts) -> Cost:
     """ceil(log2 P) rounds of a message each."""
     return equal_rounds(ceil_log2(p.ranks), size, p)
-
-
-def dissemination(rank: Ints, size: float) -> Rows:
-    """At distance 1, 2, 4, ...: a signal of every rank."""
-    for step in powers_of_two(rank):
-        yield rank, (rank + step) % len(rank), size
 
 
 def sent_by_signals(ranks: FloatOrArray) -> FloatOrArray:
@@ -34,12 +27,11 @@ register_algorithm_form(
     "dissemination",
     AlgorithmForm(
         barrier_dissemination,
-        dissemination,
+        ordered_steps.dissemination,
         "log2(P)",
         "log2(P)",
         sent_by_signals,
         synchronises=True,
         succession=Succession(ends_together=True, rounds=lambda size, ranks: (float(ceil_log2(ranks)), size)),
-        steps=ordered_steps.dissemination,
     ),
 )

@@ -6,23 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.scatter import scatter_binomial
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import (
-    binary_tree,
-    binomial_tree,
-    chain,
-    chains_from_the_root,
-    doubling_tree,
-    halving_blocks,
-    interleaved_binary_tree,
-    ring,
-    star,
-)
 from simcodesign.analytic.messages.rounds import doubling_tree_s, equal_rounds, most_ones_up_to, row_s, tree_s
 from simcodesign.analytic.messages.trees import binary_down_s, halving_down_s
 from simcodesign.analytic.pipelining.succession import ROUNDING, Succession
@@ -170,13 +159,6 @@ def broadcasts_chain(size: FloatOrArray, p: MessageCosts, times: FloatOrArray) -
     return (p.ranks - 1) * m.whole_s + np.where(p.ranks > 1, (times - 1) * busiest, 0.0)
 
 
-def scattered_and_gathered(rank: Ints, size: float) -> Rows:
-    """Parts down a binomial tree, then around the ring."""
-    part = size / len(rank)
-    yield from halving_blocks(rank, part)
-    yield from ring(rank, part)
-
-
 def sent_per_byte(ranks: FloatOrArray) -> FloatOrArray:
     """P - 1 messages, over P processes."""
     return COLLECTIVES["Bcast"].numeric(np.asarray(ranks, dtype=np.float64))
@@ -193,13 +175,12 @@ register_algorithm_form(
     "binomial",
     AlgorithmForm(
         broadcast_binomial,
-        binomial_tree,
+        ordered_steps.tree,
         "log2(P)",
         "log2(P)",
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_binomial, row_with_gaps=broadcasts_binomial_with_gaps),
-        steps=ordered_steps.tree,
     ),
 )
 register_algorithm_form(
@@ -207,13 +188,12 @@ register_algorithm_form(
     "binomial_near",
     AlgorithmForm(
         broadcast_binomial_near,
-        doubling_tree,
+        ordered_steps.near_tree,
         "log2(P)",
         "log2(P)",
         sent_per_byte,
         "Bcast",
         doubling=Doubling.TREE,
-        steps=ordered_steps.near_tree,
     ),
 )
 register_algorithm_form(
@@ -221,12 +201,11 @@ register_algorithm_form(
     "binary_tree",
     AlgorithmForm(
         broadcast_binary_tree,
-        binary_tree,
+        ordered_steps.binary_tree,
         "max(2*log2(P) - 2, log2(P))",
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
-        steps=ordered_steps.binary_tree,
     ),
 )
 register_algorithm_form(
@@ -234,12 +213,11 @@ register_algorithm_form(
     "interleaved_binary_tree",
     AlgorithmForm(
         broadcast_interleaved_binary_tree,
-        interleaved_binary_tree,
+        ordered_steps.interleaved_tree,
         "max(2*log2(P) - 2, log2(P))",
         "max(2*log2(P) - 2, log2(P))",
         sent_per_byte,
         "Bcast",
-        steps=ordered_steps.interleaved_tree,
     ),
 )
 for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
@@ -248,12 +226,11 @@ for _name, _chains in (("three_chains", 3), ("four_chains", 4)):
         _name,
         AlgorithmForm(
             partial(broadcast_chains, chains=_chains),
-            partial(chains_from_the_root, chains=_chains),
+            partial(ordered_steps.chains, several=_chains),
             f"min(floor((P - 1)/{_chains}) + {_chains - 1}, P - 1)",
             f"min(floor((P - 1)/{_chains}) + {_chains - 1}, P - 1)",
             sent_per_byte,
             "Bcast",
-            steps=partial(ordered_steps.chains, several=_chains),
         ),
     )
 register_algorithm_form(
@@ -261,14 +238,13 @@ register_algorithm_form(
     "chain",
     AlgorithmForm(
         broadcast_chain,
-        chain,
+        ordered_steps.chain,
         "P - 1",
         "P - 1",
         sent_per_byte,
         "Bcast",
         succession=Succession(repeated=broadcasts_chain),
         segmented=broadcast_in_segments,
-        steps=ordered_steps.chain,
     ),
 )
 register_algorithm_form(
@@ -276,11 +252,10 @@ register_algorithm_form(
     "scatter_allgather",
     AlgorithmForm(
         broadcast_scatter_allgather,
-        scattered_and_gathered,
+        ordered_steps.scatter_and_ring,
         "log2(P) + P - 1",
         "2*(P - 1)/P",
         sent_in_parts,
-        steps=ordered_steps.scatter_and_ring,
     ),
 )
 register_algorithm_form(
@@ -288,12 +263,11 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         broadcast_linear,
-        star,
+        ordered_steps.star,
         "P - 1",
         "P - 1",
         sent_per_byte,
         "Bcast_linear",
         succession=Succession(repeated=broadcasts_linear),
-        steps=ordered_steps.star,
     ),
 )

@@ -10,7 +10,6 @@ from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, regis
 from simcodesign.analytic.collectives.scatter import of_others, sent_by_others, sent_through_tree
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star, upwards
 from simcodesign.analytic.messages.rounds import row_s, tree_blocks
 from simcodesign.analytic.messages.trees import doubling_up, halving_up
 from simcodesign.core.units import FloatOrArray
@@ -55,11 +54,10 @@ register_algorithm_form(
     "binomial",
     AlgorithmForm(
         gather_binomial,
-        upwards(halving_blocks),
+        partial(ordered_steps.tree, up=True, in_blocks=True),
         "log2(P)",
         "P - 1",
         sent_through_tree,
-        steps=partial(ordered_steps.tree, up=True, in_blocks=True),
     ),
 )
 register_algorithm_form(
@@ -67,11 +65,10 @@ register_algorithm_form(
     "binomial_far",
     AlgorithmForm(
         gather_binomial_far,
-        upwards(doubling_blocks),
+        partial(ordered_steps.near_tree, up=True, in_blocks=True),
         "log2(P)",
         "P - 1",
         sent_through_tree,
-        steps=partial(ordered_steps.near_tree, up=True, in_blocks=True),
     ),
 )
 register_algorithm_form(
@@ -79,11 +76,10 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         gather_linear,
-        upwards(star),
+        partial(ordered_steps.star, up=True),
         "min(P - 1, 1)",
         "min(P - 1, 1)",
         sent_by_others,
         of_sizes=gather_linear_of_sizes,
-        steps=partial(ordered_steps.star, up=True),
     ),
 )

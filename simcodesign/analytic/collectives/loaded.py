@@ -24,7 +24,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.on_levels import can_be_followed, has_rendezvous, steps_of
 from simcodesign.analytic.group_levels import first_alike, members_at_points
 from simcodesign.analytic.messages.costs_by_size import at_size
@@ -121,9 +120,7 @@ class _Loaded:
 
     def time_s(self, way: Collective, where: NDArray[np.bool_]) -> Floats | None:
         """Seconds by one algorithm at some design points; None where ranks are not followed."""
-        machine, form = self.step.machine, algorithm_form_of(way)
-        if (form.steps if form.on_nodes is None else form.on_nodes.steps) is None:
-            return None
+        machine = self.step.machine
         one = _course(way.key, machine, self.ranks, self.members)
         if one is None:
             return None

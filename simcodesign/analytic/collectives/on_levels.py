@@ -2,9 +2,9 @@
 
 Where all pairs of a group are on one level, it is the closed form with that level's prices. Where they are on several,
 ranks are followed through the algorithm in Hockney's model (``rank_by_rank.alike_ranks``), which is exact; likewise
-where messages hold their receivers, which closed forms do not have. In LogGOPS, for algorithms of which no order of
-messages is stated, and beyond ``MOST_MESSAGES`` messages of groups that differ, it is the closed form with the slowest
-prices of any pair of the group: an upper bound, if no sender waits for a receiver that copies.
+where messages hold their receivers, which closed forms do not have. In LogGOPS, and beyond ``MOST_MESSAGES`` messages
+of groups that differ, it is the closed form with the slowest prices of any pair of the group: an upper bound, if no
+sender waits for a receiver that copies.
 """
 
 from __future__ import annotations
@@ -63,7 +63,17 @@ class OnLevels:
 
     def is_followed(self, way: Collective) -> bool:
         """Whether ranks are to be followed in place of the closed form."""
-        return self.is_mixed(way) or self.holds_receiver
+        return self.is_mixed(way) or self.holds_receiver or (way.looks_at_nodes and self._has_uneven_nodes)
+
+    @property
+    def _has_uneven_nodes(self) -> bool:
+        """Whether ranks can be followed, and some nodes have fewer than others."""
+        return can_be_followed(self.machine) and len({*self._ranks_of_nodes().tolist()}) > 1
+
+    def _ranks_of_nodes(self) -> Ints:
+        """Count the ranks of every node, in the order of leaders, of groups that all share nodes in the same way."""
+        counts: Ints = np.unique(self.groups.patterns[0].node[0], return_counts=True)[1]
+        return counts
 
     def prices(self, levels: tuple[int, ...] | None = None, ranks: FloatOrArray | None = None) -> MessageCosts:
         """Those that no message on these levels exceeds, of all levels of the groups if None; among as many ranks."""
@@ -73,11 +83,11 @@ class OnLevels:
 
     def node_levels(self) -> NodeLevels:
         """The two levels of groups that all share nodes in the same way."""
-        _, nodes = np.unique(self.groups.patterns[0].node[0], return_counts=True)  # in the order of their leaders
+        nodes = self._ranks_of_nodes()
         inner = tuple(level for level in self.groups.levels if level) or (0,)
         within = self.prices(inner, float(nodes.max())).copied_late
         between = self.prices((0,), float(len(nodes)))
-        return NodeLevels(self.machine, self.groups.ranks, 0.0, within, between, nodes)
+        return NodeLevels(self.groups.ranks, within, between, nodes)
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ def refined(
                 reduction_s[where] = followed.reduction_s
     if not shape:
         time_s, reduction_s, busy = time_s[0], reduction_s[0], busy[0]
-    basis = _of_bound(on) if is_bound else FOLLOWED if on.is_mixed(demand) else COPIED
+    basis = _of_bound(on) if is_bound else COPIED if on.holds_receiver and not on.is_mixed(demand) else FOLLOWED
     return Refined(replace(bound, time_s=time_s, reduction_s=reduction_s), busy, basis)
 
 
@@ -188,10 +198,7 @@ def _followed(
 
 
 def _course(way: Collective, pattern: Pattern, waits: bool, copies: bool) -> Course | None:
-    """The course of the groups; None where there is no order of messages, or there are too many."""
-    form = algorithm_form_of(way)
-    if (form.steps if form.on_nodes is None else form.on_nodes.steps) is None:
-        return None
+    """The course of the groups; None where there are too many messages."""
     arrays = (pattern.node, pattern.parts, pattern.counts)
     return _known_course(way.key, waits, way.is_sized_by_rank, copies, *((one.tobytes(), one.shape) for one in arrays))
 
@@ -209,7 +216,6 @@ def steps_of(key: tuple[str, str], node: Ints) -> Steps:
     form = ALGORITHM_FORMS[key]
     if form.on_nodes is not None:
         return form.on_nodes.steps(node[0])
-    assert form.steps is not None
     return form.steps(node.shape[1])
 
 

@@ -12,7 +12,6 @@ from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import binary_tree, binomial_tree, chain, doubling_tree, star, upwards
 from simcodesign.analytic.messages.rounds import row_s, tree_s
 from simcodesign.analytic.messages.trees import Taken, binary_up, doubling_up, halving_up
 from simcodesign.core.units import FloatOrArray
@@ -71,11 +70,10 @@ register_algorithm_form(
     "binomial",
     AlgorithmForm(
         reduce_binomial,
-        upwards(binomial_tree),
+        partial(ordered_steps.tree, up=True, reduced=1.0),
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        steps=partial(ordered_steps.tree, up=True, reduced=1.0),
     ),
 )
 register_algorithm_form(
@@ -83,11 +81,10 @@ register_algorithm_form(
     "binomial_far",
     AlgorithmForm(
         reduce_binomial_far,
-        upwards(doubling_tree),
+        partial(ordered_steps.near_tree, up=True, reduced=1.0),
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        steps=partial(ordered_steps.near_tree, up=True, reduced=1.0),
     ),
 )
 register_algorithm_form(
@@ -95,11 +92,10 @@ register_algorithm_form(
     "binary_tree",
     AlgorithmForm(
         reduce_binary_tree,
-        upwards(binary_tree),
+        partial(ordered_steps.binary_tree, up=True, reduced=1.0),
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        steps=partial(ordered_steps.binary_tree, up=True, reduced=1.0),
     ),
 )
 register_algorithm_form(
@@ -107,12 +103,11 @@ register_algorithm_form(
     "chain",
     AlgorithmForm(
         reduce_chain,
-        upwards(chain),
+        partial(ordered_steps.chain, back=True, reduced=1.0),
         "P - 1",
         "P - 1",
         sent_by_others,
         segmented=reduce_in_segments,
-        steps=partial(ordered_steps.chain, back=True, reduced=1.0),
     ),
 )
 register_algorithm_form(
@@ -120,10 +115,9 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         reduce_linear,
-        upwards(star),
+        partial(ordered_steps.star, up=True, reduced=1.0),
         "min(P - 1, 1)",
         "min(P - 1, 1)",
         sent_by_others,
-        steps=partial(ordered_steps.star, up=True, reduced=1.0),
     ),
 )

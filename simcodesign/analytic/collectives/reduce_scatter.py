@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import all_pairs, powers_of_two, ring
 from simcodesign.analytic.messages.rounds import Round, reducing_rounds, rounds_of
 from simcodesign.analytic.pipelining.succession import SYMMETRIC
 from simcodesign.core.units import FloatOrArray
@@ -32,41 +31,21 @@ def reduce_scatter_in_steps(size: FloatOrArray, p: MessageCosts) -> Cost:
     return reducing_rounds(p.ranks - 1, size / p.ranks, p)
 
 
-def halving(rank: Ints, size: float) -> Rows:
-    """At distance 1, 2, 4, ...: as many parts as the distance, or all that are left; between pairs if P is a power of
-    two, else to the right."""
-    count = len(rank)
-    for step in powers_of_two(rank):
-        target = (rank + step) % count if count & (count - 1) else rank ^ step
-        yield rank, target, size * min(step, count - step) / count
-
-
-def ring_of_parts(rank: Ints, size: float) -> Rows:
-    """Around the ring, a P-th of the bytes at a time."""
-    return ring(rank, size / len(rank))
-
-
-def pairs_of_parts(rank: Ints, size: float) -> Rows:
-    """A P-th of the bytes for every other rank."""
-    return all_pairs(rank, size / len(rank))
-
-
-for _algorithm, _cost, _traffic, _messages, _steps in (
-    ("recursive_halving", reduce_scatter_recursive_halving, halving, "log2(P)", ordered_steps.recursive_halving),
-    ("ring", reduce_scatter_in_steps, ring_of_parts, "P - 1", ordered_steps.parts_around_the_ring),
-    ("pairwise", reduce_scatter_in_steps, pairs_of_parts, "P - 1", ordered_steps.parts_in_pairs),
+for _algorithm, _cost, _steps, _messages in (
+    ("recursive_halving", reduce_scatter_recursive_halving, ordered_steps.recursive_halving, "log2(P)"),
+    ("ring", reduce_scatter_in_steps, ordered_steps.parts_around_the_ring, "P - 1"),
+    ("pairwise", reduce_scatter_in_steps, ordered_steps.parts_in_pairs, "P - 1"),
 ):
     register_algorithm_form(
         "reduce_scatter",
         _algorithm,
         AlgorithmForm(
             _cost,
-            _traffic,
+            _steps,
             _messages,
             "(P - 1)/P",
             sent_by_others,
             synchronises=True,
             succession=SYMMETRIC,
-            steps=_steps,
         ),
     )

@@ -6,12 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows, register_algorithm_form
+from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.allreduce import sent_by_doubling
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
-from simcodesign.analytic.messages.patterns import chain, powers_of_two
 from simcodesign.analytic.messages.rounds import most_ones_up_to, numbers_with_digit
 from simcodesign.core.units import FloatOrArray
 
@@ -50,23 +49,15 @@ def scan_linear(size: FloatOrArray, p: MessageCosts) -> Cost:
     return Cost(steps * m.whole_s, steps, reduced, reduced * p.reduction_s_per_byte, reduced)
 
 
-def pairs_at_distances(rank: Ints, size: float) -> Rows:
-    """Pairs at distance 1, 2, 4, ..., if both are there."""
-    for step in powers_of_two(rank):
-        present = (rank ^ step) < len(rank)
-        yield rank[present], (rank ^ step)[present], size
-
-
 register_algorithm_form(
     "scan",
     "recursive_doubling",
     AlgorithmForm(
         scan_recursive_doubling,
-        pairs_at_distances,
+        ordered_steps.scan_pairs,
         "log2(P)",
         "log2(P)",
         sent_by_doubling,
-        steps=ordered_steps.scan_pairs,
     ),
 )
 register_algorithm_form(
@@ -74,10 +65,9 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         scan_linear,
-        chain,
+        partial(ordered_steps.chain, reduced=1.0),
         "P - 1",
         "P - 1",
         sent_by_others,
-        steps=partial(ordered_steps.chain, reduced=1.0),
     ),
 )

@@ -9,7 +9,6 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.patterns import doubling_blocks, halving_blocks, star
 from simcodesign.analytic.messages.rounds import row_s, tree_blocks
 from simcodesign.analytic.messages.trees import doubling_down_s, halving_down_s
 from simcodesign.core.units import FloatOrArray
@@ -69,11 +68,10 @@ register_algorithm_form(
     "binomial",
     AlgorithmForm(
         scatter_binomial,
-        halving_blocks,
+        partial(ordered_steps.tree, in_blocks=True),
         "log2(P)",
         "P - 1",
         sent_through_tree,
-        steps=partial(ordered_steps.tree, in_blocks=True),
     ),
 )
 register_algorithm_form(
@@ -81,11 +79,10 @@ register_algorithm_form(
     "binomial_near",
     AlgorithmForm(
         scatter_binomial_near,
-        doubling_blocks,
+        partial(ordered_steps.near_tree, in_blocks=True),
         "log2(P)",
         "P - 1",
         sent_through_tree,
-        steps=partial(ordered_steps.near_tree, in_blocks=True),
     ),
 )
 register_algorithm_form(
@@ -93,11 +90,10 @@ register_algorithm_form(
     "linear",
     AlgorithmForm(
         scatter_linear,
-        star,
+        ordered_steps.star,
         "P - 1",
         "P - 1",
         sent_by_others,
         of_sizes=scatter_linear_of_sizes,
-        steps=ordered_steps.star,
     ),
 )

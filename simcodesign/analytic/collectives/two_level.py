@@ -1,15 +1,14 @@
 """Closed forms of collective operations on two levels: the sum of those within nodes and between their leaders.
 
 That is the time where all nodes have as many ranks. Where some have fewer, their leaders begin before the others, or
-have less to do after them, and in Hockney's model leaders are followed one by one (``rank_by_rank.leaders``). In
-LogGOPS, and beyond ``MOST_NODES`` nodes, all nodes are taken to have as many ranks as the largest.
+have less to do after them, and in Hockney's model ranks are followed through the steps (``on_levels``). In LogGOPS all
+nodes are taken to have as many ranks as the largest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -17,103 +16,57 @@ from simcodesign.analytic.collectives.algorithm_form import (
     AlgorithmForm,
     Ints,
     OnNodes,
-    Rows,
     register_algorithm_form,
 )
 from simcodesign.analytic.collectives.all_to_all import sent_to_each_other
 from simcodesign.analytic.collectives.allgather import allgather_ring
-from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, doubling, sent_by_doubling
-from simcodesign.analytic.collectives.barrier import barrier_dissemination, dissemination, sent_by_signals
+from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, sent_by_doubling
+from simcodesign.analytic.collectives.barrier import barrier_dissemination, sent_by_signals
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.gather import gather_binomial
 from simcodesign.analytic.collectives.reduce import reduce_binomial
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
-from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.node_levels import Floats, LevelCosts, NodeLevels, Nodes
+from simcodesign.analytic.messages.message_costs import Cost
+from simcodesign.analytic.messages.node_levels import LevelCosts, NodeLevels
 from simcodesign.analytic.messages.ordered_steps import NodeMembers, Steps
-from simcodesign.analytic.messages.patterns import binomial_tree, halving_blocks, ring, upwards
 from simcodesign.analytic.messages.rounds import tree_blocks
 from simcodesign.analytic.messages.trees import halving_down_s
-from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
 
 #: Up a binomial tree, each message reduced.
 _REDUCED = partial(ordered_steps.tree, up=True, reduced=1.0)
-#: The time of what the ranks of one node do, by their number.
-NodeTime = Callable[[float], FloatOrArray]
-
-
-def _within(form: Callable[[FloatOrArray, MessageCosts], Cost], size: FloatOrArray, levels: NodeLevels) -> NodeTime:
-    return cache(lambda ranks: form(size, levels.near(ranks)).time_s)
-
-
-def _time_s(
-    even_s: FloatOrArray, levels: NodeLevels, size: FloatOrArray, of_nodes: Callable[[Nodes], Floats]
-) -> FloatOrArray:
-    """The time where all nodes have as many ranks, else by nodes: (n, N) when each is done."""
-    if not levels.between.message(size).in_order:
-        return even_s
-    shape = np.broadcast_shapes(np.shape(even_s), np.shape(size))
-    return levels.by_nodes(np.broadcast_to(even_s, shape), lambda nodes: of_nodes(nodes).max(axis=1))
 
 
 def broadcast_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Between leaders, until every leader can send on; then within nodes."""
-    m, down = levels.between.message(size), _within(broadcast_binomial, size, levels)
+    m = levels.between.message(size)
     far, near = broadcast_binomial(size, levels.between), broadcast_binomial(size, levels.within)
     ready_s = halving_down_s(levels.between.ranks, lambda _: m, then_sends=True)
-    even_s = np.where(np.asarray(levels.within.ranks) > 1, ready_s + near.time_s, far.time_s)
-    time_s = _time_s(
-        even_s,
-        levels,
-        size,
-        lambda nodes: leaders.tree_down(nodes.start(), nodes.message(m)) + nodes.each(down),
-    )
+    time_s = np.where(np.asarray(levels.within.ranks) > 1, ready_s + near.time_s, far.time_s)
     return LevelCosts(time_s, _by_others(near, size, levels), far)
 
 
 def reduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Within nodes, then between leaders."""
-    m, up = levels.between.reduced(size), _within(reduce_binomial, size, levels)
     near, far = reduce_binomial(size, levels.within), reduce_binomial(size, levels.between)
-    time_s = _time_s(
-        near.time_s + far.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.tree_up(nodes.each(up), nodes.message(m)),
-    )
-    return LevelCosts(time_s, _by_others(near, size, levels, reduces=True), far)
+    return LevelCosts(near.time_s + far.time_s, _by_others(near, size, levels, reduces=True), far)
 
 
 def allreduce_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """A reduce within nodes, recursive doubling between leaders, a broadcast within nodes."""
-    m, reduction_s = levels.between.message(size), size * levels.between.reduction_s_per_byte
-    up, down = _within(reduce_binomial, size, levels), _within(broadcast_binomial, size, levels)
     first, last = reduce_binomial(size, levels.within), broadcast_binomial(size, levels.within)
     far = allreduce_recursive_doubling(size, levels.between)
-
-    def of_nodes(nodes: Nodes) -> Floats:
-        reduced = leaders.folded_doubling(nodes.each(up), nodes.message(m), nodes.picked(reduction_s))
-        return reduced + nodes.each(down)
-
-    time_s = _time_s(first.time_s + far.time_s + last.time_s, levels, size, of_nodes)
+    time_s = first.time_s + far.time_s + last.time_s
     once = _by_others(first, size, levels, reduces=True)
     return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
 
 
 def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """Signals up within nodes, dissemination between leaders, signals down within nodes."""
-    m = levels.between.message(size)
-    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, size, levels)
     first, last = gather_binomial(size, levels.within), broadcast_binomial(size, levels.within)
     far = barrier_dissemination(size, levels.between)
-    time_s = _time_s(
-        first.time_s + far.time_s + last.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.dissemination(nodes.each(up), nodes.message(m)) + nodes.each(down),
-    )
+    time_s = first.time_s + far.time_s + last.time_s
     once = _by_others(first, size, levels)
     return LevelCosts(time_s, replace(once, messages=2 * once.messages, message_bytes=2 * once.message_bytes), far)
 
@@ -121,20 +74,12 @@ def barrier_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
 def allgather_two_level(size: FloatOrArray, levels: NodeLevels) -> LevelCosts:
     """A gather within nodes, a ring of leaders with the blocks of whole nodes, a broadcast of all blocks within."""
     every, most = levels.ranks * size, levels.within.ranks * size
-    up, down = _within(gather_binomial, size, levels), _within(broadcast_binomial, every, levels)
     first, last = gather_binomial(size, levels.within), broadcast_binomial(every, levels.within)
     far = allgather_ring(most, levels.between)
-    block = cache(lambda ranks: levels.between.message(ranks * size))
-    time_s = _time_s(
-        first.time_s + far.time_s + last.time_s,
-        levels,
-        size,
-        lambda nodes: leaders.ring(nodes.each(up), nodes.messages(block)) + nodes.each(down),
-    )
-    blocks = levels.by_nodes(
-        levels.between.ranks * tree_blocks(levels.within.ranks),
-        lambda nodes: nodes.each(cache(tree_blocks)).sum(axis=1),
-    )
+    time_s = first.time_s + far.time_s + last.time_s
+    blocks: FloatOrArray = levels.between.ranks * tree_blocks(levels.within.ranks)
+    if levels.nodes is not None:
+        blocks = np.sum(tree_blocks(levels.nodes.astype(np.float64)))
     within = Cost(first.time_s + last.time_s, 2 * levels.others, blocks * size + levels.others * every)
     return LevelCosts(time_s, within, replace(far, message_bytes=(levels.between.ranks - 1) * every))
 
@@ -143,51 +88,6 @@ def _by_others(cost: Cost, size: FloatOrArray, levels: NodeLevels, reduces: bool
     """What the ranks of one node cost as that of all, each of which sends or receives once, but for the leaders."""
     sent = levels.others * size
     return Cost(cost.time_s, levels.others, sent, cost.reduction_s, sent if reduces else 0.0)
-
-
-def _within_rows(nodes: NodeMembers, pattern: Callable[[Ints, float], Rows], size: float) -> Rows:
-    """A pattern among the ranks of every node."""
-    for members in nodes.by_size():
-        for source, target, each in pattern(np.arange(members.shape[1]), size):
-            yield members[:, source].ravel(), members[:, target].ravel(), each
-
-
-def _between_rows(nodes: NodeMembers, pattern: Callable[..., Rows], size: FloatOrArray) -> Rows:
-    """A pattern among the leaders."""
-    leader = nodes.leaders
-    for source, target, each in pattern(np.arange(len(leader)), size):
-        yield leader[source], leader[target], each
-
-
-def _broadcast_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _between_rows(members, binomial_tree, size)
-    yield from _within_rows(members, binomial_tree, size)
-
-
-def _reduce_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _within_rows(members, upwards(binomial_tree), size)
-    yield from _between_rows(members, upwards(binomial_tree), size)
-
-
-def _both_ways(pattern: Callable[..., Rows]) -> Callable[[Ints, float], Rows]:
-    """Up within nodes, a pattern between leaders, and down again."""
-
-    def rows(node: Ints, size: float) -> Iterator[tuple[Ints, Ints, FloatOrArray]]:
-        members = NodeMembers.of(node)
-        yield from _within_rows(members, upwards(binomial_tree), size)
-        yield from _between_rows(members, pattern, size)
-        yield from _within_rows(members, binomial_tree, size)
-
-    return rows
-
-
-def _allgather_rows(node: Ints, size: float) -> Rows:
-    members = NodeMembers.of(node)
-    yield from _within_rows(members, upwards(halving_blocks), size)
-    yield from _between_rows(members, ring, np.array([len(several) for several in members.members]) * size)
-    yield from _within_rows(members, binomial_tree, len(node) * size)
 
 
 def _broadcast_steps(node: Ints) -> Steps:
@@ -229,11 +129,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         broadcast_binomial,
-        binomial_tree,
+        ordered_steps.tree,
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(broadcast_two_level, _broadcast_rows, _broadcast_steps),
+        on_nodes=OnNodes(broadcast_two_level, _broadcast_steps),
     ),
 )
 register_algorithm_form(
@@ -241,11 +141,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         reduce_binomial,
-        upwards(binomial_tree),
+        _REDUCED,
         "log2(P)",
         "log2(P)",
         sent_by_others,
-        on_nodes=OnNodes(reduce_two_level, _reduce_rows, _reduce_steps),
+        on_nodes=OnNodes(reduce_two_level, _reduce_steps),
     ),
 )
 register_algorithm_form(
@@ -253,12 +153,12 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         allreduce_recursive_doubling,
-        doubling,
+        ordered_steps.hypercube,
         "log2(P)",
         "log2(P)",
         sent_by_doubling,
         folds=True,
-        on_nodes=OnNodes(allreduce_two_level, _both_ways(doubling), _allreduce_steps),
+        on_nodes=OnNodes(allreduce_two_level, _allreduce_steps),
     ),
 )
 register_algorithm_form(
@@ -266,11 +166,11 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         allgather_ring,
-        ring,
+        ordered_steps.ring,
         "P - 1",
         "P - 1",
         sent_to_each_other,
-        on_nodes=OnNodes(allgather_two_level, _allgather_rows, _allgather_steps),
+        on_nodes=OnNodes(allgather_two_level, _allgather_steps),
     ),
 )
 register_algorithm_form(
@@ -278,10 +178,10 @@ register_algorithm_form(
     "two_level",
     AlgorithmForm(
         barrier_dissemination,
-        dissemination,
+        ordered_steps.dissemination,
         "log2(P)",
         "log2(P)",
         sent_by_signals,
-        on_nodes=OnNodes(barrier_two_level, _both_ways(dissemination), _barrier_steps),
+        on_nodes=OnNodes(barrier_two_level, _barrier_steps),
     ),
 )

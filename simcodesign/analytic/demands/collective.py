@@ -132,13 +132,13 @@ class CollectiveForm(ClosedForm[Collective]):
             size = np.asarray(size)[members[0]] if demand.is_sized_by_rank else size
             form = algorithm_form_of(demand.choices(float(members.shape[1]), size)[0][0])
             if form.on_nodes is None:
-                one = collective_traffic(form, members.shape[1], size / segments).among(members)
+                one = collective_traffic(form.steps(members.shape[1]), size / segments).among(members)
                 parts.append(replace(one, messages=one.messages * segments))
                 continue
             node = step.machine.node_of(step.evaluation.design_point.ranks)[members]
             rows, which = np.unique(first_alike(node), axis=0, return_inverse=True)
             for number, row in enumerate(rows):
-                one = Traffic.of_rows(form.on_nodes.traffic(row, float(size)))
+                one = collective_traffic(form.on_nodes.steps(row), float(size))
                 parts.append(one.among(members[which.ravel() == number]))
         return Traffic.together(parts)
 
@@ -255,17 +255,23 @@ def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[
     """What an operation that looks at nodes costs, and for how long all ranks are at work on its messages."""
     form = algorithm_form_of(demand).on_nodes
     assert form is not None
-    levels = levels_at(step, demand.root)
+    levels = levels_at(step)
     costs = form.cost(step.amount(demand.bytes, "bytes"), levels)
     return costs.whole, lambda: all_busy_s(costs.within, levels.within) + all_busy_s(costs.between, levels.between)
 
 
 def _groups_on_levels(demand: Collective, step: EvaluatedStep) -> list[LevelGroups] | None:
     """The groups by where they lie; None where that makes no difference, or there are too many ranks to look at."""
-    in_nodes = demand.looks_at_nodes and demand.group is not None
+    in_nodes = demand.looks_at_nodes and (demand.group is not None or _has_uneven_nodes(step))
     if step.machine.network.node is None and not step.machine.has_levels and not in_nodes:
         return None
     return level_groups(step, demand.root, demand.looks_at_nodes)
+
+
+def _has_uneven_nodes(step: EvaluatedStep) -> bool:
+    """Whether some nodes have fewer ranks than others."""
+    placement, ranks = step.machine.placement, step.evaluation.ranks
+    return bool(np.any(placement.most_on_a_node(ranks) * placement.nodes_used(ranks) != ranks))
 
 
 def _on_levels(step: EvaluatedStep, groups: LevelGroups) -> OnLevels:

@@ -40,6 +40,8 @@ from simcodesign.describe.evaluation import EvaluatedStep
 #: What its forecast is where messages hold their receivers, and where they are on several levels.
 HELD = "messages within nodes holding their receivers as long as their senders, rank by rank"
 HELD_BOUND = "an upper bound: every message priced as the slowest of its dimension, and holding its receiver"
+#: In LogGOPS where ranks are not alike.
+LEAST = "a lower bound: each rank's own messages, each at the price of its level"
 
 
 class ExchangeForm(ClosedForm[Exchange]):
@@ -126,7 +128,7 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
     if not machine.costs_by_level and (demand.group is None or not machine.paths_differ):
         return bound
     shape = np.broadcast_shapes(np.shape(bound.time_s) or (1,), step.evaluation.design_point.shape)
-    time_s, is_followed, looked_at = np.zeros(shape), np.zeros(shape, bool), 0
+    time_s, is_followed, looked_at, is_alike = np.zeros(shape), np.zeros(shape, bool), 0, True
     beyond = HELD_BOUND if holds else BOUND if in_order else AT_SLOWEST
     for ranks, members, where in members_at_points(step, None):
         looked_at += members.size
@@ -147,13 +149,13 @@ def _on_levels(demand: Exchange, step: EvaluatedStep, bound: Charge) -> Charge:
                 times = _times(step, demand.sizes_bytes(amount), members.shape[1], shape) if times is None else times
                 points = here[which.ravel() == number]
                 found_s = levels.seconds(times[..., points], key[: demand.dims].tolist(), in_order)
-                is_followed.flat[points] = True
+                is_followed.flat[points], is_alike = True, is_alike and levels.is_alike
                 time_s.flat[points] = np.maximum(time_s.flat[points], found_s)
     if not is_followed.any():
         return bound
     is_bound = np.isnan(time_s)
     time_s = np.where(is_followed & ~is_bound, time_s, bound.time_s)
-    text = beyond if is_bound.any() else HELD if holds else FOLLOWED
+    text = beyond if is_bound.any() else HELD if holds else FOLLOWED if in_order or is_alike else LEAST
     basis = (f"{demand.label}: {text}",)
     return replace(bound, time_s=time_s if np.shape(bound.time_s) else float(time_s[0]), basis=basis)
 

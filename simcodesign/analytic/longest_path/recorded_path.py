@@ -129,7 +129,7 @@ class _Entries:
         _, _, size_bytes, _, root, options, _ = self._recording.operations[op]
         parts = float(options[0]) if options else 1.0
         members = np.roll(members, -int(root), axis=1)
-        sent = collective_traffic(algorithm_form_of(demand), size, size_bytes / parts)
+        sent = collective_traffic(algorithm_form_of(demand).steps(size), size_bytes / parts)
         sent = replace(sent, messages=sent.messages * parts)
         several = [members] if form.rounds_s(demand, np.zeros(size)) is None else list(members[:, None])
         for some in several:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, Ints, Rows
+from simcodesign.analytic.messages.ordered_steps import Burst, Ints, Steps
 from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
@@ -37,11 +37,6 @@ class Traffic:
         return Traffic(source, target, size, messages)
 
     @classmethod
-    def of_rows(cls, rows: Rows) -> Traffic:
-        """One message for each source and target of the rows."""
-        return _together((*row, 1.0) for row in rows)
-
-    @classmethod
     def together(cls, parts: Sequence[Traffic]) -> Traffic:
         """All these messages; of one part at least."""
         if len(parts) == 1:
@@ -50,9 +45,10 @@ class Traffic:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
 
-def collective_traffic(form: AlgorithmForm, ranks: int, size_bytes: FloatOrArray) -> Traffic:
-    """The messages of one collective operation, of one size or (P,) by rank."""
-    return Traffic.of_rows(form.traffic(np.arange(ranks), size_bytes))
+def collective_traffic(steps: Steps, size_bytes: FloatOrArray) -> Traffic:
+    """Collect the messages of one collective operation, of one size or (P,) by rank."""
+    every = (one for step in steps for one in (step.messages if isinstance(step, Burst) else (step,)))
+    return _together((one.source, one.target, one.size_bytes(size_bytes), 1.0) for one in every)
 
 
 def halo_traffic(

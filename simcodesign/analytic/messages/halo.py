@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.posted_together import carried_s, several_posted_s
+from simcodesign.analytic.messages.posted_together import SHORT, carried_s, exchanged_s
 from simcodesign.analytic.pipelining.pace import Carry, Pace
-from simcodesign.analytic.rank_by_rank.halo_exchange import halo_exchange_s
-from simcodesign.analytic.rank_by_rank.queue_order import SHORT
 from simcodesign.core.units import FloatOrArray
 
 
@@ -33,41 +31,26 @@ def halo(
     it has one above itself. Of three ranks in a row that do not close a ring, the middle one has most neighbours, but
     the first one waits longer for what its neighbour sends downwards after all that it sends upwards: both are tried.
     A fraction of a message takes as much less time as the whole ones are apart, and never less than none.
+
+    In LogGOPS it is exact where all ranks do alike and send no more than ``SHORT`` messages, or messages of one size.
+    Otherwise it is a lower bound.
     """
     several = [1.0] * len(sizes) if messages is None else list(messages)
     rows = _rows(sizes, grid, periodic, p, several)
     sent, total = _sent(rows, sizes, p.ranks)
     if not all(row.message.in_order for row in rows):
-        return Cost(_posted_s(rows, several, grid, periodic), sent, total)
+        return Cost(_posted_s(rows), sent, total)
     time: FloatOrArray = 0.0
     for edges in itertools.product(*((False, True) if row.edge_may_be_last else (False,) for row in rows)):
         time = np.maximum(time, _finish_s(rows, edges))
     return Cost(time, sent, total)
 
 
-def _posted_s(
-    rows: Sequence[_Row], several: Sequence[FloatOrArray], grid: Sequence[FloatOrArray], periodic: bool
-) -> FloatOrArray:
-    """Seconds in LogGOPS: exact, but for more messages than ``rank_by_rank`` follows. Then as if ranks at edges did
-    what those inside do, and messages came in the order in which they are posted."""
-    messages = [row.message for row in rows]
+def _posted_s(rows: Sequence[_Row]) -> FloatOrArray:
+    """Seconds in LogGOPS. If an extent is 2, each of the two ranks has the other as its neighbour, and all do alike."""
+    is_alike = functools.reduce(np.logical_and, (row.periodic | (np.asarray(row.extent) <= 2) for row in rows))
     counts = [row.neighbours(False) * row.count for row in rows]
-    if periodic and not _may_overtake(messages, counts):
-        return several_posted_s(messages, counts)
-    time_s = halo_exchange_s(messages, several, grid, periodic)
-    if not np.isnan(time_s).any():
-        return time_s
-    return np.where(np.isnan(time_s), several_posted_s(messages, counts), time_s)
-
-
-def _may_overtake(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> bool:
-    """Whether messages that are not alike are on their way for different times, or do not come into the queue in the
-    order in which they are posted."""
-    posted = np.broadcast_arrays(*(np.asarray(count) > 0 for count in counts))
-    several = np.sum(posted, axis=0) > 1
-    arrivals = [np.asarray(message.arrival_s) for message in messages]
-    differ = np.any([arrival != arrivals[0] for arrival in np.broadcast_arrays(*arrivals)], axis=0)
-    return bool(np.any(several & (differ | (2.0 * sum(counts, start=np.zeros(())) > SHORT))))
+    return exchanged_s([row.message for row in rows], counts, is_alike)
 
 
 def carried_halo(
@@ -78,7 +61,7 @@ def carried_halo(
     if any(row.message.in_order for row in rows):
         return None
     each, counts = [row.message for row in rows], [float(row.neighbours(False) * row.count) for row in rows]
-    if _may_overtake(each, counts):
+    if np.count_nonzero(counts) > 1 and sum(counts) > SHORT:
         return None
 
     def carry(pace: Pace) -> Pace | None:

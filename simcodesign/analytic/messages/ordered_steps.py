@@ -1,7 +1,8 @@
 """The messages of collective algorithms in the order in which every rank sends and receives them, step by step.
 
-Closed forms need no order where all messages of a round cost the same. Where some ranks share a node and others do not,
-ranks come to a round at different times, and are followed through these steps (``rank_by_rank.alike_ranks``).
+They say who sends how much to whom, for the loads of links and for bounds. Closed forms need no order where all
+messages of a round cost the same. Where some ranks share a node and others do not, ranks come to a round at different
+times, and are followed through these steps (``rank_by_rank.alike_ranks``).
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ class Step:
     packed: int = 0
     unpacked: int = 0
 
+    def size_bytes(self, size_bytes: FloatOrArray) -> FloatOrArray:
+        """Compute the bytes of the messages of an operation of this size, or of (P,) bytes by rank."""
+        if np.ndim(size_bytes):
+            return np.asarray(size_bytes)[self.source if self.owner is None else self.owner]
+        return size_bytes / self.parts * self.blocks
+
     def among(self, members: Ints) -> Step:
         """The same in several groups, ``members`` (groups, n)."""
 
@@ -50,6 +57,11 @@ class Burst:
 
     target: Ints
     source: Ints
+
+    @property
+    def messages(self) -> Iterator[Step]:
+        """All messages, one of each rank at a time."""
+        return (Step(np.arange(self.target.shape[1]), target) for target in self.target)
 
 
 Steps = Iterator[Step | Burst]

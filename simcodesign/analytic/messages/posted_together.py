@@ -3,8 +3,8 @@
 Every rank sends n messages and takes up n, which were sent when its own were. With c, a, r, u and v as in
 ``message_costs``, a send begins as soon as the processor is free and u has passed since the one before; of what could
 begin at the same time, sends come first. A message is taken up when the processor is free, it is there, and v has
-passed since the one before. That is a recursion over 2 n steps, with a closed form for messages of one size in two
-cases:
+passed since the one before: of several that wait, the one that was sent first. That is a recursion over 2 n steps, with
+a closed form for messages of one size in two cases:
 
 - u > max(a, c): the processor takes up a message before it sends the next one, n rounds of an exchange.
 - u = c: all sends come first, then the messages, v apart.
@@ -12,6 +12,7 @@ cases:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
@@ -22,6 +23,8 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.core.units import FloatOrArray
 
 Floats = NDArray[np.float64]
+#: Messages of a rank up to which they are sent in the order in which they are posted (``std::sort`` in LogGOPSim).
+SHORT = 8
 #: Times of two that are the same but for rounding.
 ROUNDING = 1e-12
 #: Messages of a rank up to which the recursion goes; what others add is that of the last half of these.
@@ -82,6 +85,44 @@ def several_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]
     return total
 
 
+def exchanged_s(
+    messages: Sequence[Message], counts: Sequence[FloatOrArray], is_alike: bool | NDArray[np.bool_]
+) -> FloatOrArray:
+    """Seconds of so many messages of each size that a rank sends, and as many that come to it: exact where all ranks
+    are alike and send in the order in which messages are posted, or messages of one size; otherwise a lower bound."""
+    equal = [
+        _of_used(np.maximum, time, counts) <= _of_used(np.minimum, time, counts)
+        for time in zip(*map(times_of, messages), strict=True)
+    ]
+    is_as_posted = functools.reduce(np.logical_and, equal) | (sum(counts, start=np.zeros(())) <= SHORT)
+    exact_s, least_s = several_posted_s(messages, counts), _least_posted_s(messages, counts)
+    return np.where(is_alike & is_as_posted, exact_s, least_s)
+
+
+def _least_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:
+    """Lower bound on the seconds of so many messages of each size, in any order and to any ranks: the work of a rank's
+    processor; its sends, u apart; the messages that come to it, v apart."""
+    work_s, sends_s, receives_s = (
+        sum((count * time for time, count in zip(times, counts, strict=True)), start=np.zeros(()))
+        for times in zip(*((m.send_s + m.receive_s, m.next_send_s, m.next_receive_s) for m in messages), strict=True)
+    )
+    arrival_s = _of_used(np.minimum, [m.arrival_s for m in messages], counts)
+    sent_s = [np.maximum(sends_s - m.next_send_s, 0.0) + m.whole_s for m in messages]
+    taken_s = [arrival_s + np.maximum(receives_s - m.next_receive_s, 0.0) + m.receive_s for m in messages]
+    last_s = np.maximum(_of_used(np.minimum, sent_s, counts), _of_used(np.minimum, taken_s, counts))
+    least: FloatOrArray = np.where(np.isfinite(last_s), np.maximum(work_s, last_s), 0.0)
+    return least
+
+
+def _of_used(pick: np.ufunc, values: Sequence[FloatOrArray], counts: Sequence[FloatOrArray]) -> FloatOrArray:
+    """Pick the largest or the smallest (``np.maximum``, ``np.minimum``) value of those that are counted; an infinity if
+    nothing is."""
+    nothing = -np.inf if pick is np.maximum else np.inf
+    every = (np.where(np.asarray(count) > 0, value, nothing) for value, count in zip(values, counts, strict=True))
+    picked: FloatOrArray = functools.reduce(pick, every)
+    return picked
+
+
 def posted_in_turn_s(messages: Sequence[_Times], counts: Sequence[FloatOrArray]) -> Floats:
     """Seconds of whole numbers of messages by the recursion, as far as it goes."""
     total = sum(counts, start=np.zeros(()))
@@ -125,15 +166,20 @@ def _recursion(
     sent, taken = np.zeros(len(points), int), np.zeros(len(points), int)
     free, next_send, next_receive, done = np.zeros((4, len(points)))
     next_send, next_receive = next_send + waits_s[0], next_receive + waits_s[1]
+    overtake = bool((times[:, 1] != times[0, 1]).any())
     for _ in range(2 * most):
         send_at = np.where(sent < ends[-1], np.maximum(free, next_send), np.inf)
-        take_at = np.maximum(np.maximum(free, next_receive), there[taken, points])
+        number, take_at = taken, np.maximum(free, next_receive)
+        if overtake:
+            number = np.argmax(there <= np.maximum(take_at, there.min(axis=0)) * (1 + ROUNDING), axis=0)
+        take_at = np.maximum(take_at, there[number, points])
         sends = (send_at <= take_at * (1 + ROUNDING)) & (send_at < np.inf)
         takes = ~sends & (take_at < np.inf)
-        size = np.minimum((np.where(sends, sent, taken) >= ends).sum(axis=0), len(messages) - 1)
+        size = np.minimum((np.where(sends, sent, number) >= ends).sum(axis=0), len(messages) - 1)
         send_s, arrival_s, receive_s, next_send_s, next_receive_s = times[size, :, points].T
         now = np.where(sends, send_at, take_at)
         there[sent[sends], points[sends]] = (now + arrival_s)[sends]
+        there[number[takes], points[takes]] = np.inf
         next_send = np.where(sends, now + next_send_s, next_send)
         next_receive = np.where(takes, now + next_receive_s, next_receive)
         free = np.where(sends, now + send_s, np.where(takes, now + receive_s, free))

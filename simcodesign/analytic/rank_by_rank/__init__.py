@@ -1,1 +1,1 @@
-"""Operations in LogGOPS whose ranks differ, so that who comes first where decides: exact times, rank by rank."""
+"""Operations whose ranks come to their messages at different times: exact times in Hockney's model, rank by rank."""

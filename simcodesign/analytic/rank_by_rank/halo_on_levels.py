@@ -7,21 +7,21 @@ that it is on; on a level that holds receivers, it holds its receiver as long as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcodesign.analytic.messages.message import Message
+from simcodesign.analytic.messages.posted_together import exchanged_s
 from simcodesign.analytic.messages.route_links import shared_parts
 from simcodesign.analytic.rank_by_rank.alike_ranks import levels_of
-from simcodesign.analytic.rank_by_rank.posted import Posted, finish_s
-from simcodesign.analytic.rank_by_rank.queue_order import order_of_sends
 from simcodesign.describe.machine import Machine
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Messages of all ranks that are followed at most, in Hockney's model and in LogGOPS; and moments kept in memory.
-MOST_MESSAGES, MOST_POSTED, MOST_MOMENTS = 2**21, 2**13, 2**20
+#: Messages of all ranks that are followed at most, and moments kept in memory.
+MOST_MESSAGES, MOST_MOMENTS = 2**21, 2**20
 NOBODY = -1
 
 
@@ -56,27 +56,29 @@ class HaloLevels:
         rows = (self.levels[np.equal(self.dims, dim)] for dim in {*self.dims})
         return any(len(np.unique(row[row != NOBODY])) > 1 for row in rows)
 
+    @property
+    def is_alike(self) -> bool:
+        """Whether all ranks have their neighbours on the same levels."""
+        return bool(np.all(self.levels == self.levels[:, :1, :1]))
+
     def seconds(self, times: Floats, counts: Sequence[float], in_order: bool) -> Floats:
         """Compute the seconds (K,) of an exchange with ``counts`` messages to each neighbour, by dimension.
 
-        In Hockney's model if ranks work ``in_order``, otherwise in LogGOPS. NaN for fractions of messages, or too many.
+        In Hockney's model if ranks work ``in_order``; otherwise in LogGOPS, a lower bound unless ranks are alike. NaN
+        in Hockney's for fractions of messages, or too many.
         """
         whole = [int(count) for count in counts]
         if not self.dims:
             return np.zeros(times.shape[-1])
-        if whole != [*counts]:
-            return np.full(times.shape[-1], np.nan)
-        return self._in_order_s(times, whole) if in_order else self._posted_s(times, whole)
-
-    def _has_more_than(self, most: int, counts: Sequence[int], levels: Ints) -> bool:
-        """Whether ranks with these ``levels`` (L, ...) send more than ``most`` messages."""
-        pairs = zip(self.dims, levels, strict=True)
-        return sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > most
+        if not in_order:
+            return self._posted_s(times, counts)
+        return self._in_order_s(times, whole) if whole == [*counts] else np.full(times.shape[-1], np.nan)
 
     def _in_order_s(self, times: Floats, counts: Sequence[int]) -> Floats:
         """A rank waits for what its neighbours send before they receive anything. So ranks take as long as each other
         if their neighbours are on the same levels, and those of their neighbours are: these are followed as one."""
-        if self._has_more_than(MOST_MESSAGES, counts, self.levels):
+        pairs = zip(self.dims, self.levels, strict=True)
+        if sum(int((row != NOBODY).sum()) * counts[dim] for dim, row in pairs) > MOST_MESSAGES:
             return np.full(times.shape[-1], np.nan)
         kinds, own = _kinds(self.levels.reshape(len(self.dims), -1))
         own = own.reshape(self.levels.shape[1:])
@@ -88,23 +90,16 @@ class HaloLevels:
         parts = [_of_alike_s(self.dims, times[..., low : low + at_once], counts, kinds, alike) for low in points]
         return np.concatenate(parts)
 
-    def _posted_s(self, times: Floats, counts: Sequence[int]) -> Floats:
-        """Messages overtake each other in LogGOPS. Groups whose messages are on the same levels are followed as one."""
-        patterns = np.unique(np.moveaxis(self.levels, 1, 0), axis=0)
-        if self._has_more_than(MOST_POSTED, counts, np.moveaxis(patterns, 0, 1)):
-            return np.full(times.shape[-1], np.nan)
+    def _posted_s(self, times: Floats, counts: Sequence[float]) -> Floats:
+        """In LogGOPS. Where ranks differ it is the largest of the lower bounds for a rank."""
+        kinds, _ = _kinds(self.levels.reshape(len(self.dims), -1))
         seconds = np.zeros(times.shape[-1])
-        each = times[:, :, :5].reshape(-1, 5, times.shape[-1])
-        for levels in patterns:
-            rows = []
-            for rank, on in enumerate(levels.T.tolist()):
-                row = [
-                    (int(to[rank]), level * times.shape[1] + dim)
-                    for dim, level, to in zip(self.dims, on, self.neighbours, strict=True)
-                    for _ in range(counts[dim] if level != NOBODY else 0)
-                ]
-                rows.append([row[number] for number in order_of_sends(len(row))])
-            seconds = np.maximum(seconds, finish_s(Posted.of_sends(rows), each))
+        for levels in kinds.T:
+            pairs = [(level, dim) for level, dim in zip(levels, self.dims, strict=True) if level != NOBODY]
+            if pairs:
+                messages = [replace(Message(*times[pair][:5]), in_order=False) for pair in pairs]
+                several = [counts[dim] for _, dim in pairs]
+                seconds = np.maximum(seconds, exchanged_s(messages, several, self.is_alike))
         return seconds
 
 

@@ -6,12 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import MessageCosts
 from simcodesign.analytic.messages.posted_together import times_of
 from simcodesign.analytic.messages.rounds import row_s
-from simcodesign.analytic.rank_by_rank import leaders
 from simcodesign.core.units import FloatOrArray
 
 #: Ranks up to which blocks that pass a ring are followed where none of them has the longest times.
@@ -70,8 +70,21 @@ def ring_s(sizes_bytes: FloatOrArray, p: MessageCosts) -> FloatOrArray:
     times: dict[str, Any] = {
         one.name: np.broadcast_to(getattr(m, one.name), every).reshape(-1, ranks) for one in fields(m)[:6]
     }
-    followed = leaders.ring(np.zeros((int(np.prod(every[:-1])), ranks)), Message(**times))
-    last: FloatOrArray = followed.max(axis=1).reshape(*every[:-1], 1)
+    last: FloatOrArray = _followed_ring_s(Message(**times)).reshape(*every[:-1], 1)
+    return last
+
+
+def _followed_ring_s(m: Message) -> NDArray[np.float64]:
+    """(n,) seconds of P - 1 rounds: at first every rank passes on its own message, then the one that came last. Times
+    are (n, P), by the rank whose block it is."""
+    now = np.zeros_like(m.send_s)
+    for place in range(np.shape(now)[1] - 1):
+        parts = (m.send_s, m.arrival_s, m.receive_s, m.waits)
+        send_s, arrival_s, receive_s, waits = (np.roll(part, place, axis=1) for part in parts)
+        taken = np.maximum(now + send_s, np.roll(now + arrival_s, 1, axis=1))
+        done = taken + np.roll(receive_s, 1, axis=1)
+        now = np.where(waits, np.maximum(done, np.roll(taken, -1, axis=1)), done)
+    last: NDArray[np.float64] = now.max(axis=1)
     return last
 
 

@@ -239,7 +239,7 @@ def test_messages_and_bytes_equal_the_closed_form_and_the_traffic(name: str, alg
     for ranks in counts(algorithm):
         columns = written(name, algorithm, ranks)
         cost = ALGORITHM_FORMS[name, algorithm].cost(SIZE, price(network(), ranks))
-        check_counts(columns, cost, collective_traffic(ALGORITHM_FORMS[name, algorithm], ranks, SIZE))
+        check_counts(columns, cost, collective_traffic(ALGORITHM_FORMS[name, algorithm].steps(ranks), SIZE))
 
 
 @given(GRIDS, st.lists(st.sampled_from([0.0, 1.0, 24.0, 1e6]), min_size=4, max_size=4))
