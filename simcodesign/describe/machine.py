@@ -31,6 +31,14 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
+from simcodesign.describe.machine_checks.memory_checks import check_memory, clocked, with_cache_constants
+from simcodesign.describe.machine_checks.model_change import model_of_constants, replaces_segments
+from simcodesign.describe.machine_checks.network_checks import (
+    check_interfaces,
+    check_local,
+    check_nearest_interfaces,
+    check_network,
+)
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
@@ -46,7 +54,6 @@ from simcodesign.describe.machine_parts.levels import (
     units_of_ranks,
 )
 from simcodesign.describe.machine_parts.memory import Memory
-from simcodesign.describe.machine_parts.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_parts.message_memory import (
     MessageMemory,
     cache_share_bytes,
@@ -56,14 +63,7 @@ from simcodesign.describe.machine_parts.message_memory import (
 from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
-from simcodesign.describe.network.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.network.network_checks import (
-    check_interfaces,
-    check_local,
-    check_nearest_interfaces,
-    check_network,
-)
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter
@@ -80,7 +80,7 @@ from simcodesign.describe.partitions import (
 )
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.describe.randomness.failures import Failures
+from simcodesign.describe.randomness.node_failures import Failures
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.resources import PREFIX, Custom, Totals
 from simcodesign.describe.topology.base import Topology

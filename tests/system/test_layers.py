@@ -39,7 +39,9 @@ LAYERS: list[list[set[str]]] = [
     [{"cli"}],
 ]
 # Parts in which imports also lead up between the modules and folders of a folder; down alone in all others.
-CLIMBING = {"analytic", "describe", "generate", "lessons", "locality", "report"}
+CLIMBING = {"analytic", "generate", "lessons", "locality", "report"}
+# What reads files also has keys and entries that the folders below it need: imports of it from these do not count.
+READERS = f"{PACKAGE}.describe.yaml."
 # The two readings are independent: analytic stands above generate, and may still not import it.
 FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
@@ -291,7 +293,10 @@ def within(folder: str, graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 def climbs(modules: Mapping[str, str], parts: Collection[str]) -> dict[str, list[str]]:
     """A cycle of modules and folders in every folder of these parts that has one: there an import leads up."""
-    graph = dependencies(modules)
+    graph = {
+        module: {each for each in imported if module.startswith(READERS) or not each.startswith(READERS)}
+        for module, imported in dependencies(modules).items()
+    }
     paths = [module.split(".") for module in graph if part_of(module) in parts]
     folders = {".".join(path[:depth]) for path in paths for depth in range(2, len(path))}
     found = {folder: cycle_of(within(folder, graph)) for folder in sorted(folders)}

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.co_runners import CoRunners, co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.served_accesses import (
+from simcodesign.describe.evaluated.co_runners import CoRunners, co_runners
+from simcodesign.describe.evaluated.served_accesses import (
     OfMemory,
     ServedAccesses,
     memories_of,
