@@ -40,14 +40,8 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_network,
 )
 from simcodesign.describe.machine_nodes import MachineNodes
-from simcodesign.describe.machine_parts.levels import (
-    PATHS,
-    NodeKind,
-    check_levels,
-)
-from simcodesign.describe.machine_parts.message_memory import (
-    check_message_memory,
-)
+from simcodesign.describe.machine_parts.levels import PATHS, NodeKind, check_levels
+from simcodesign.describe.machine_parts.message_memory import check_message_memory
 from simcodesign.describe.machine_parts.processor import check_speeds
 from simcodesign.describe.network.size_segments import segment_at, segment_constants, with_segment_constants
 from simcodesign.describe.parameters import Parameter

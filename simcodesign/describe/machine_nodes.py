@@ -24,22 +24,13 @@ from simcodesign.describe.machine_parts.levels import (
     units_of_ranks,
 )
 from simcodesign.describe.machine_parts.memory import Memory
-from simcodesign.describe.machine_parts.message_memory import (
-    MessageMemory,
-    cache_share_bytes,
-    message_load_s_per_byte,
-)
+from simcodesign.describe.machine_parts.message_memory import MessageMemory, cache_share_bytes, message_load_s_per_byte
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.machine_parts.storage import Storage
 from simcodesign.describe.network.interfaces import DIRECTION, RANK, ROUND_ROBIN, OwnInterfaces
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
-from simcodesign.describe.partitions import (
-    Partition,
-    interface_factors,
-    kinds_of,
-    partitions_of,
-)
+from simcodesign.describe.partitions import Partition, interface_factors, kinds_of, partitions_of
 from simcodesign.describe.placement import Placement, RankMapping, placement_of
 from simcodesign.describe.randomness.node_failures import Failures
 from simcodesign.describe.randomness.noise import Noise
