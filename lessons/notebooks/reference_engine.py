@@ -58,8 +58,9 @@ def _():
     import inspect
 
     from simcodesign.engine.reference.engine import Simulation
+    from simcodesign.engine.reference.messages import Messages
 
-    for process in (Simulation.strand, Simulation.pass_in_turn):
+    for process in (Simulation.strand, Messages.pass_stations):
         print(inspect.getsource(process))
     return
 

@@ -22,7 +22,7 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import CHECKPOINTS, FAILURES, Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
-from simcodesign.describe.randomness.failures import CheckpointTimes
+from simcodesign.describe.randomness.node_failures import CheckpointTimes
 
 #: Relative: by so little more than a whole number of intervals, work needs no further checkpoint.
 ROUNDING = 1e-12

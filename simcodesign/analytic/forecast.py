@@ -28,10 +28,10 @@ from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluated.algorithms_taken import algorithms_taken
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
-from simcodesign.describe.programs.algorithms_taken import algorithms_taken
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
 #: Ranks of programs whose successive operations are looked at, rank by rank: a few bytes of each.

@@ -24,7 +24,7 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import cache_of, required_paths
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.measured.rows import TOTAL
+from simcodesign.describe.measured_tables.rows import TOTAL
 from simcodesign.describe.scenario import MachineSource, WorkloadSource, machine_of, workload_of
 from simcodesign.describe.workload import Workload
 from simcodesign.fitting.measurements import FloatArray

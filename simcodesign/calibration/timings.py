@@ -1,6 +1,6 @@
 """Tables of measured times: one row a measurement, with the values of parameters it was taken at.
 
-Columns as in ``describe.measured.rows``, so that ``compare --measured`` reads the same tables: the times, any
+Columns as in ``describe.measured_tables.rows``, so that ``compare --measured`` reads the same tables: the times, any
 parameter of the workload and ``P``; ``preset``, ``phase`` and ``component`` in words. A phase that is missing or empty
 is the whole run, a component that is missing, empty or ``total`` all of its time; an empty parameter has its default.
 Rows of the same point are repetitions. Spreads, machines, roles and sources are not used.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import NOT_NEGATIVE_RANGE, is_positive
-from simcodesign.describe.measured.rows import NODES_USED, TOTAL, MeasuredRow, rows_of_file
+from simcodesign.describe.measured_tables.rows import NODES_USED, TOTAL, MeasuredRow, rows_of_file
 from simcodesign.describe.workload import Workload
 
 RANKS = "P"

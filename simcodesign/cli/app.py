@@ -16,7 +16,6 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from simcodesign.cli import commands
 from simcodesign.cli.sections import write_sections
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.files.input_files import allow_programs, confine
@@ -24,6 +23,8 @@ from simcodesign.core.jit import listeners
 from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
 
+#: The package of the commands, each of which imports this module: they are found by their names.
+COMMANDS = f"{__package__}.commands"
 #: Commands of other packages.
 ENTRY_POINTS = "simcodesign.commands"
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -77,18 +78,18 @@ class _Commands(click.Group):
     """The commands, loaded on use: of this package and, by their entry points, of others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        import_modules_of(commands.__name__)
+        import_modules_of(COMMANDS)
         load_entry_points(ENTRY_POINTS)
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = cmd_name.replace("-", "_")
-        for module in walk_packages(commands.__path__, f"{commands.__name__}."):
+        for module in walk_packages([str(Path(__file__).with_name("commands"))], f"{COMMANDS}."):
             last = module.name.rpartition(".")[2]
             if last == own or own in last.split("_"):  # a module of several is called by all of them
                 import_module(module.name)
         if cmd_name not in self.commands:  # registered by a module of another name
-            import_modules_of(commands.__name__)
+            import_modules_of(COMMANDS)
         if cmd_name not in self.commands:  # of another package, or nowhere: the message then names what comes near
             load_entry_points(ENTRY_POINTS)
         return super().get_command(ctx, cmd_name)

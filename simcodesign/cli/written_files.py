@@ -10,7 +10,7 @@ A command declares what it can write as a table, and gets the option as a field 
 
     @dataclass(frozen=True, kw_only=True)
     class RunOptions:
-        write: Write = field(default_factory=list)   # of simcodesign.cli.options
+        write: Write = field(default_factory=list)   # of simcodesign.cli.options.shared
 
     @command(app, "run", outputs=FILES)              # its --help lists words, suffixes and what they are
     def run(options: RunOptions) -> None:

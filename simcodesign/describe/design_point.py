@@ -31,7 +31,7 @@ from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.placement import GridMapping
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step, phase_name, placed_demands, with_phase
-from simcodesign.describe.randomness.failures import CheckpointTimes
+from simcodesign.describe.randomness.node_failures import CheckpointTimes
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.constants import OTHER_NAMES

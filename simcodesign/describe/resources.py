@@ -15,12 +15,12 @@ from itertools import combinations
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place, nearest
-from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.equations import ordered
 from simcodesign.describe.parameters import Parameter
 
+_ONE = parse(1)
 #: The time that a trait changes.
 BASE = "base"
 #: The amount that the time of a resource depends on, unless ``argument`` calls it something else.
@@ -49,7 +49,7 @@ class Resource:
 
     time: Expression
     argument: str = AMOUNT
-    instances: Expression = ONE
+    instances: Expression = _ONE
     traits: Mapping[str, Trait] = field(default_factory=dict)
     dynamic_power: Expression | None = None
     energy: Expression | None = None
@@ -60,7 +60,7 @@ class Resource:
 class Component:
     """A part of the machine, ``count`` of it in the whole machine; of each: W, rack units, m2 of a die, price."""
 
-    count: Expression = ONE
+    count: Expression = _ONE
     static_power: Expression | None = None
     rack_units: Expression | None = None
     die_area: Expression | None = None

@@ -34,7 +34,7 @@ from simcodesign.describe.programs.program import (
     walk,
     with_indices,
 )
-from simcodesign.describe.randomness.failures import Checkpoints
+from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.randomness.noise import Imbalance, share_as_distribution
 
 #: Names that a program may use besides parameters and equations.

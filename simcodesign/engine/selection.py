@@ -17,9 +17,9 @@ from simcodesign.engine.memory_estimate import run_bytes
 from simcodesign.generate.plan import NONE, Plan
 
 #: Names of the engines, and the modules with their ``run``, which are loaded when they are used.
-ENGINES = {"simpy": "simcodesign.engine.reference.engine", "compiled": "simcodesign.engine.compiled.engine"}
+ENGINES = {"simpy": "simcodesign.engine.reference.run", "compiled": "simcodesign.engine.compiled.engine"}
 #: The same for Plans by the rules of LogGOPSim.
-LOGGOPSIM = {"simpy": "simcodesign.engine.reference.loggopsim", "compiled": "simcodesign.engine.compiled.loggopsim"}
+LOGGOPSIM = {"simpy": "simcodesign.engine.reference.run", "compiled": "simcodesign.engine.compiled.loggopsim"}
 AUTO = "auto"
 #: Operations and hops above which ``auto`` takes the compiled engine. CPU seconds of ``simulate jacobi torus-cluster
 #: --set P=64 --engine ...`` as a whole, least of three, the compiled engine out of its cache:

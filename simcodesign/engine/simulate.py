@@ -13,7 +13,7 @@ from simcodesign.describe.scenario import MachineSource, Scenario, SimulationKey
 from simcodesign.engine.background import run_with_background
 from simcodesign.engine.event_contract import OnProgress
 from simcodesign.engine.experiment import Experiment, whole_seed
-from simcodesign.engine.failures import with_failures
+from simcodesign.engine.failure_time import with_failures
 from simcodesign.engine.selection import chosen_engine, run
 from simcodesign.engine.to_result import measured
 from simcodesign.generate.export_schedule import schedule_of as as_schedule

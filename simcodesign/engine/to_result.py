@@ -16,8 +16,8 @@ from simcodesign.core.simulation_parts import RankTimes, Requests, Timeline
 from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
+from simcodesign.describe.evaluated.algorithms_taken import algorithms_taken
 from simcodesign.describe.evaluation import Evaluation
-from simcodesign.describe.programs.algorithms_taken import algorithms_taken
 from simcodesign.describe.programs.program import placed_demands
 from simcodesign.engine.counters import counted
 from simcodesign.engine.critical_path import added_by_demand_s, critical_path_s

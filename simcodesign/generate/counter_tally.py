@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.simulation_parts import RANK_COUNTERS
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.demands.served_accesses import ServedAccesses
+from simcodesign.describe.evaluated.served_accesses import ServedAccesses
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.generate.plan import Accounts

@@ -9,11 +9,11 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.programs.program import placed_demands
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally

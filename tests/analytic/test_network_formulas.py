@@ -29,7 +29,7 @@ from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology import base
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
-from simcodesign.engine.reference.engine import run as engine
+from simcodesign.engine.reference.run import run as engine
 from simcodesign.engine.simulate import simulate
 from tests import builders, examples, numbers_of_ranks
 from tests.builders import machine, network_of, plan_of, workload_of_steps

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from simcodesign.cli.commands.locality import RECORDED
+from simcodesign.cli.options.locality_options import RECORDED
 from simcodesign.cli.run.locality import counted
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import simcodesign as sc
 from simcodesign import cli
-from simcodesign.cli.commands.sweep import resuming_command
+from simcodesign.cli.options.sweep_options import resuming_command
 from simcodesign.core.processes.stop_signals import StopSignals
 from simcodesign.report.sweep.events import SweepBar, SweepEvents, SweepProgress, duration
 from simcodesign.report.sweep.tables import MOST_ROWS, outcome_line

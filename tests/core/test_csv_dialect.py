@@ -16,7 +16,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.decimal_signs import plain, shown_sign
 from simcodesign.core.files.text_files import CsvRows, number
 from simcodesign.counters.readers.tidy_table import read_counter_csv
-from simcodesign.describe.measured.table import read_measured
+from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.mapping import mapping_from

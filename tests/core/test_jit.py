@@ -194,7 +194,7 @@ from tests.oracles.event_contract import ROUNDED, TIED, Writer, shuffled
 from tests.engine.test_engines_agree import outcome
 from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.engine.compiled import engine as compiled_engine
-from simcodesign.engine.reference import engine as simpy_engine
+from simcodesign.engine.reference import run as simpy_engine
 assert not HAVE_NUMBA
 random, ends = Random(7), 0
 for times in (TIED, ROUNDED) * 60:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from simcodesign.core.errors import InputError
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.design_point import DesignPoint, bind, select_phases
+from simcodesign.describe.evaluated.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import Block, walk
-from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.workload import Workload
 from tests.builders import read_machine, read_workload
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.files.input_files import confine
-from simcodesign.describe.measured.table import QUARTILES, measured_frame, read_measured
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.measured_tables.table import QUARTILES, measured_frame, read_measured
 from simcodesign.describe.yaml.files import load_workload
 from tests.builders import workload
 

@@ -14,7 +14,7 @@ from simcodesign.core.operation_kinds import COMPONENT_OF_KIND, RECEIVE
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.critical_path import critical_path_s
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.plan import Plan
 from tests import examples

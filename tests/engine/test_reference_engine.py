@@ -14,7 +14,7 @@ from simcodesign.core.errors import DeadlockError
 from simcodesign.core.operation_kinds import COMPUTE, READ
 from simcodesign.engine.event_contract import Log, count_events
 from simcodesign.engine.reference import engine
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.generate.plan import DISK, LINK, MAILBOX, NONE, PROCESSOR, Plan
 from tests import examples
 from tests.oracles.event_contract import (

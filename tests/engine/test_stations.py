@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from simcodesign.engine.reference.disciplines import LimitedStation
 from simcodesign.engine.reference.environment import ContractEnvironment
-from simcodesign.engine.reference.stations import LimitedStation, Station
+from simcodesign.engine.reference.stations import Station
 from simcodesign.generate.plan import LIMITED, UNLIMITED, Discipline
 from tests import examples
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import AsJson, ScenarioOptions
+from simcodesign.cli.options.shared import AsJson, ScenarioOptions
 from simcodesign.report.common.terminal import write, write_json
 
 

@@ -18,7 +18,7 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.programs.program import Step
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.generate.columns import Ranks
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.collectives.all_to_all import all_to_all_linear

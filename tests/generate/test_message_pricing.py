@@ -27,7 +27,7 @@ from simcodesign.describe.network.network import DISTANCES, SWITCHINGS, Network
 from simcodesign.describe.programs.program import MAIN_PHASE, Block, Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.reference.loggopsim import run as run_loggops
+from simcodesign.engine.reference.run import run as run_loggops
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages import routes_and_stations
 from simcodesign.generate.messages.pricing import MessagePricing

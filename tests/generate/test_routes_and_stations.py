@@ -34,7 +34,7 @@ from simcodesign.describe.programs.program import Step
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.describe.yaml.files import workload_of
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.messages.routes_and_stations import BYTES_PER_COST
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan

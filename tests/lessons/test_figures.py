@@ -102,9 +102,9 @@ def test_lines_are_those_of_the_files(events: dict[str, Any]) -> None:
 
 def test_the_line_that_makes_an_event_is_among_those_that_run(events: dict[str, Any]) -> None:
     makes = {
-        "begins": ("Simulation.begin", "if self.kind[op] == SEND:"),
+        "begins": ("Simulation.begin", "if self.travels[op]:"),
         "ends": ("Simulation.end", "self.finishes(op, self.env.now)"),
-        "arrives": ("Messages.arrive", "self.arrival_s[send] = self.env.now"),
+        "arrives": ("Simulation.arrive", "self.arrival_s[send] = self.env.now"),
         "granted": ("Station.grant", "granted.succeed(True)"),
         "asks": ("Station.request", "granted = self.env.event()"),
         "waits": ("", "granted = self.env.event()"),

@@ -24,7 +24,7 @@ from simcodesign.core.memory_limit import memory_bytes
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.goal.format import read_goal
 from simcodesign.describe.yaml.files import load_machine, load_workload
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.engine.simulate import simulate
 from simcodesign.fitting.fit import Fits, fit
 from simcodesign.fitting.measurements import Measurements

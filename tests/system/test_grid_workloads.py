@@ -18,8 +18,8 @@ from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.evaluated.useful_flops import useful_flops
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml import files
 from simcodesign.describe.yaml.tree import parse_yaml

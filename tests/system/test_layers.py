@@ -11,7 +11,7 @@ that are named here, and those of the command line, whose commands import what t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -38,6 +38,10 @@ LAYERS: list[list[set[str]]] = [
     [{"report"}, {"lab"}],
     [{"cli"}],
 ]
+# Parts in which imports also lead up between the modules and folders of a folder; down alone in all others.
+CLIMBING = {"analytic", "generate", "lessons", "locality", "report"}
+# What reads files also has keys and entries that the folders below it need: imports of it from these do not count.
+READERS = f"{PACKAGE}.describe.yaml."
 # The two readings are independent: analytic stands above generate, and may still not import it.
 FORBIDDEN = {("analytic", "generate")}
 # The tour and the program entry stand above everything, and nothing imports them.
@@ -259,26 +263,54 @@ def type_checking(modules: Mapping[str, str]) -> list[str]:
 
 
 def dependencies(modules: Mapping[str, str]) -> dict[str, set[str]]:
-    """Which modules each module imports: ``from a import b`` is ``a.b`` if that is a module, else ``a``.
-
-    What a command imports when it runs is left out: by then all modules that it comes from are imported.
-    """
+    """Which modules each module imports, also inside functions: ``from a import b`` is ``a.b`` if that is a module, else
+    ``a``."""
     known = {plain(name) for name in modules}
     graph: dict[str, set[str]] = {}
     for name, source in modules.items():
         candidates = (
-            item.target if item.target in known else item.target.rpartition(".")[0]
-            for item in imports(name, source)
-            if not (item.local and is_command(name))
+            item.target if item.target in known else item.target.rpartition(".")[0] for item in imports(name, source)
         )
         graph[plain(name)] = {target for target in candidates if target in known}
     return graph
 
 
+def within(folder: str, graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Which of the modules and folders that a folder holds import each other."""
+
+    def held(module: str) -> str | None:
+        inside = module.removeprefix(f"{folder}.")
+        return None if inside == module else inside.partition(".")[0]
+
+    inside: dict[str, set[str]] = {}
+    for module, imported in graph.items():
+        if (name := held(module)) is not None:
+            inside.setdefault(name, set()).update(
+                other for each in imported if (other := held(each)) not in (None, name)
+            )
+    return inside
+
+
+def climbs(modules: Mapping[str, str], parts: Collection[str]) -> dict[str, list[str]]:
+    """A cycle of modules and folders in every folder of these parts that has one: there an import leads up."""
+    graph = {
+        module: {each for each in imported if module.startswith(READERS) or not each.startswith(READERS)}
+        for module, imported in dependencies(modules).items()
+    }
+    paths = [module.split(".") for module in graph if part_of(module) in parts]
+    folders = {".".join(path[:depth]) for path in paths for depth in range(2, len(path))}
+    found = {folder: cycle_of(within(folder, graph)) for folder in sorted(folders)}
+    return {folder: members for folder, members in found.items() if members}
+
+
 def cycle(modules: Mapping[str, str]) -> list[str]:
     """The modules of one import cycle, the first repeated at the end; empty if there is none."""
+    return cycle_of(dependencies(modules))
+
+
+def cycle_of(graph: Mapping[str, set[str]]) -> list[str]:
     try:
-        TopologicalSorter(dependencies(modules)).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         return list(error.args[1])
     return []
@@ -329,6 +361,10 @@ def test_type_checking_is_used_for_large_packages_alone(package: dict[str, str])
 
 def test_modules_form_no_cycle(package: dict[str, str]) -> None:
     assert cycle(package) == []
+
+
+def test_arrows_lead_down_inside_parts(package: dict[str, str]) -> None:
+    assert climbs(package, RANK.keys() - CLIMBING) == {}
 
 
 # The checker: sources made up to break each rule, and their lawful neighbours.
@@ -467,10 +503,38 @@ def test_a_cycle_is_found(sources: dict[str, str], members: str) -> None:
     assert sorted({name.rpartition(".")[2] for name in result}) == members.split()
 
 
-def test_a_command_and_what_it_runs_are_no_cycle() -> None:
+def test_a_command_and_what_it_runs_are_a_cycle() -> None:
     body = "from simcodesign.cli.commands.fits.fit import FitOptions"
     command = "def run():\n    from simcodesign.cli.run.fits.fit import run_fit"
-    assert cycle({f"{PACKAGE}.cli.commands.fits.fit": command, f"{PACKAGE}.cli.run.fits.fit": body}) == []
+    assert cycle({f"{PACKAGE}.cli.commands.fits.fit": command, f"{PACKAGE}.cli.run.fits.fit": body}) != []
+
+
+@pytest.mark.parametrize(
+    ("sources", "folders"),
+    [
+        (
+            {
+                "core.a.b": "from simcodesign.core import c",
+                "core.c": "from simcodesign.core.a import d",
+                "core.a.d": "",
+            },
+            1,
+        ),
+        (
+            {
+                "core.a.b": "from simcodesign.core.c import d",
+                "core.c.d": "",
+                "core.a.d": "",
+                "core.c.e": "from ..a import d",
+            },
+            1,
+        ),
+        ({"core.a.b": "from simcodesign.core import c", "core.c": "", "core.a.d": "from . import b"}, 0),
+        ({"lab.a.b": "from simcodesign.lab import c", "lab.c": "from simcodesign.lab.a import d", "lab.a.d": ""}, 0),
+    ],
+)
+def test_a_climb_is_found(sources: dict[str, str], folders: int) -> None:
+    assert len(climbs({f"{PACKAGE}.{name}": source for name, source in sources.items()}, {"core"})) == folders
 
 
 def test_a_diamond_is_no_cycle() -> None:

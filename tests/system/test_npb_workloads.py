@@ -20,9 +20,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.core.result import Result
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.evaluated.useful_flops import useful_flops
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import Block, walk
-from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.yaml.files import available
 from simcodesign.describe.yaml.files import load_machine as read_machine
 from simcodesign.describe.yaml.files import load_workload as read_workload

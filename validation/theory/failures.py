@@ -20,7 +20,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.describe.randomness.failures import Checkpoints, Failures
+from simcodesign.describe.randomness.node_failures import Checkpoints, Failures
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Readings, Tolerance

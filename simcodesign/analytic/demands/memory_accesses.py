@@ -30,10 +30,10 @@ from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, 
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.core.errors import CapacityError, InputError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.co_runners import co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.served_accesses import (
+from simcodesign.describe.evaluated.co_runners import co_runners
+from simcodesign.describe.evaluated.served_accesses import (
     OfMemory,
     ServedAccesses,
     memories_of,

@@ -27,18 +27,18 @@ from simcodesign.analytic.messages.route_links import worst_links
 from simcodesign.analytic.power import all_busy_s
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import OfMemory, memories_of, served_accesses
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluated.co_runners import co_runners_among
+from simcodesign.describe.evaluated.served_accesses import OfMemory, memories_of, served_accesses
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.programs.program import MAIN_PHASE, Block
-from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recording import NONE, Recording
 
 Floats = NDArray[np.float64]

@@ -50,11 +50,11 @@ from simcodesign.analytic.longest_path.recorded_path import enter_recording
 from simcodesign.analytic.messages.collective_traffic import Traffic
 from simcodesign.core.forecast_parts import LongestPath
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.programs.program import walk
+from simcodesign.describe.python_programs.python_program import PythonProgram
 
 #: What the evaluation of a step costs, in operations of ranks.
 EVALUATION = 20 * LEAST_OF_STEP

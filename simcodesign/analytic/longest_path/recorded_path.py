@@ -17,10 +17,10 @@ from simcodesign.analytic.longest_path.operations import Messages, Taken, Togeth
 from simcodesign.analytic.messages.collective_traffic import collective_traffic
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.analytic.messages.route_links import links_of_messages
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recording import Recording
 
 #: What a turn of few ranks costs, in steps of few ranks.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import (
+from simcodesign.cli.options.shared import (
     FIT_LEVEL,
     AsJson,
     Format,

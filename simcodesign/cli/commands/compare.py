@@ -3,79 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from simcodesign.cli.app import app
-from simcodesign.cli.completion import names_of
-from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import (
-    AnswerOptions,
-    AspenOptions,
-    Formulas,
-    ReplicationOptions,
-    ScenarioOptions,
-    Simulate,
-    SimulationOptions,
-    SizeName,
-    Vary,
-    VerdictOptions,
-    Why,
+from simcodesign.cli.dataclass_commands import command
+from simcodesign.cli.options.compare_options import CompareOptions
+from simcodesign.cli.options.shared import (
     option_of,
 )
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequirementOptions:
-    """Whether requirements are compared in place of times, and for which problem."""
-
-    requirements: Annotated[
-        bool,
-        Option(
-            help="Compare what processes require if their problems fill the memory, in place of times. Of a machine "
-            "and its variants by factors ('M with nodes=x2'), print the ratio of each requirement; of different "
-            "machines, the largest problem on each, and the shortest time of the same problem on all. With --simulate "
-            "also the times on smaller machines, of at most -P ranks.",
-        ),
-    ] = False
-    size: SizeName = None
-    benchmark: Annotated[
-        float | None,
-        Option(
-            metavar="N",
-            help="With --requirements: the overall problem to be timed (default: the largest that fits all machines).",
-        ),
-    ] = None
-    simulate: Simulate = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions:
-    """What is forecast and simulated, how and how often, and what is printed and written of it."""
-
-    scenario: ScenarioOptions
-    more: Annotated[
-        list[str],
-        Argument(
-            metavar="[MACHINE|WORKLOAD]...",
-            help="More machines, and more workloads: every workload on every machine in one answer. 'NAME with "
-            "KEY=VALUE' is a variant of a machine, 'NAME with nodes=x2' one with twice as many nodes.",
-            complete=names_of("machines", "workloads"),
-        ),
-    ] = field(default_factory=list)
-    aspen: AspenOptions
-    vary: Vary = field(default_factory=list)
-    simulation: SimulationOptions
-    formula: Formulas = field(default_factory=list)
-    verdict: VerdictOptions
-    why: Why = False
-    output: AnswerOptions
-    replication: ReplicationOptions
-    requirements: RequirementOptions = field(default_factory=RequirementOptions)
 
 
 def _trace(comparison: Any, path: Path) -> None:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import (
+from simcodesign.cli.options.shared import (
     AnswerOptions,
     AspenOptions,
-    ReplicationOptions,
     ScenarioOptions,
     SeedOfSamples,
-    SimulationOptions,
-    Why,
     needs,
 )
+from simcodesign.cli.options.simulate_options import SimulateOptions
 from simcodesign.cli.sections import Section
-from simcodesign.cli.simulation_files import FILES, OF_ONE_RUN, RECORDED, WITH_STATIONS
-from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs, RequestedFiles
-from simcodesign.core.errors import InputError, Place
+from simcodesign.cli.simulation_files import FILES, RECORDED, WITH_STATIONS
+from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 
 #: Ranks up to which bounds of the simulated time are given, unless --bounds asks for them: they take longer.
 RANKS_WITH_BOUNDS = 1024
@@ -76,79 +72,6 @@ def run_forecast(options: ForecastOptions) -> None:
     bounds = scenario.bind().ranks <= RANKS_WITH_BOUNDS if options.bounds is None else options.bounds
     result = forecast(scenario, bounds=bounds, longest_path=True)
     files.show(result, lambda: forecast_tables(result), options.output.as_json)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamReplicationOptions(ReplicationOptions):
-    """Replications of simulations, which may be runs of arrivals."""
-
-    precision_of: Annotated[
-        str | None, Option(metavar="NAME", help="What --precision is of: energy_j, components_s.disk, ...")
-    ] = None
-    warm_up: Annotated[
-        str | None,
-        Option(
-            metavar="N",
-            help="Leave the first N requests of every run of arrivals out of response times; by default as many as "
-            "MSER-5 finds (mser5).",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
-    """What is simulated, how and how often, and what is printed and written of it."""
-
-    scenario: ScenarioOptions
-    simulation: SimulationOptions
-    stations: Annotated[int, Option(metavar="N", min=0, help="Show the N most used stations.")] = 5
-    output: AnswerOptions
-    since: Annotated[
-        str | None,
-        Option(
-            "--from",
-            metavar="TIME",
-            help="Start of the time window that --write events and gantt show, such as '2 ms' (default: the start).",
-        ),
-    ] = None
-    until: Annotated[
-        str | None,
-        Option(
-            "--to",
-            metavar="TIME",
-            help="End of the time window that --write events and gantt show (default: the end). The whole run is "
-            "simulated, and the table describes all of it.",
-        ),
-    ] = None
-    why: Why = False
-    replication: StreamReplicationOptions
-
-    def requested_files(self) -> RequestedFiles:
-        """The files to write. InputError for those that could not be written, before any work is done."""
-        files = FILES.requested(self.output.write)
-        for option, given in (("--from", self.since), ("--to", self.until)):
-            if given is not None and "events" not in files and "gantt" not in files:
-                raise needs(option, "--write events:FILE or --write gantt:FILE")
-        _ = self.window_s
-        if self.replication.replicates:
-            allowed = "with a single run: --seed repeats one of the replications alone"
-            files.refuse(OF_ONE_RUN, "shows one run", allowed)
-        if files.prints and self.why:
-            raise InputError("the list of events is printed alone", Place("--why"), allowed="events.txt for a file")
-        return files
-
-    @property
-    def window_s(self) -> tuple[float, float]:
-        """From when to when events are listed and drawn."""
-        from simcodesign.core.units import parse_quantity
-
-        texts = (("--from", self.since, 0.0), ("--to", self.until, inf))
-        low, high = (
-            other if text is None else parse_quantity(text, "time", Place(name)) for name, text, other in texts
-        )
-        if high < low:
-            raise InputError("before --from", Place("--to"), value=self.until, allowed=f"{low:g} s or later")
-        return low, high
 
 
 @command(app, "simulate", section=Section.MODEL, outputs=FILES)

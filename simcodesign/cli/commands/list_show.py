@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from simcodesign.cli.app import app
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Ranks, Write
+from simcodesign.cli.options.shared import AsJson, Ranks, Write
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import PLOT_SUFFIXES, Output, Outputs, RequestedFiles
 from simcodesign.core.errors import InputError, Place

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from click.exceptions import Exit
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Option, command
-from simcodesign.cli.options import AsJson, Jobs, Write
+from simcodesign.cli.options.validate_options import Validated, ValidateOptions
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import TABLE, Output, Outputs
 from simcodesign.report.common.terminal import print_all, write_json
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValidateOptions:
-    """Which cases run, and what is printed and written of them."""
-
-    listed: Annotated[bool, Option("--list", help="List the cases instead of running them.")] = False
-    keyword: Annotated[
-        str | None,
-        Option(
-            "-k",
-            metavar="EXPR",
-            help="Run only cases whose name, claim or source contains these words: seismic, 'cg and not (links or "
-            "hops)'.",
-        ),
-    ] = None
-    jobs: Jobs = None
-    as_json: AsJson = False
-    write: Write = field(default_factory=list)
-    full: Annotated[bool, Option(help="Run all cases, including those that take minutes.")] = False
-    quick: Annotated[bool, Option(help="Run only the cases that take less than a second.")] = False
-    dated: Annotated[bool, Option(help="Print the date and time on the page.")] = False
-    folder: Annotated[
-        Path | None,
-        Option(
-            "--cases",
-            metavar="DIR",
-            help="Run the cases in the Python modules of folder DIR instead of the bundled ones.",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Validated:
-    """What the page shows."""
-
-    outcomes: Sequence[Any]
-    dated: bool
 
 
 def _page(validated: Validated, path: Path) -> None:

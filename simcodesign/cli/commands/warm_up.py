@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import command
-from simcodesign.cli.options import Jobs, usable_cpus
+from simcodesign.cli.options.shared import Jobs, usable_cpus
 from simcodesign.cli.sections import Section
 from simcodesign.report.common.terminal import complain
 

@@ -9,7 +9,7 @@ from simcodesign.aspen.machine import AspenMachine, load_machine
 from simcodesign.aspen.run.comparison import compare_aspen
 from simcodesign.aspen.scope import Given
 from simcodesign.aspen.timing import Timing, run_time
-from simcodesign.cli.options import AspenOptions, ScenarioOptions, SimulationOptions
+from simcodesign.cli.options.shared import AspenOptions, ScenarioOptions, SimulationOptions
 from simcodesign.core.errors import InputError, Place
 from simcodesign.report.aspen.tables import Answer, answer_dict, answer_tables, comparison_tables, socket_tables
 from simcodesign.report.common.terminal import print_all, write_json

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from simcodesign.calibration.benchmarks.machine_constants import NoConstantError, calibrate_machine
-from simcodesign.cli.options import FIT_LEVEL
+from simcodesign.cli.options.shared import FIT_LEVEL
 from simcodesign.cli.run.scenario import parsed_level
 from simcodesign.cli.written_files import PRINTED, RequestedFiles, write_text
 from simcodesign.core.errors import InputError, Place, nearest

@@ -8,8 +8,8 @@ from typing import TypedDict
 from simcodesign.aspen.application import load_application
 from simcodesign.aspen.machine import load_machine as load_aspen_machine
 from simcodesign.aspen.parse import parse_file
-from simcodesign.cli.commands.explore import FILES, ExploreOptions
-from simcodesign.cli.options import needs, usable_cpus
+from simcodesign.cli.options.explore_options import FILES, ExploreOptions
+from simcodesign.cli.options.shared import needs, usable_cpus
 from simcodesign.cli.run.aspen import parsed_parameters
 from simcodesign.cli.run.region import run_region, spans_region
 from simcodesign.cli.run.scenario import kind_of, load_noted_machine, machine_parameters, scenario_of

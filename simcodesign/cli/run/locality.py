@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from simcodesign.cli.commands.locality import FILE, KERNEL, PROFILE, RECORDED, LocalityOptions
+from simcodesign.cli.options.locality_options import FILE, KERNEL, PROFILE, RECORDED, LocalityOptions
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import parse_quantity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simcodesign.cli.commands.explore import ExploreOptions
+from simcodesign.cli.options.explore_options import ExploreOptions
 from simcodesign.cli.run.scenario import GivenScenario, scenario_of
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import CapacityError, InputError, Place

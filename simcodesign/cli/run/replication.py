@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.compare import CompareOptions
-from simcodesign.cli.commands.forecast_simulate import SimulateOptions
-from simcodesign.cli.options import SIMULATION_LEVEL, ReplicationOptions, needs, usable_cpus
+from simcodesign.cli.options.compare_options import CompareOptions
+from simcodesign.cli.options.shared import SIMULATION_LEVEL, ReplicationOptions, needs, usable_cpus
+from simcodesign.cli.options.simulate_options import SimulateOptions
 from simcodesign.cli.run.scenario import load_scenario, parsed_level, parsed_share, run_keywords
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.core.errors import InputError

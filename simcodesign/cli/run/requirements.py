@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TypedDict
 
-from simcodesign.cli.commands.compare import CompareOptions
-from simcodesign.cli.options import needs
+from simcodesign.cli.options.compare_options import CompareOptions
+from simcodesign.cli.options.shared import needs
 from simcodesign.cli.run.scenario import SET_FORMS, load_noted_machine
 from simcodesign.cli.run.several import named
 from simcodesign.cli.written_files import RequestedFiles

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcodesign.cli.options import SimulationOptions, WorkloadOnMachine
+from simcodesign.cli.options.shared import SimulationOptions, WorkloadOnMachine
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.input_files import is_file, names_a_path
 from simcodesign.core.units import parse_quantity

@@ -8,7 +8,7 @@ from math import inf
 
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.compare import CompareOptions
+from simcodesign.cli.options.compare_options import CompareOptions
 from simcodesign.cli.run.replication import PRECISION_NOT_REACHED, repetition_of
 from simcodesign.cli.run.scenario import kind_of, parsed_settings, run_keywords, scenario_of
 from simcodesign.cli.run.verdict import judged_errors, measured_tables

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 from click.exceptions import Exit
 
-from simcodesign.cli.commands.sweep import STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
-from simcodesign.cli.options import VerdictOptions, usable_cpus
+from simcodesign.cli.options.shared import VerdictOptions, usable_cpus
+from simcodesign.cli.options.sweep_options import STORE_ENDING, STORE_FOLDER, SweepOptions, resuming_command
 from simcodesign.cli.run.scenario import parsed_settings, parsed_share, run_keywords
 from simcodesign.cli.run.verdict import (
     AGAINST_MEASURED,

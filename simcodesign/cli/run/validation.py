@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from simcodesign import __version__
-from simcodesign.cli.commands.validation import Validated, ValidateOptions
-from simcodesign.cli.options import usable_cpus
+from simcodesign.cli.options.shared import usable_cpus
+from simcodesign.cli.options.validate_options import Validated, ValidateOptions
 from simcodesign.cli.written_files import RequestedFiles
 from simcodesign.report.common.progress import ProgressBar
 from simcodesign.report.common.terminal import complain

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from click.exceptions import Exit
 
-from simcodesign.cli.options import VerdictOptions, needs
+from simcodesign.cli.options.shared import VerdictOptions, needs
 from simcodesign.cli.run.scenario import parsed_share
 from simcodesign.comparison.compare import Comparison
 from simcodesign.comparison.measured.sources import MeasuredTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from simcodesign.cli.options import SimulationOptions
+from simcodesign.cli.options.shared import SimulationOptions
 from simcodesign.cli.run.scenario import run_keywords
 from simcodesign.core.errors import InputError
 from simcodesign.core.result import Result

@@ -16,8 +16,8 @@ from simcodesign.core.result import Result
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.formulas.formula import check_phases
-from simcodesign.describe.measured.rows import NODES_USED
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.measured_tables.rows import NODES_USED
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 
 #: A measured time holds at values that differ by no more, as a share.

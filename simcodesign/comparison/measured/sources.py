@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.measured.table import measured_frame, read_measured
 from simcodesign.describe.measured.times import MeasuredTimes
+from simcodesign.describe.measured_tables.table import measured_frame, read_measured
 from simcodesign.describe.workload import Workload
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ MeasuredSources: TypeAlias = "MeasuredSource | Iterable[MeasuredSource] | None"
 
 def given_measurements(given: MeasuredSources, workload: Workload) -> tuple[MeasuredTimes, ...]:
     """The measured times of all that ``compare`` and ``sweep`` take for them: the path of a table in CSV, a DataFrame
-    with its columns (``describe.measured.rows``), ``MeasuredTimes``, or several of these. InputError for anything
-    else."""
+    with its columns (``describe.measured_tables.rows``), ``MeasuredTimes``, or several of these. InputError for
+    anything else."""
     if given is None:
         return ()
     if isinstance(given, MeasuredTimes):

@@ -17,8 +17,8 @@ from simcodesign.describe.demands.collective import (
     algorithm_in_order,
     algorithm_names,
 )
-from simcodesign.describe.python_programs.memory import memory_demand
-from simcodesign.describe.python_programs.operations import (
+from simcodesign.describe.python_programs.memory_calls import memory_demand
+from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,

@@ -12,7 +12,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.python_programs.operations import COLLECTIVE, RECEIVE, SEND
+from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, RECEIVE, SEND
 from simcodesign.describe.python_programs.recording import Int64s, Recording, places_in_groups
 
 

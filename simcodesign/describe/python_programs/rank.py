@@ -17,7 +17,7 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.describe.demands.collective import ALGORITHMS, SIGNALS
-from simcodesign.describe.python_programs.operations import (
+from simcodesign.describe.python_programs.recorded_operations import (
     ACCESS,
     COLLECTIVE,
     COMPUTE,

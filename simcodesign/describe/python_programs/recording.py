@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
 from simcodesign.describe.python_programs.checks import checked, is_whole, overlapping, shown
-from simcodesign.describe.python_programs.operations import (
+from simcodesign.describe.python_programs.recorded_operations import (
     COMPUTE,
     MEMORY,
     OVERLAP,

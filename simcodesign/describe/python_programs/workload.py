@@ -12,8 +12,8 @@ from typing import Any, overload
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import check_execution, is_file, read_bytes
-from simcodesign.describe.demands.python_program import PythonProgram, load_module, program_in, programs_in
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.python_programs.python_program import PythonProgram, load_module, program_in, programs_in
 from simcodesign.describe.workload import Workload
 
 #: ``prog.py`` or ``prog.py:summa``.

@@ -10,8 +10,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.formulas.formula import Formula
-from simcodesign.describe.measured.table import read_measured
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.resources import check_name

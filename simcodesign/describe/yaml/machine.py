@@ -15,7 +15,7 @@ from simcodesign.describe.machine_parts.processor import Processor, check_speeds
 from simcodesign.describe.network.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.describe.randomness.failures import Failures
+from simcodesign.describe.randomness.node_failures import Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from, storage_from
 from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated

@@ -9,12 +9,7 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
-from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
-from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
-from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
-from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
-from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
-from simcodesign.describe.network.network_checks import (
+from simcodesign.describe.machine_checks.network_checks import (
     MOST_INTERFACES,
     check_interfaces,
     check_occupancy,
@@ -23,6 +18,11 @@ from simcodesign.describe.network.network_checks import (
     check_saturation,
     check_sharing,
 )
+from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
+from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
+from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
+from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.network.routing import ROUTINGS, Routing
 from simcodesign.describe.network.sharing import SHARINGS, Sharing

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
+from simcodesign.describe.machine_checks.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.disk import Disk
 from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
 from simcodesign.describe.machine_parts.processor import Processor
 from simcodesign.describe.network.network import Network
-from simcodesign.describe.network.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
 from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS

@@ -15,7 +15,7 @@ from simcodesign.describe.network.size_segments import segment_at
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
-from simcodesign.describe.randomness.failures import Checkpoints
+from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
 from simcodesign.describe.yaml.demands import demand_keys, demand_reader

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.stations.services import Services
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.generate.plan import Plan
 
 

@@ -3,27 +3,27 @@
 How to read it
     A SimPy simulation consists of *processes*: Python generators that ``yield`` events and go on when these happen.
     ``Simulation.strand`` is the process of a rank, which does its operations one after another; a rank that does
-    several things at a time (operations that do not follow the previous one) has several strands. ``travel`` and
-    ``fly`` are the processes of messages that take time of their own. Three things hold a process up:
+    several things at a time (operations that do not follow the previous one) has several strands.
+    ``Simulation.message`` is the process of a message that takes time of its own. Three things hold a process up:
 
     * time: ``yield env.timeout(duration)``;
     * another process: ``yield self.done[op]``, an event that the process of ``op`` triggers by ``succeed``;
     * a resource that others use too: ``yield station.request(...)``, and ``station.release()`` afterwards.
 
-    Begin with ``strand``. ``messages.py`` has the processes of messages, ``stations.py`` the resources: disks,
-    processors, memory controllers, network interfaces and links are queues with servers, mailboxes are where messages
-    for anyone are collected. ``environment.py`` has the clock and the calendar of events: it decides what comes first
-    of what happens at the same time (``event_contract.py`` has the rules).
+    Begin with ``strand``. Then read ``stations.py``, the resources: disks, processors, memory controllers, network
+    interfaces and links are queues with servers; and ``messages.py``, how a message passes the stations of its route.
+    ``environment.py`` has the clock and the calendar of events: it decides what comes first of what happens at the
+    same time (``event_contract.py`` has the rules). That is the plain case. ``run.py`` chooses the classes of other
+    cases, each in a module of its own: ``packets.py``, ``fair_links.py``, ``loggopsim.py``, ``others.py``. Resources of
+    other kinds: ``disciplines.py``, ``mailboxes.py``, ``route_choice.py``.
 
 What a run leaves behind is a ``Log``: when every operation was done, when every message arrived, what stations did.
 """
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any
@@ -34,79 +34,37 @@ from simpy.core import EmptySchedule
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
 from simcodesign.core.stations.services import Services
-from simcodesign.engine.event_contract import (
-    Log,
-    OnProgress,
-    blocked_by_station,
-    check_finished,
-    count_flows,
-    ends_at_once,
-)
-from simcodesign.engine.reference.environment import ContractEnvironment
-from simcodesign.engine.reference.fair_links import FairLinks
+from simcodesign.engine.event_contract import Log, OnProgress, blocked_by_station, ends_at_once
+from simcodesign.engine.reference.disciplines import STATION_OF
+from simcodesign.engine.reference.environment import ContractEnvironment, Process
+from simcodesign.engine.reference.mailboxes import Mailbox
 from simcodesign.engine.reference.messages import Messages
-from simcodesign.engine.reference.others import Others, Process
-from simcodesign.engine.reference.stations import STATION_OF, Mailbox, Station
-from simcodesign.generate.plan import ANY, ANY_TAG, MAILBOX, NONE, Plan
+from simcodesign.engine.reference.stations import Station
+from simcodesign.generate.plan import MAILBOX, NONE, Plan
 
 #: Events between two reports of progress.
 REPORT_EVERY = 20_000
 
 
-def run(plan: Plan, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
-    """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
-    return run_simulation(Simulation, plan, on_progress, records_services)
-
-
-def run_simulation(of: type[Simulation], plan: Plan, on_progress: OnProgress | None, records_services: bool) -> Log:
-    """Simulate the Plan with these processes."""
-    with _no_garbage_collection():
-        simulation = of(plan)
-        simulation.env.services = [] if records_services else None
-        simulation.run(on_progress)
-    check_finished(plan, simulation.finish_s)
-    return simulation.log()
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Nothing here becomes garbage in a circle, and looking for it takes a quarter of a run with a million messages."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-class Simulation(Messages):
+class Simulation:
     """The processes of a Plan, and what they record. Lists, not arrays: single items are much quicker to read."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, messages: type[Messages]) -> None:
         self.plan, self.env = plan, ContractEnvironment()
         self.finish_s, self.arrival_s = [nan] * len(plan), [nan] * len(plan)
         self.match: list[int] = plan.match.tolist()
         self.blocked: list[int] = []
-        self.events = 0  # as the event contract counts them
-        # By operation: the events that it has begun, is done, that its message has passed its links (where that holds
-        # the sender), has arrived; made when awaited.
+        # Events by operation, made when awaited: it has begun, it is done, its message has arrived, its message has
+        # left a mailbox with its receive.
         self.begun: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.done: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.arrived: dict[int, simpy.Event] = defaultdict(self.env.event)
-        self.passed: dict[int, simpy.Event] = defaultdict(
-            self.env.event
-        )  # the last byte of a message that holds its send
-        self.taken: dict[int, simpy.Event] = defaultdict(self.env.event)  # a message of a mailbox has its receive
-        self.fair_links: FairLinks | None = None
+        self.taken: dict[int, simpy.Event] = defaultdict(self.env.event)
         self.stations = [self.make_station(number) for number in range(len(plan.stations))]
+        self.messages = messages(plan, self.env, self.stations)
         self.read_operations(plan)
         self.read_dependencies(plan)
-        self.read_routes(plan)
-        self.undone = len(plan)
-        self.others = Others(plan, self.env, self.travel_to_the_end) if plan.background is not None else None
-        if self.others is not None:
-            self.env.process(self.others.send())
+        self.undone, self.all_known = len(plan), self.env.event()  # the event: it is known when every operation ends
         self.start()
 
     def start(self) -> None:
@@ -118,17 +76,9 @@ class Simulation(Messages):
         """The resource with this number in the order of arbitration."""
         stations = self.plan.stations
         if stations.kind[number] == MAILBOX:
-            return Mailbox(self.env, number, self.suits)
+            return Mailbox(self.env, number, self.plan)
         discipline = stations.discipline_of(number)
         return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
-
-    def suits(self, send: int, receive: int) -> bool:
-        """Return whether a receive takes the message of a send that arrives at its mailbox."""
-        plan = self.plan
-        if plan.tag is None:
-            return True
-        from_there = plan.peer[receive] in (ANY, plan.rank[send])
-        return bool(from_there and plan.tag[receive] in (ANY_TAG, plan.tag[send]))
 
     def read_operations(self, plan: Plan) -> None:
         """What each operation is, how long it takes and where it queues."""
@@ -137,6 +87,10 @@ class Simulation(Messages):
         self.station = nowhere if plan.station is None else plan.station.tolist()
         self.mailbox = nowhere if plan.mailbox is None else plan.mailbox.tolist()
         self.flight_s: list[float] | None = None if plan.flight_s is None else plan.flight_s.tolist()
+        self.travels = [
+            route != NONE or (kind == SEND and plan.flight_s is not None)
+            for route, kind in zip(self.messages.route, self.kind, strict=False)
+        ]
         self.end_is_event = (~ends_at_once(plan)).tolist()
 
     def read_dependencies(self, plan: Plan) -> None:
@@ -153,14 +107,12 @@ class Simulation(Messages):
     def run(self, on_progress: OnProgress | None) -> None:
         """Process all events, with a report now and then."""
         step = self.env.step
-        try:
+        with suppress(EmptySchedule):
             while True:
                 for _ in range(REPORT_EVERY):
                     step()
                 if on_progress is not None:
-                    on_progress(self.env.now, self.events)
-        except EmptySchedule:
-            return
+                    on_progress(self.env.now, self.env.events)
 
     # --- Ranks
 
@@ -182,7 +134,7 @@ class Simulation(Messages):
         if self.mailbox[op] != NONE:
             send = yield self.stations[self.mailbox[op]].get(op)
             self.match[op], self.match[send] = send, op
-            self.events += 1
+            self.env.events += 1
             if send in self.taken:
                 self.taken[send].succeed()
         elif self.match[op] != NONE and isnan(self.arrival_s[self.match[op]]):
@@ -191,7 +143,7 @@ class Simulation(Messages):
     def perform_at(self, station: Station, op: int) -> Process:
         """Queue for a server of a station, and keep it as long as the operation takes."""
         if (yield station.request(op, self.duration_s[op])):
-            self.events += 1
+            self.env.events += 1
             yield from self.perform(op)
             station.release()
         else:  # the station is full: the operation is done and has taken no time
@@ -201,8 +153,8 @@ class Simulation(Messages):
     def perform(self, op: int) -> Process:
         """Begin, and take the time it takes."""
         self.begin(op)
-        if self.held[op]:
-            yield self.passed[op]
+        if self.messages.held[op]:
+            yield self.messages.passed[op]
         elif self.duration_s[op]:
             yield self.env.timeout(self.duration_s[op])
 
@@ -210,52 +162,61 @@ class Simulation(Messages):
         """The operation begins, and its message sets out."""
         if op in self.begun:
             self.begun[op].succeed()
-        if self.kind[op] == SEND:
-            if self.route[op] != NONE:
-                self.env.process(self.way_of_message(op))
-            elif self.flight_s is not None:
-                self.env.process(self.fly(op, self.flight_s[op]))
-        elif self.route[op] != NONE:
-            self.env.process(self.flow_of_access(op))
+        if self.travels[op]:
+            self.env.process(self.message(op))
 
     def end(self, op: int) -> None:
         """The operation is done, and its message is there unless it takes time of its own."""
         self.finishes(op, self.env.now)
-        self.events += self.end_is_event[op]
+        self.env.events += self.end_is_event[op]
         if op in self.done:
             self.done[op].succeed()
-        if self.kind[op] == SEND and self.route[op] == NONE and self.flight_s is None:
+        if self.kind[op] == SEND and not self.travels[op]:
             self.arrive(op)
 
     def finishes(self, op: int, time_s: float) -> None:
-        """It is known when an operation ends. When it is known of all, so is the end of the run, whatever others do."""
+        """It is known when an operation ends."""
         self.finish_s[op] = time_s
         self.undone -= 1
-        if not self.undone and self.others is not None:
-            self.env.end_s = max(self.finish_s)
+        if not self.undone:
+            self.all_known.succeed()
+
+    # --- Messages
+
+    def message(self, op: int) -> Process:
+        """The message of a send takes time of its own (or the bytes of a memory access do, which nobody receives)."""
+        if self.messages.route[op] != NONE:
+            yield self.env.timeout_at((yield from self.messages.travel(op)))
+            self.env.events += 1
+        elif self.flight_s is not None:  # it shares nothing on its way
+            yield self.env.timeout(self.flight_s[op])
+        if self.kind[op] == SEND:
+            self.arrive(op)
+
+    def arrive(self, send: int) -> None:
+        """The message of a send is there."""
+        self.arrival_s[send] = self.env.now
+        if self.mailbox[send] != NONE:
+            self.stations[self.mailbox[send]].put(send)
+        elif send in self.arrived:
+            self.arrived.pop(send).succeed()
 
     def log(self) -> Log:
         """What happened."""
         stations, blocked = self.stations, np.array(sorted(self.blocked), dtype=np.int64)
-        served = np.array([station.served for station in stations], dtype=np.int64)
-        busy_s = np.array([station.busy_s for station in stations])
-        longest = np.array([station.longest_queue for station in stations], dtype=np.int64)
-        of_others = None if self.others is None else self.others.busy_s
-        if self.fair_links is not None:
-            nowhere = np.zeros(len(stations))
-            count_flows(self.plan, self.finish_s, served, busy_s, nowhere if of_others is None else of_others)
-            longest = np.maximum(longest, self.fair_links.most_flows)
-        return Log(
+        log = Log(
             finish_s=np.array(self.finish_s),
             arrival_s=np.array(self.arrival_s),
             match=np.array(self.match, dtype=np.int32),
-            served=served,
-            busy_s=busy_s,
+            served=np.array([station.served for station in stations], dtype=np.int64),
+            busy_s=np.array([station.busy_s for station in stations]),
             wait_s=np.array([station.wait_s for station in stations]),
-            longest_queue=longest,
+            longest_queue=np.array([station.longest_queue for station in stations], dtype=np.int64),
             blocked=blocked_by_station(self.plan, blocked),
             blocked_operations=blocked,
-            events=self.events,
-            others_busy_s=of_others,
+            events=self.env.events,
+            others_busy_s=None if self.plan.background is None else np.array(self.messages.others_busy_s),
             services=None if self.env.services is None else Services.of(self.env.services),
         )
+        self.messages.complete(log)
+        return log

@@ -11,6 +11,7 @@ A subclass of ``simpy.Environment`` may have another clock and another calendar:
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -20,6 +21,9 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
+#: A process that only does something, and one that returns a time in seconds.
+Process = Generator[simpy.Event, Any, None]
+TimedProcess = Generator[simpy.Event, Any, float]
 #: A station, the operation that it served, when that asked for it, when it began to be served, and when that was over.
 Service = tuple[int, int, float, float, float]
 #: Phases of an instant. TURNS are the last arrivals and completions.
@@ -36,20 +40,13 @@ class Arbiter(Protocol):
 
 
 class TimeoutAt(simpy.Event):
-    """An event at an absolute time: ``now + (time_s - now)`` is not always ``time_s`` to the last bit."""
+    """An event at an absolute time: ``now + (time_s - now)`` is not always ``time_s`` to the last bit. ``turn_of``: the
+    number whose turn it is, after all that happens by itself in this instant and after the turns of smaller numbers."""
 
-    def __init__(self, env: ContractEnvironment, time_s: float) -> None:
+    def __init__(self, env: ContractEnvironment, time_s: float, turn_of: int | None = None) -> None:
         super().__init__(env)
-        self.time_s = time_s
+        self.time_s, self.turn_of = time_s, turn_of
         self.succeed()  # puts it into the calendar, as SimPy's own ``Timeout`` does
-
-
-class Turn(TimeoutAt):
-    """The turn of a number: after all that happens by itself in this instant, and after those of smaller numbers."""
-
-    def __init__(self, env: ContractEnvironment, time_s: float, number: int) -> None:
-        self.number = number
-        super().__init__(env, time_s)
 
 
 class ContractEnvironment(simpy.Environment):
@@ -62,15 +59,17 @@ class ContractEnvironment(simpy.Environment):
         self.calendar: list[tuple[float, int, int, Any]] = []  # a heap of (time, phase, id, event or arbiter)
         self.end_s = inf  # nothing happens later
         self.event_numbers = count()
+        self.events = 0  # as the event contract counts them
         self.services: list[Service] | None = None  # what stations served, where that is to be recorded
 
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: float = 0.0) -> None:
         """Put an event into the calendar. SimPy calls this for every event that is triggered."""
-        time_s = event.time_s if isinstance(event, TimeoutAt) else self.now + delay
-        if isinstance(event, Turn):
-            heappush(self.calendar, (time_s, TURNS, event.number, event))
-        else:
-            heappush(self.calendar, (time_s, ARRIVALS_AND_COMPLETIONS, next(self.event_numbers), event))
+        time_s, phase, number = self.now + delay, ARRIVALS_AND_COMPLETIONS, next(self.event_numbers)
+        if isinstance(event, TimeoutAt):
+            time_s = event.time_s
+            if event.turn_of is not None:
+                phase, number = TURNS, event.turn_of
+        heappush(self.calendar, (time_s, phase, number, event))
 
     def arbitrate_at_end_of_instant(self, arbiter: Arbiter) -> None:
         """Let a resource arbitrate when no arrival or completion is left in this instant, in the order of numbers."""
@@ -80,9 +79,13 @@ class ContractEnvironment(simpy.Environment):
         """A timeout that ends at ``time_s``."""
         return TimeoutAt(self, time_s)
 
-    def turn(self, time_s: float, number: int) -> Turn:
+    def trigger_at(self, time_s: float, event: simpy.Event) -> None:
+        """Let an event happen at ``time_s``."""
+        self.timeout_at(time_s).callbacks.append(event.trigger)
+
+    def turn(self, time_s: float, number: int) -> TimeoutAt:
         """The turn of a number at ``time_s``."""
-        return Turn(self, time_s, number)
+        return TimeoutAt(self, time_s, number)
 
     def peek(self) -> float:
         """The time of the next event; infinity if there is none."""

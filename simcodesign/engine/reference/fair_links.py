@@ -1,4 +1,4 @@
-"""Links that messages share fairly, as one SimPy resource: all links together, since a flow uses several at a time.
+"""Messages that share links fairly. All links are one SimPy resource, since a flow uses several at a time.
 
 Every flow gets its max-min fair share: water is poured in, so to speak, and rises for all flows alike until a link is
 full; the flows of that link keep the share that they have then, and the others go on rising. When a flow begins or ends
@@ -7,14 +7,18 @@ all shares are computed anew. This is the plain way, and what the compiled engin
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
 import simpy
 
-from simcodesign.engine.reference.environment import ContractEnvironment
+from simcodesign.engine.event_contract import Log, count_flows, link_capacities
+from simcodesign.engine.reference.environment import ContractEnvironment, TimedProcess
+from simcodesign.engine.reference.messages import Messages
 from simcodesign.engine.reference.stations import Resource
+from simcodesign.generate.plan import Routes
 
 
 @dataclass(eq=False)
@@ -111,10 +115,43 @@ class FairLinks(Resource):
 
     def count_flows(self) -> None:
         """Note the most flows at a time of every link."""
-        count: dict[int, int] = defaultdict(int)
-        for flow in self.flows:
-            for link in flow.links:
-                count[link] += 1
+        stations = len(self.most_flows)  # links from there on are the limits of flows
+        count = Counter(link for flow in self.flows for link in flow.links if link < stations)
         for link, flows in count.items():
-            if link < len(self.most_flows):
-                self.most_flows[link] = max(self.most_flows[link], flows)
+            self.most_flows[link] = max(self.most_flows[link], flows)
+
+
+class Flows(Messages):
+    """Messages that are on all stations of their routes at once (see ``FairSharing``)."""
+
+    def read_routes(self, routes: Routes) -> None:
+        """Read the capacities of links as well."""
+        super().read_routes(routes)
+        assert routes.fair is not None
+        self.fair = routes.fair
+        capacity, loaded = (each.tolist() for each in link_capacities(self.plan))
+        self.links = FairLinks(self.env, len(self.stations), capacity, loaded, routes.fair.unit)
+
+    def travel(self, send: int) -> TimedProcess:
+        """Flow through the stations of the route, until the last byte is there."""
+        env, fair = self.env, self.fair
+        yield env.timeout_at(max(env.now, rounded(env.now + fair.delay_s[send])))
+        if fair.size_bytes[send]:
+            links = [number for number, _ in self.ways[self.route[send]]]
+            env.events += send < len(self.plan)
+            begin_s = env.now
+            yield self.links.carry(
+                links, int(fair.own_rate[send]), float(fair.size_bytes[send]), int(fair.weight[send])
+            )
+            if env.services is not None:
+                env.services += [(number, send, begin_s, begin_s, env.now) for number in links]
+            if fair.holds[send]:
+                self.passed.pop(send).succeed()
+        yield env.timeout(fair.after_s[send])
+        return env.now
+
+    def complete(self, log: Log) -> None:
+        """Add what stations did for flows, which do not queue there."""
+        of_others = np.zeros(len(self.stations)) if log.others_busy_s is None else log.others_busy_s
+        count_flows(self.plan, log.finish_s, log.served, log.busy_s, of_others)
+        np.maximum(log.longest_queue, self.links.most_flows, out=log.longest_queue)

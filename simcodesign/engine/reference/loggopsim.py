@@ -18,20 +18,17 @@ import numpy as np
 import simpy
 
 from simcodesign.core.operation_kinds import RECEIVE, SEND
-from simcodesign.engine.event_contract import Log, OnProgress, count_events
+from simcodesign.engine.event_contract import Log, count_events
 from simcodesign.engine.introsort import introsort
-from simcodesign.engine.reference.engine import Simulation, run_simulation
-from simcodesign.engine.reference.others import Process
+from simcodesign.engine.reference.engine import Simulation
+from simcodesign.engine.reference.environment import Process
+from simcodesign.engine.reference.mailboxes import suits
+from simcodesign.engine.reference.messages import Messages
 from simcodesign.engine.whole_times import in_seconds, in_whole_units
 from simcodesign.generate.plan import NONE, PROCESSOR, LogGOPS, Plan
 
 #: In this order come the operations of a rank that become ready together.
 ORDER: dict[int, int] = defaultdict(lambda: 2, {SEND: 0, RECEIVE: 1})
-
-
-def run(plan: Plan, on_progress: OnProgress | None = None, records_services: bool = False) -> Log:
-    """Simulate the Plan to its end. DeadlockError when ranks wait for each other."""
-    return run_simulation(LogGOPSimulation, plan, on_progress, records_services)
 
 
 class Processor:
@@ -72,9 +69,9 @@ class Line:
 class LogGOPSimulation(Simulation):
     """The processes of a Plan with ``loggops``; all times are in whole units where they can be."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, messages: type[Messages]) -> None:
         plan, self.per_second = in_whole_units(plan)
-        super().__init__(plan)
+        super().__init__(plan, messages)
 
     def make_station(self, number: int) -> Any:
         is_processor = self.plan.stations.kind[number] == PROCESSOR
@@ -120,23 +117,18 @@ class LogGOPSimulation(Simulation):
         """These operations of a rank have become ready together."""
         introsort(ready, [ORDER[self.kind[op]] for op in ready], len(ready), [0] * len(ready))
         for op in ready:
-            self.env.process(self.operation(op, next(self.numbers), self.first_try_s(op)))
+            self.env.process(self.operation(op, next(self.numbers), self.earliest_s(op, unknown_s=0.0)))
 
-    def first_try_s(self, op: int) -> float:
-        """When an operation tries to begin first: as soon as it can, as it looks now, as far as that is known."""
+    def earliest_s(self, op: int, unknown_s: float = inf) -> float:
+        """When an operation can begin, as it looks now; ``unknown_s``: when its processor is free if nobody knows."""
         free_s = self.free_s[self.station[op]]
-        earliest = self.ready_s[op] if isinf(free_s) else max(self.ready_s[op], free_s)
-        return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
-
-    def earliest_s(self, op: int) -> float:
-        """When an operation can begin, as it looks now; infinity if that is not known."""
-        earliest = max(self.ready_s[op], self.free_s[self.station[op]])
+        earliest = max(self.ready_s[op], unknown_s if isinf(free_s) else free_s)
         return max(earliest, self.next_send_s[self.interface[op]]) if self.kind[op] == SEND else earliest
 
     def operation(self, op: int, number: int, time_s: float) -> Process:
         """Try to begin until the processor is free; what follows from that follows at once."""
         yield self.env.turn(time_s, number)
-        self.events += 1
+        self.env.events += 1
         if self.kind[op] == RECEIVE:
             self.post(op)
             return
@@ -151,7 +143,7 @@ class LogGOPSimulation(Simulation):
         processor.take_up(self.duration_s[op], now - self.ready_s[op])
         if self.kind[op] == SEND:
             self.next_send_s[self.interface[op]] = now + self.gap_s[op]
-            self.env.process(self.message(op, next(self.numbers)))
+            self.env.process(self.deliver(op, next(self.numbers)))
         began = self.begins(op)
         self.sent_s[op] = end
         self.enter(began + ([] if self.rendezvous[op] else self.ends(op, end)))
@@ -190,7 +182,7 @@ class LogGOPSimulation(Simulation):
         began = self.begins(op)
         unexpected = self.unexpected[self.box[op]]
         for place, (send, end) in enumerate(unexpected):
-            if self.suits(send, op):
+            if suits(self.plan, send, op):
                 del unexpected[place]
                 self.meet(send, op, max(end, self.env.now), began)
                 return
@@ -220,13 +212,13 @@ class LogGOPSimulation(Simulation):
 
     # --- Messages
 
-    def message(self, send: int, number: int) -> Process:
+    def deliver(self, send: int, number: int) -> Process:
         """A message comes to its receiver, and tries to be processed there."""
-        if self.route[send] == NONE:
+        if self.messages.route[send] == NONE:
             assert self.flight_s is not None
             first_s, lag_s = self.env.now + self.flight_s[send], 0.0
         else:
-            tail_s = yield from self.travel_to_the_end(send)
+            tail_s = yield from self.messages.travel(send)
             first_s = max(self.env.now, tail_s - self.spread_s[send])
             lag_s = first_s - (tail_s - self.spread_s[send])
         yield self.env.turn(first_s, number)
@@ -247,7 +239,7 @@ class LogGOPSimulation(Simulation):
         self.taken_s[send], self.processed_s[send] = self.env.now, end
         posted = self.posted[self.box[send]]
         for place, receive in enumerate(posted):
-            if self.suits(send, receive):
+            if suits(self.plan, send, receive):
                 del posted[place]
                 self.meet(send, receive, end, [])
                 return

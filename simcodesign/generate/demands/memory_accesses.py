@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import MEMORY
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.co_runners import CoRunners, co_runners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.demands.served_accesses import (
+from simcodesign.describe.effects import Mechanism
+from simcodesign.describe.evaluated.co_runners import CoRunners, co_runners
+from simcodesign.describe.evaluated.served_accesses import (
     OfMemory,
     ServedAccesses,
     memories_of,
     remote_share,
     served_accesses,
 )
-from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import IN_TURN, Memory
 from simcodesign.generate.demands.base import LOWERINGS, Lowering

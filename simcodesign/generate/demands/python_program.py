@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.operation_kinds import COMPUTE, HELD, MEMORY, READ, RECEIVE, SEND, WAIT, WRITE
-from simcodesign.describe.co_runners import co_runners_among
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.footprint import collective_footprint_bytes
-from simcodesign.describe.demands.python_program import PythonProgram
-from simcodesign.describe.demands.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.design_point import DesignPoint
+from simcodesign.describe.evaluated.co_runners import co_runners_among
+from simcodesign.describe.evaluated.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.python_programs import operations as kinds
+from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import (
     as_demand,
     collective_calls,
     message_sizes,
 )
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering

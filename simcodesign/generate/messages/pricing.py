@@ -18,13 +18,13 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.demands.collective import ALGORITHM_SENDS
 from simcodesign.describe.demands.exchange import Exchange
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step, placed_demands, with_phase
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels

@@ -11,10 +11,10 @@ from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.constants import CAPACITY, dimension_at
 from simcodesign.describe.demands.base import Demand
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 from simcodesign.report.results.data_sheets import kinds_of_demands, one_line

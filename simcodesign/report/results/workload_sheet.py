@@ -22,11 +22,11 @@ from simcodesign.describe.demands.disk_access import SHARED, DiskAccess, Storage
 from simcodesign.describe.demands.exchange import Exchange
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
 from simcodesign.describe.demands.point_to_point import Receive, Send
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.programs.program import Block, Step
+from simcodesign.describe.python_programs.python_program import PythonProgram
 from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.randomness.noise import Imbalance
 from simcodesign.describe.workload import Workload

@@ -25,8 +25,8 @@ from simcodesign.core.units import POSITIVE_RANGE, is_positive
 from simcodesign.describe.constants import POSITIVE, dimension_at
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, effect_named, switched_on
+from simcodesign.describe.evaluated.useful_flops import useful_flops, useful_phases
 from simcodesign.describe.scenario import MachineSource, OfScenario, Scenario, WorkloadSource
-from simcodesign.describe.useful_flops import useful_flops, useful_phases
 from simcodesign.engine.simulate import simulate
 from simcodesign.studies.feasibility.boundary import Corner, Counted, Spot, bisected, rays
 from simcodesign.studies.feasibility.cost_axes import CostAxis, cost_of

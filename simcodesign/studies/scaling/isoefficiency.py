@@ -20,8 +20,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.formulas.values import FormulaSources, formula_values, given_formulas
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.to_json import PlainResult, fields_of
+from simcodesign.describe.evaluated.useful_flops import useful_flops
 from simcodesign.describe.scenario import MachineSource, RunKeywords, Scenario, WorkloadSource, workload_of
-from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
 

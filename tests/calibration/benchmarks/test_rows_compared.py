@@ -10,7 +10,7 @@ import pytest
 from simcodesign.calibration.timings import read_timings
 from simcodesign.comparison.compare import compare
 from simcodesign.core.errors import InputError
-from simcodesign.describe.measured.table import read_measured
+from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_workload
 from simcodesign.describe.yaml.tree import parse_yaml

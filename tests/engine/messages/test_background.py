@@ -19,7 +19,7 @@ from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.engine import background, simulate
 from simcodesign.engine.compiled import engine as compiled
 from simcodesign.engine.event_contract import Log
-from simcodesign.engine.reference import engine as reference
+from simcodesign.engine.reference import run as reference
 from simcodesign.generate.plan import NONE, BackgroundMessages, Edges, Plan
 from tests import examples
 from tests.builders import network_with, read_machine, workload

@@ -12,7 +12,7 @@ from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.queues.critical_path import path_through_queues
 from simcodesign.engine.queues.visits import StationVisits, run_with_visits
-from simcodesign.engine.reference.engine import run
+from simcodesign.engine.reference.run import run
 from simcodesign.generate.lower import make_plan
 from simcodesign.generate.plan import NONE, Plan
 

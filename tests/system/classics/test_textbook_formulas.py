@@ -16,8 +16,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.evaluated.useful_flops import useful_flops
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.useful_flops import useful_flops
 from simcodesign.describe.yaml.files import load_machine, load_workload
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan

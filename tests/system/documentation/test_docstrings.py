@@ -111,8 +111,9 @@ def test_every_method_and_property_is_described(name: str) -> None:
 
 
 def public_members(described: type) -> Iterator[tuple[str, Any]]:
-    """Methods and properties of the class itself, as functions."""
-    for name, one in vars(described).items():
+    """Methods and properties of the class and of its bases in the package, as functions."""
+    bases = [base for base in described.__mro__ if base.__module__.startswith("simcodesign.")]
+    for name, one in (item for base in bases for item in vars(base).items()):
         function = getattr(one, "fget", None) or getattr(one, "func", None) or getattr(one, "__func__", one)
         if not name.startswith("_") and inspect.isfunction(function):
             yield name, function

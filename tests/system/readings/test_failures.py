@@ -16,12 +16,12 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.forecast_parts import FailureForecast
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.randomness.failures import CheckpointTimes
+from simcodesign.describe.randomness.node_failures import CheckpointTimes
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.machine import machine_from
 from simcodesign.describe.yaml.tree import parse_yaml
 from simcodesign.describe.yaml.workload import workload_from
-from simcodesign.engine.failures import Clock
+from simcodesign.engine.failure_time import Clock
 from simcodesign.generate.randomness.failures import failure_times_s
 from tests import examples
 

@@ -14,7 +14,7 @@ from simcodesign.analytic.formulas.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.useful_flops import useful_flops
+from simcodesign.describe.evaluated.useful_flops import useful_flops
 from simcodesign.describe.workload import Workload
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine.simulate import simulate

@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated
-
 from simcodesign.cli.app import app
-from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.fit_options import KnownMachine, ModelOptions, use_one_thread
-from simcodesign.cli.options import Settings
+from simcodesign.cli.dataclass_commands import command
+from simcodesign.cli.options.fit_formula_options import FILES, FitFormulaOptions
+from simcodesign.cli.options.models import use_one_thread
 from simcodesign.cli.sections import Section
-from simcodesign.cli.written_files import TABLE, Output, Outputs
-
-FILES = Outputs(
-    Output("formulas", (".yaml", ".yml"), "the fitted formulas, as compare --formula reads them"),
-    TABLE,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitFormulaOptions(ModelOptions):
-    """Which formulas are fitted, and which of their names are known."""
-
-    file: Annotated[Path, Argument(metavar="FILE", help="Measurements, as for fit.")]
-    formulas: Annotated[
-        list[str],
-        Argument(
-            metavar="FORMULA...",
-            help="A formula with unknown coefficients: 'c0 + c1*log2(P)*m + c2*P**x', 'NAME = EXPRESSION', or a .yaml "
-            "file of formulas.",
-        ),
-    ]
-    settings: Settings = field(default_factory=list)
-    machine: KnownMachine = None
-    nonnegative: Annotated[bool, Option(help="Keep coefficients that enter linearly at zero or above.")] = False
 
 
 @command(app, "fit-formula", section=Section.MEASURE, no_args_is_help=True, outputs=FILES)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import Jobs, Write, usable_cpus
+from simcodesign.cli.options.shared import Jobs, Write, usable_cpus
 from simcodesign.cli.sections import Section
 from simcodesign.cli.written_files import Output, Outputs
 

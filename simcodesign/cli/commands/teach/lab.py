@@ -8,7 +8,7 @@ from typing import Annotated
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import Jobs, usable_cpus
+from simcodesign.cli.options.shared import Jobs, usable_cpus
 from simcodesign.cli.sections import Section
 from simcodesign.core.errors import InputError
 

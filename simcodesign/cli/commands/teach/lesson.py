@@ -10,7 +10,7 @@ import click
 
 from simcodesign.cli.app import app
 from simcodesign.cli.dataclass_commands import Argument, Option, command
-from simcodesign.cli.options import AsJson, Jobs, Write, usable_cpus
+from simcodesign.cli.options.shared import AsJson, Jobs, Write, usable_cpus
 from simcodesign.cli.sections import Section, put_in
 from simcodesign.cli.written_files import Output, Outputs
 from simcodesign.core.errors import InputError, Place

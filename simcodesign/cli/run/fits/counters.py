@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
-from simcodesign.cli.commands.fits.fit_counters import FILES, FitCountersOptions
+from simcodesign.cli.options.fit_counters_options import FILES, FitCountersOptions
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.text_files import number
 from simcodesign.core.units import parse_quantity

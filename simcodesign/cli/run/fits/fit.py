@@ -10,9 +10,9 @@ from fnmatch import translate
 from functools import partial
 from pathlib import Path
 
-from simcodesign.cli.commands.fits.fit import FitOptions
-from simcodesign.cli.fit_options import ModelOptions
-from simcodesign.cli.options import FIT_LEVEL, usable_cpus
+from simcodesign.cli.options.fit_options import FitOptions
+from simcodesign.cli.options.models import ModelOptions
+from simcodesign.cli.options.shared import FIT_LEVEL, usable_cpus
 from simcodesign.cli.run.scenario import parsed_level
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.files.atomic_files import replacing_text

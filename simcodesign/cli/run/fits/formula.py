@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simcodesign.cli.commands.fits.fit_formula import FILES, FitFormulaOptions
+from simcodesign.cli.options.fit_formula_options import FILES, FitFormulaOptions
 from simcodesign.cli.run.fits.fit import arguments_and_heading, check, measurements_of
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import parse

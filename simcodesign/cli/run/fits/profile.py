@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simcodesign.cli.commands.fits.fit_counters import FILES, FitCountersOptions
+from simcodesign.cli.options.fit_counters_options import FILES, FitCountersOptions
 from simcodesign.cli.run.fits.counters import pipeline_of
 from simcodesign.cli.run.scenario import parsed_share, scenario_of
 from simcodesign.core.errors import InputError, Place

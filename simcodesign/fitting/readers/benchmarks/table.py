@@ -231,7 +231,7 @@ def measurements_of(table: BenchmarkTable, partial: bool = True) -> Measurements
 
 
 def tidy_text(tables: Sequence[BenchmarkTable], more: Mapping[str, Sequence[str]] | None = None) -> str:
-    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured.table``): parameters, labels,
+    """All rows as one CSV table, as ``--measured`` takes it (``describe.measured_tables.table``): parameters, labels,
     phase, component, value, low, high, count, interval, source (file and line), ``data`` where it differs within an
     operation, and ``quantity`` where not all are times.
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.co_runners import CoRunners
 from simcodesign.describe.demands.base import Evaluate
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
+from simcodesign.describe.evaluated.co_runners import CoRunners
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.memory import Memory
 from simcodesign.locality.cache import CacheGeometry

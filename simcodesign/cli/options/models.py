@@ -9,7 +9,7 @@ from typing import Annotated
 
 from simcodesign.cli.completion import names_of
 from simcodesign.cli.dataclass_commands import Option
-from simcodesign.cli.options import AsJson, Format, Level, Robust, Target, Value, Write
+from simcodesign.cli.options.shared import AsJson, Format, Level, Robust, Target, Value, Write
 
 KnownMachine = Annotated[
     str | None,

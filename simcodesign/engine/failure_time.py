@@ -19,7 +19,7 @@ from simcodesign.core.result import CHECKPOINTS, FAILURES, Result
 from simcodesign.core.simulation_parts import Failures
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
-from simcodesign.describe.randomness.failures import CheckpointTimes
+from simcodesign.describe.randomness.node_failures import CheckpointTimes
 from simcodesign.generate.randomness.failures import failure_times_s
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.measured.rows import MeasuredRow, rows_of_file, rows_of_frame
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
+from simcodesign.describe.measured_tables.rows import MeasuredRow, rows_of_file, rows_of_frame
 from simcodesign.describe.workload import Workload
 
 if TYPE_CHECKING:

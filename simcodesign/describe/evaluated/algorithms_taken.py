@@ -11,10 +11,10 @@ from simcodesign.core.forecast_parts import ChosenAlgorithm
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO
 from simcodesign.describe.demands.collective import Collective
-from simcodesign.describe.demands.python_program import PythonProgram
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.programs.program import Step, walk
 from simcodesign.describe.python_programs.matched import algorithms_recorded
+from simcodesign.describe.python_programs.python_program import PythonProgram
 
 #: The ranks of the groups of a step, and how many such groups there are.
 Sizes = Iterable[tuple[FloatOrArray, FloatOrArray]]

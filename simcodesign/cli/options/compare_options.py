@@ -1,0 +1,71 @@
+"""Options of ``compare``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from simcodesign.cli.completion import names_of
+from simcodesign.cli.dataclass_commands import Argument, Option
+from simcodesign.cli.options.shared import (
+    AnswerOptions,
+    AspenOptions,
+    Formulas,
+    ReplicationOptions,
+    ScenarioOptions,
+    Simulate,
+    SimulationOptions,
+    SizeName,
+    Vary,
+    VerdictOptions,
+    Why,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementOptions:
+    """Whether requirements are compared in place of times, and for which problem."""
+
+    requirements: Annotated[
+        bool,
+        Option(
+            help="Compare what processes require if their problems fill the memory, in place of times. Of a machine "
+            "and its variants by factors ('M with nodes=x2'), print the ratio of each requirement; of different "
+            "machines, the largest problem on each, and the shortest time of the same problem on all. With --simulate "
+            "also the times on smaller machines, of at most -P ranks.",
+        ),
+    ] = False
+    size: SizeName = None
+    benchmark: Annotated[
+        float | None,
+        Option(
+            metavar="N",
+            help="With --requirements: the overall problem to be timed (default: the largest that fits all machines).",
+        ),
+    ] = None
+    simulate: Simulate = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """What is forecast and simulated, how and how often, and what is printed and written of it."""
+
+    scenario: ScenarioOptions
+    more: Annotated[
+        list[str],
+        Argument(
+            metavar="[MACHINE|WORKLOAD]...",
+            help="More machines, and more workloads: every workload on every machine in one answer. 'NAME with "
+            "KEY=VALUE' is a variant of a machine, 'NAME with nodes=x2' one with twice as many nodes.",
+            complete=names_of("machines", "workloads"),
+        ),
+    ] = field(default_factory=list)
+    aspen: AspenOptions
+    vary: Vary = field(default_factory=list)
+    simulation: SimulationOptions
+    formula: Formulas = field(default_factory=list)
+    verdict: VerdictOptions
+    why: Why = False
+    output: AnswerOptions
+    replication: ReplicationOptions
+    requirements: RequirementOptions = field(default_factory=RequirementOptions)

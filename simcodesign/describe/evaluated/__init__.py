@@ -1,0 +1,1 @@
+"""Demands and programs with every name given its value: what both readings take of them."""
