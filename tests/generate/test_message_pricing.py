@@ -29,7 +29,7 @@ from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.reference.run import run as run_loggops
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages import routes_and_stations
+from simcodesign.generate.messages import route_table
 from simcodesign.generate.messages.pricing import MessagePricing
 from simcodesign.generate.plan import INTERFACE, LINK, NONE, Plan
 from tests import examples
@@ -313,8 +313,8 @@ def test_every_message_has_its_price_and_its_route(
     machine: Machine, program: tuple[Step, ...], effects: tuple[str, ...], data: st.DataObject, sparse: bool
 ) -> None:
     ranks = data.draw(st.integers(1, min(machine.most_ranks, 10)))
-    few, most = (3, 0) if sparse else (routes_and_stations.PAIRS_AT_ONCE, routes_and_stations.DENSE_STATIONS)
-    with patch.multiple(routes_and_stations, PAIRS_AT_ONCE=few, DENSE_STATIONS=most):
+    few, most = (3, 0) if sparse else (route_table.PAIRS_AT_ONCE, route_table.DENSE_STATIONS)
+    with patch.multiple(route_table, PAIRS_AT_ONCE=few, DENSE_STATIONS=most):
         plan = plan_of(machine, ranks, sent_as_on(machine, program), effects)
     check_all(plan, [machine], effects)
 

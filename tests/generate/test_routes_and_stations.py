@@ -36,7 +36,7 @@ from simcodesign.describe.topology.grid_shape import balanced_shape
 from simcodesign.describe.yaml.files import workload_of
 from simcodesign.engine.reference.run import run
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.messages.routes_and_stations import BYTES_PER_COST
+from simcodesign.generate.messages.cost_table import BYTES_PER_COST
 from simcodesign.generate.plan import DISK, INTERFACE, LINK, NONE, Plan
 from tests import examples
 from tests.builders import ANYWHERE, network_of, plan_of, workload

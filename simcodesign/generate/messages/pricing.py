@@ -29,7 +29,7 @@ from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels
 from simcodesign.generate.messages.message_models.base import modelled_hops, simulated
-from simcodesign.generate.messages.routes_and_stations import RouteTable
+from simcodesign.generate.messages.route_table import RouteTable
 from simcodesign.generate.messages.routing.route_choice import route_choice
 from simcodesign.generate.messages.way import Way, Ways
 
@@ -217,7 +217,7 @@ class MessagePricing:
         """The row of costs of every message, by its own level."""
         assert self.route_table is not None
         if self._levels is None:
-            return self.route_table.cost_of(ways[0], ways[0].way, size, column.train)
+            return self.route_table.costs.row_of(ways[0], ways[0].way, size, column.train)
         source, target = self._ends(column.who, column.peer)[::-1]
         level = self._levels.level_of(source, target)
         memory_s = self.route_table.memory_s_per_byte(machine, source, target, column.in_memory)
@@ -227,7 +227,7 @@ class MessagePricing:
             each = size if np.ndim(size) == 0 else np.broadcast_to(size, here.shape)[here]
             if here.any():
                 own_s = memory_s if np.ndim(memory_s) == 0 else np.asarray(memory_s)[here]
-                cost[here] = self.route_table.cost_of(one, one.of(here), each, column.train, own_s)
+                cost[here] = self.route_table.costs.row_of(one, one.of(here), each, column.train, own_s)
         return cost
 
     def _ends(self, who: Int32s | None, peer: Int32s | int) -> tuple[Int64s, Int64s]:
@@ -242,7 +242,7 @@ class MessagePricing:
         """The route and the row of costs of messages between nodes, whoever sends them; shapes (n,)."""
         assert self.route_table is not None
         way = self._ways.between_nodes(machine.network, source, target, size_bytes)
-        row = self.route_table.cost_of(LevelWay(0, machine.network, way), way, size_bytes)
+        row = self.route_table.costs.row_of(LevelWay(0, machine.network, way), way, size_bytes)
         cost = np.broadcast_to(row, len(source)).astype(np.int32)
         return self.route_table.number(source, target), cost
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcodesign.describe.effects import Mechanism
-from simcodesign.generate.messages.routes_and_stations import stations_of
+from simcodesign.generate.messages.all_stations import stations_of
 from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.passes.interface_turns import interface_turns
 from simcodesign.generate.passes.served_operations import accesses_at, served_at

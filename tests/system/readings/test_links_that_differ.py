@@ -20,7 +20,7 @@ from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.topology.build import build_topology
 from simcodesign.describe.workload import Workload
 from simcodesign.generate.lower import make_plan
-from simcodesign.generate.messages.routes_and_stations import link_bandwidths
+from simcodesign.generate.messages.all_stations import link_bandwidths
 from simcodesign.generate.plan import LINK
 from tests import examples
 from tests.builders import machine, network_of, workload

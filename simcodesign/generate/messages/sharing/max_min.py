@@ -20,8 +20,8 @@ from simcodesign.core.units import format_quantity
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import level_at
 from simcodesign.describe.network.sharing import MaxMin
+from simcodesign.generate.messages.all_stations import link_bandwidths
 from simcodesign.generate.messages.memory_stations import memory_stations
-from simcodesign.generate.messages.routes_and_stations import link_bandwidths
 from simcodesign.generate.messages.sharing.base import SHARED, held_until_arrival, senders_held
 from simcodesign.generate.plan import INTERFACE, LINK, MESSAGE_MEMORY, NONE, FairSharing, Plan, Routes
 

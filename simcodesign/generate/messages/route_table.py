@@ -1,17 +1,17 @@
-"""The routes of messages through shared stations (``interfaces``, ``links``), and the stations that there are.
+"""The routes of messages through stations that they share: interfaces, links, the memory of nodes.
 
 Columns that send between the same pairs of ranks share their routes, so that a repeated collective costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from simcodesign.core.errors import Place
 from simcodesign.core.memory_limit import check_memory
@@ -22,32 +22,18 @@ from simcodesign.describe.machine_parts.levels import Level, level_at
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.topology.base import Routes as TopologyRoutes
 from simcodesign.generate.columns import Column
-from simcodesign.generate.messages.levels import LevelWay, LevelWays
+from simcodesign.generate.messages.cost_table import CostTable, SharedLevels
+from simcodesign.generate.messages.levels import LevelWays
 from simcodesign.generate.messages.memory_stations import MemoryStations, memory_stations
-from simcodesign.generate.messages.message_models.base import simulated
 from simcodesign.generate.messages.routing.route_choice import RouteChoice
-from simcodesign.generate.messages.way import Way
 from simcodesign.generate.plan import (
-    DISK,
-    INTERFACE,
-    LINK,
-    MAILBOX,
-    MESSAGE_MEMORY,
     NONE,
-    PROCESSOR,
-    UNLIMITED,
-    Discipline,
     Routes,
-    Stations,
 )
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 BYTES_PER_HOP, BYTES_PER_OPERATION = 8, 100
-#: Of every time in the table of costs: its key, its row, the whole table, and that by groups of links.
-BYTES_PER_COST = 4 * 8
-#: Rows of the table of costs that are looked for one by one, so that equal ones are one.
-MOST_LOOKED_UP = 10_000
 #: Up to so many stations, a table of all of them is quicker than sorting those that are used.
 DENSE_STATIONS = 2**28
 #: From so many of them to a hop on, stations that are used are sorted; measured, the table is as quick at 10 to 20.
@@ -57,7 +43,7 @@ PAIRS_AT_ONCE = 2**13
 
 
 class RouteTable:
-    """Notes the pairs of nodes between which messages travel, and their costs; then makes the Routes of them."""
+    """Notes the pairs of hosts between which messages travel; then makes the Routes of them and of their costs."""
 
     def __init__(
         self,
@@ -69,26 +55,21 @@ class RouteTable:
     ) -> None:
         self._machine, self._node, self._choice, self._inner = machine, node, choice, levels
         self._levels = machine.numbered_levels
-        self._links, self._interfaces = Mechanism.LINKS in on, Mechanism.INTERFACES in on
-        self._within = Mechanism.NODE_NETWORKS in on
-        loads = self._within and machine.node_memory is not None
+        self.shared = SharedLevels.by(on)
+        loads = self.shared.within_nodes and machine.node_memory is not None
         #: Where messages within nodes load their memory; None where they do not.
         self.memory: MemoryStations | None = memory_stations(machine) if loads else None
-        self._groups = max(len(_groups_of(level.network)) for level in self._levels)
+        self.costs = CostTable(machine, self.shared, self.memory is not None)
         self._pairs: list[tuple[Int32s, Int32s]] = []
         self._turns: list[tuple[Int64s, Int64s]] | None = None  # interface out and in of every pair
         self._through: list[Int64s | None] | None = None  # nodes that routes go through, of every pair
         self._count = 0
         self._known: dict[bytes, Int32s] = {}
-        self._costs: dict[bytes, int] = {}
-        self._table: list[NDArray[np.float64]] = []  # (W, n) each
-        self._rows = 0
 
     def copied(self) -> RouteTable:
         """A table that may grow without this one."""
         table = copy(self)
-        for name in ("_pairs", "_known", "_costs", "_table"):
-            setattr(table, name, getattr(self, name).copy())
+        table._pairs, table._known, table.costs = self._pairs.copy(), self._known.copy(), self.costs.copied()
         return table
 
     def routes_of(self, column: Column) -> Int32s:
@@ -160,107 +141,13 @@ class RouteTable:
         far = source != target
         if self._inner is not None:
             is_inside = source >= self._machine.nodes
-            far = far & np.where(is_inside, self._within, self._links or self._interfaces)
+            far = far & np.where(is_inside, self.shared.within_nodes, self.shared.between_nodes)
         route = np.full(len(source), NONE, np.int32)
         count = int(np.count_nonzero(far))
         route[far] = np.arange(self._count, self._count + count)
         self._pairs.append((source[far].astype(np.int32), target[far].astype(np.int32)))
         self._count += count
         return route
-
-    def cost_of(
-        self,
-        at: LevelWay,
-        way: Way,
-        size_bytes: FloatOrArray,
-        train: int = 1,
-        memory_s_per_byte: FloatOrArray = 0.0,
-    ) -> Int32s | int:
-        """Row of the table of costs for every message on the level ``at``, or train of messages of ``size_bytes``
-        each, that occupies a memory controller so long per byte."""
-        network = at.network
-        if self._shares_links(at.number) and not network.message_model.starts_at_every_hop and train == 1:
-            # The links have the rest.
-            way = Way.without_links(network.message_model, size_bytes)
-        every = (*way.fields, np.asarray(memory_s_per_byte), np.asarray(size_bytes, dtype=np.float64))
-        hops, *others, memory_s, size = np.broadcast_arrays(*every)
-        if not hops.ndim:
-            return self._row(self._priced(at, way, float(size_bytes), train, float(memory_s)))
-        if not len(hops):
-            return np.zeros(0, np.int32)
-        keys = (
-            size,
-            hops,
-            *(others if network.paths_differ else ()),
-            *((memory_s,) if self.memory is not None else ()),
-        )
-        order = np.lexsort(keys)
-        changes = np.zeros(len(order) - 1, bool)
-        for key in keys:
-            changes |= np.diff(key[order]) != 0
-        first = order[np.concatenate([[True], changes])]
-        self._check_memory(len(first))
-        row = np.empty(len(order), np.int32)
-        kinds = Way(hops[first], *(field[first] for field in others))
-        group = np.concatenate([[0], np.cumsum(changes)])
-        row[order] = self._rows_of(self._priced(at, kinds, size[first], train, memory_s[first]))[group]
-        return row
-
-    def _shares_links(self, number: int) -> bool:
-        """Whether messages share the links of a level."""
-        return self._links if number == 0 else self._within
-
-    def _shares_interfaces(self, number: int) -> bool:
-        """Whether messages share the interfaces of a level."""
-        return self._interfaces if number == 0 else self._within
-
-    def _check_memory(self, more: int) -> None:
-        """CapacityError if the table of costs is too large with so many more rows."""
-        groups, rows = self._groups, self._rows + more
-        what = f"the costs of {rows:,} kinds of messages, each on {groups:,} kinds of links, take"
-        check_memory(what, BYTES_PER_COST * (4.0 + 2 * groups) * rows, self._machine.place)
-
-    def _rows_of(self, times: NDArray[np.float64]) -> Int32s:
-        """(n,) rows of the table for the columns of (W, n) times: looked up, unless there are too many to look for."""
-        if times.shape[1] <= MOST_LOOKED_UP:
-            return np.array([self._row(row) for row in times.T], np.int32)
-        self._table.append(times)
-        self._rows += times.shape[1]
-        return np.arange(self._rows - times.shape[1], self._rows, dtype=np.int32)
-
-    def _row(self, times: NDArray[np.float64]) -> int:
-        key = times.tobytes()
-        if key not in self._costs:
-            self._costs[key] = self._rows
-            self._table.append(np.array(times).reshape(len(times), 1))
-            self._rows += 1
-        return self._costs[key]
-
-    def _priced(
-        self, at: LevelWay, way: Way, size_bytes: FloatOrArray, train: int, memory_s_per_byte: FloatOrArray
-    ) -> NDArray[np.float64]:
-        """(W, ...) the times of the table of costs: of its way, then service and latency of each group of links, and of
-        memory controllers."""
-        network, again, has_links = at.network, np.zeros(()), self._shares_links(at.number)
-        messages = simulated(network)
-        if train > 1:
-            # With store-and-forward, the links repeat the bytes of a train themselves.
-            again = np.asarray(messages.again_s(network, way, 0.0 if has_links else size_bytes))
-        groups = _groups_of(network)
-        nothing = [0.0] * (self._groups - len(groups))  # of groups that only other levels have
-        times: list[FloatOrArray] = [
-            messages.inject_s(network, way, size_bytes),
-            messages.tail_s(network, way, size_bytes, train, again),
-            train * size_bytes * network.interface_occupancy_s_per_byte,
-            0.0 if has_links else messages.flight_s(network, way, size_bytes),
-            *(train * size_bytes * per_byte_s for per_byte_s, _ in groups),
-            *nothing,
-            *([] if self.memory is None else [train * size_bytes * memory_s_per_byte]),
-            *(latency_s for _, latency_s in groups),
-            *nothing,
-            *([] if self.memory is None else [0.0]),
-        ]
-        return np.array(np.broadcast_arrays(*times), dtype=np.float64)
 
     def to_routes(
         self, before: int, route: Int32s, cost: Int32s, turns: tuple[Int64s, Int64s] | None = None
@@ -272,10 +159,12 @@ class RouteTable:
             return None, np.zeros(0, np.int64)
         source, target = (np.concatenate(ends) for ends in zip(*self._pairs, strict=True))
         self._pairs = [(source, target)]  # many short columns are routed together
-        if turns is not None and (self._interfaces or (self._links and self._machine.network.rails > 1)):
+        if turns is not None and (
+            self.shared.interfaces_of_network or (self.shared.links_of_network and self._machine.network.rails > 1)
+        ):
             route = self._by_interface(route, *turns)
         others = None
-        if self._links and self._choice.is_by_message:
+        if self.shared.links_of_network and self._choice.is_by_message:
             route, others = self._by_message(route)
         start = np.concatenate([[0], np.cumsum(self._lengths())]).astype(np.int64)
         needed = BYTES_PER_HOP * float(start[-1]) + BYTES_PER_OPERATION * len(route)
@@ -292,14 +181,14 @@ class RouteTable:
                 used[part] = True
             first = last
         visited, station = _numbered(way, used if is_dense else None, before)
-        inject, tail, interface, after_interface, *links = np.concatenate(self._table, axis=1)
+        inject, tail, interface, after_interface, *links = self.costs.times()
         groups = len(links) // 2
         link, latency = links if groups == 1 else (np.stack(part, axis=1) for part in (links[:groups], links[groups:]))
         forward = self._machine.network.is_stored
         group = self._group_of(visited, before) if groups > 1 else None
         adaptive = None
         if others is not None:
-            adaptive = self._choice.alternatives(route, others, start, station, self._interfaces)
+            adaptive = self._choice.alternatives(route, others, start, station, self.shared.interfaces_of_network)
         return Routes(
             route,
             cost,
@@ -320,7 +209,7 @@ class RouteTable:
         """The routes again, where one by other interfaces is another route."""
         network = self._machine.network
         count = network.interfaces.count
-        if not self._interfaces:  # then only the rail matters
+        if not self.shared.interfaces_of_network:  # then only the rail matters
             leaves = comes = leaves % network.rails
         sends = np.flatnonzero(route != NONE)
         key = (route[sends].astype(np.int64) * count + leaves[sends]) * count + comes[sends]
@@ -359,7 +248,7 @@ class RouteTable:
         is_link = visited >= self._interfaces_of_all
         if self.memory is not None:
             is_memory = visited >= self.memory.first
-            group[before + np.flatnonzero(is_memory)] = self._groups
+            group[before + np.flatnonzero(is_memory)] = self.costs.groups
             is_link &= ~is_memory
         links = visited[is_link] - self._interfaces_of_all
         for level, here in self._by_level("first_link", links):
@@ -415,9 +304,9 @@ class RouteTable:
                 target, loads = self._loads(target)
                 stations += self.memory.visits(source, target, loads)[0]
             for level, here in self._by_level("first_host", source):
-                ends = 2 if self._shares_interfaces(level.number) else 0
+                ends = 2 if self.shared.interfaces(level.number) else 0
                 stations[here] += ends
-                if self._shares_links(level.number):
+                if self.shared.links(level.number):
                     choice, own, other, by = self._on_level(level, source[here], target[here], _some(through, here))
                     stations[here] += choice.hops(own, other, by)
             lengths.append(stations)
@@ -470,7 +359,7 @@ class RouteTable:
     ) -> Int64s:
         """The same of hosts of one level."""
         network, before = level.network, self._interfaces_of_all
-        has_links, has_interfaces = self._shares_links(level.number), self._shares_interfaces(level.number)
+        has_links, has_interfaces = self.shared.links(level.number), self.shared.interfaces(level.number)
         choice, own, other, through = self._on_level(level, source, target, through)
         first_link: Int64s | int = before + level.first_link
         if level.number:
@@ -508,13 +397,6 @@ def _some(through: Int64s | None, here: NDArray[np.bool_]) -> Int64s | None:
     return None if through is None else through[here]
 
 
-def _groups_of(network: Network) -> list[tuple[FloatOrArray, FloatOrArray]]:
-    """Seconds per byte and latency of links, of each group where they differ."""
-    if not network.links_differ:
-        return [(network.link_occupancy_s_per_byte, network.longest_hop_latency_s)]
-    return [*zip(network.links_s_per_byte, network.link_latencies_s, strict=True)]
-
-
 def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) -> tuple[Int64s, Int32s]:
     """The different numbers in ``way``, and for each its place among them, counted from ``before``. ``used``: whether
     each number is there, unless they are so many that sorting is quicker."""
@@ -529,60 +411,3 @@ def _numbered(way: NDArray[Any], used: NDArray[np.bool_] | None, before: int) ->
     for low in range(0, len(way), 2**22):  # in place, since there may be a billion hops
         way[low : low + 2**22] = number[way[low : low + 2**22]]
     return visited, way.astype(np.int32, copy=False)
-
-
-def link_bandwidths(machine: Machine, stations: Stations) -> NDArray[np.float64]:
-    """(S,) bytes per second of every station that is a link, infinite if bytes take no time; 0 for other stations."""
-    bandwidth, levels = np.zeros(len(stations)), machine.numbered_levels
-    links = np.flatnonzero(stations.kind == LINK)
-    unit = stations.unit[links]
-    place = level_at(levels, "first_link", unit)
-    for level in levels:
-        here, network = place == level.number, level.network
-        per_byte_s = np.array(network.links_s_per_byte, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            bandwidth[links[here]] = 1 / per_byte_s[network.link_group(unit[here] - level.first_link)]
-    return bandwidth
-
-
-def stations_of(
-    machine: Machine,
-    served: Sequence[tuple[int, Int64s]],
-    processors: int,
-    visited: Int64s,
-    mailboxes: int,
-    disk_discipline: Discipline = UNLIMITED,
-) -> Stations:
-    """All stations: those at which operations are ``served``, by kind and unit (disks have this discipline),
-    processors, interfaces and links, mailboxes."""
-    last = machine.numbered_levels[-1]
-    interfaces = last.first_interface + last.interfaces
-    memory = interfaces + last.first_link + last.links
-    kinds = np.searchsorted([interfaces, memory], visited, side="right")
-    spindles = machine.disk.spindles if machine.disk else 1
-    groups: Sequence[tuple[ArrayLike, Int64s]] = (
-        *served,
-        (PROCESSOR, np.arange(processors)),
-        (np.array([INTERFACE, LINK, MESSAGE_MEMORY])[kinds], visited - np.array([0, interfaces, memory])[kinds]),
-        (MAILBOX, np.arange(mailboxes)),
-    )
-    kind = np.concatenate([np.broadcast_to(np.asarray(kind, np.int8), len(unit)) for kind, unit in groups])
-    unit = np.concatenate([unit for _, unit in groups])
-    servers = np.where(kind == DISK, spindles, 1).astype(np.int32)
-    factor = _interface_factors(machine, kind, unit)
-    if disk_discipline == UNLIMITED:
-        return Stations(kind, unit, servers, service_factor=factor)
-    disciplines = (kind == DISK).astype(np.int8), (UNLIMITED, disk_discipline)
-    return Stations(kind, unit, servers, *disciplines, service_factor=factor)
-
-
-def _interface_factors(machine: Machine, kind: NDArray[np.int8], unit: Int64s) -> NDArray[np.float64] | None:
-    """(S,) how much longer a byte occupies a station than the network states, by the partition of an interface; None
-    where that is the same everywhere."""
-    of_nodes, outer = machine.interface_factors, machine.numbered_levels[0]
-    if of_nodes is None:
-        return None
-    factor, interfaces = np.ones(len(kind)), outer.network.interfaces
-    here = np.flatnonzero((kind == INTERFACE) & (unit < outer.interfaces))
-    factor[here] = of_nodes[unit[here] // interfaces.count % machine.nodes]
-    return factor
