@@ -50,8 +50,8 @@ class Messages:
     def read_routes(self, routes: Routes) -> None:
         """Read the routes and what messages cost on them. Lists, not arrays: single items are much quicker to read."""
         stations, count = self.plan.stations, len(self.stations)
-        group = np.zeros(count, int) if routes.group is None else routes.group
-        group = np.where(np.isin(stations.kind, (LINK, MESSAGE_MEMORY)), group, NONE)
+        group, links = np.full(count, NONE), np.flatnonzero(np.isin(stations.kind, (LINK, MESSAGE_MEMORY)))
+        group[links] = 0 if routes.group is None else routes.group[links]
         places = list(zip(routes.station.tolist(), group[routes.station].tolist(), strict=True))
         self.ways: list[Way] = [places[start:end] for start, end in pairwise(routes.start.tolist())]
         self.route, self.cost = routes.route.tolist(), routes.cost.tolist()

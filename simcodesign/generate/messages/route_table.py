@@ -26,10 +26,7 @@ from simcodesign.generate.messages.cost_table import CostTable, SharedLevels
 from simcodesign.generate.messages.levels import LevelWays
 from simcodesign.generate.messages.memory_stations import MemoryStations, memory_stations
 from simcodesign.generate.messages.routing.route_choice import RouteChoice
-from simcodesign.generate.plan import (
-    NONE,
-    Routes,
-)
+from simcodesign.generate.plan import NONE, Routes
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
