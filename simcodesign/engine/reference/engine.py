@@ -4,7 +4,7 @@ How to read it
     A SimPy simulation consists of *processes*: Python generators that ``yield`` events and go on when these happen.
     ``Simulation.strand`` is the process of a rank, which does its operations one after another; a rank that does
     several things at a time (operations that do not follow the previous one) has several strands.
-    ``Simulation.message`` is the process of a message that takes time of its own. Three things hold a process up:
+    ``Simulation.message`` is the process of a message that takes time of its own. A process waits for three things:
 
     * time: ``yield env.timeout(duration)``;
     * another process: ``yield self.done[op]``, an event that the process of ``op`` triggers by ``succeed``;
@@ -12,10 +12,10 @@ How to read it
 
     Begin with ``strand``. Then read ``stations.py``, the resources: disks, processors, memory controllers, network
     interfaces and links are queues with servers; and ``messages.py``, how a message passes the stations of its route.
-    ``environment.py`` has the clock and the calendar of events: it decides what comes first of what happens at the
-    same time (``event_contract.py`` has the rules). That is the plain case. ``run.py`` chooses the classes of other
-    cases, each in a module of its own: ``packets.py``, ``fair_links.py``, ``loggopsim.py``, ``others.py``. Resources of
-    other kinds: ``disciplines.py``, ``mailboxes.py``, ``route_choice.py``.
+    ``environment.py`` has the clock and the calendar of events: it orders the events of an instant
+    (``event_contract.py`` has the rules). That is the plain case. ``run.py`` chooses the classes of the other cases,
+    each in a module of its own: ``packets.py``, ``fair_links.py``, ``loggopsim.py``, ``others.py``. Resources of other
+    kinds are in ``disciplines.py``, ``mailboxes.py`` and ``route_choice.py``.
 
 What a run leaves behind is a ``Log``: when every operation was done, when every message arrived, what stations did.
 """
@@ -81,7 +81,7 @@ class Simulation:
         return STATION_OF[discipline.kind](self.env, number, int(stations.servers[number]), discipline)
 
     def read_operations(self, plan: Plan) -> None:
-        """What each operation is, how long it takes and where it queues."""
+        """Read what each operation is, how long it takes and where it queues."""
         nowhere = [NONE] * len(plan)
         self.kind, self.duration_s = plan.kind.tolist(), plan.duration_s.tolist()
         self.station = nowhere if plan.station is None else plan.station.tolist()
@@ -94,7 +94,7 @@ class Simulation:
         self.end_is_event = (~ends_at_once(plan)).tolist()
 
     def read_dependencies(self, plan: Plan) -> None:
-        """The events that operations wait for besides the one before them and their message."""
+        """Collect the events that operations wait for, in addition to the previous operation and their message."""
         self.awaited: dict[int, list[simpy.Event]] = defaultdict(list)
         if plan.edges is not None:
             source = np.repeat(np.arange(len(plan)), np.diff(plan.edges.start)).tolist()
@@ -130,7 +130,7 @@ class Simulation:
             self.end(op)
 
     def receive(self, op: int) -> Process:
-        """Wait for the message: that of one send, or the first that comes to the mailbox."""
+        """Wait for the message of one send, or for the first that comes to the mailbox."""
         if self.mailbox[op] != NONE:
             send = yield self.stations[self.mailbox[op]].get(op)
             self.match[op], self.match[send] = send, op
@@ -141,7 +141,7 @@ class Simulation:
             yield self.arrived[self.match[op]]
 
     def perform_at(self, station: Station, op: int) -> Process:
-        """Queue for a server of a station, and keep it as long as the operation takes."""
+        """Queue for a server of a station, and keep the server as long as the operation takes."""
         if (yield station.request(op, self.duration_s[op])):
             self.env.events += 1
             yield from self.perform(op)
@@ -151,7 +151,7 @@ class Simulation:
             self.begin(op)
 
     def perform(self, op: int) -> Process:
-        """Begin, and take the time it takes."""
+        """Begin the operation, and wait until it is done."""
         self.begin(op)
         if self.messages.held[op]:
             yield self.messages.passed[op]
@@ -159,14 +159,14 @@ class Simulation:
             yield self.env.timeout(self.duration_s[op])
 
     def begin(self, op: int) -> None:
-        """The operation begins, and its message sets out."""
+        """Begin the operation: its message sets out."""
         if op in self.begun:
             self.begun[op].succeed()
         if self.travels[op]:
             self.env.process(self.message(op))
 
     def end(self, op: int) -> None:
-        """The operation is done, and its message is there unless it takes time of its own."""
+        """End the operation: its message has arrived, unless that takes time of its own."""
         self.finishes(op, self.env.now)
         self.env.events += self.end_is_event[op]
         if op in self.done:
@@ -175,7 +175,7 @@ class Simulation:
             self.arrive(op)
 
     def finishes(self, op: int, time_s: float) -> None:
-        """It is known when an operation ends."""
+        """Record when an operation ends, as soon as that is known."""
         self.finish_s[op] = time_s
         self.undone -= 1
         if not self.undone:
@@ -184,7 +184,7 @@ class Simulation:
     # --- Messages
 
     def message(self, op: int) -> Process:
-        """The message of a send takes time of its own (or the bytes of a memory access do, which nobody receives)."""
+        """Carry the message of a send, or the bytes of a memory access, which no rank receives."""
         if self.messages.route[op] != NONE:
             yield self.env.timeout_at((yield from self.messages.travel(op)))
             self.env.events += 1
@@ -194,7 +194,7 @@ class Simulation:
             self.arrive(op)
 
     def arrive(self, send: int) -> None:
-        """The message of a send is there."""
+        """Deliver the message of a send to its receive."""
         self.arrival_s[send] = self.env.now
         if self.mailbox[send] != NONE:
             self.stations[self.mailbox[send]].put(send)
@@ -202,7 +202,7 @@ class Simulation:
             self.arrived.pop(send).succeed()
 
     def log(self) -> Log:
-        """What happened."""
+        """Return what happened."""
         stations, blocked = self.stations, np.array(sorted(self.blocked), dtype=np.int64)
         log = Log(
             finish_s=np.array(self.finish_s),

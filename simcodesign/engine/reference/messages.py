@@ -1,7 +1,7 @@
 """Messages in the reference engine: each passes the stations of its route, first come, first served.
 
-``engine.py`` says how to read it. A class for each other way of sharing stations derives from ``Messages`` and has a
-``travel`` of its own: ``packets.py``, ``fair_links.py``.
+Other rules of sharing stations are classes that derive from ``Messages`` and have a ``travel`` of their own:
+``packets.py``, ``fair_links.py``.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class Messages:
         self.store_and_forward = routes.store_and_forward
 
     def travel(self, send: int) -> TimedProcess:
-        """Pass the stations of the route, until it is known when the last byte will have passed them: the value."""
+        """Pass the stations of the route; the value is when the last byte will have passed them."""
         cost = self.costs[self.cost[send]]
         yield self.env.timeout(cost.inject_s)
         return (yield from self.pass_stations(send, cost, self.env.now, self.be_served))
 
     def pass_stations(self, send: int, cost: Cost, head_s: float, be_served: BeServed) -> TimedProcess:
-        """Request one station of the route after another for the head of a message, which its tail follows (see
-        ``Routes``). When the last one takes it up, it is known when the tail will have passed that: the value."""
+        """Request one station of the route after another for the head of a message; its tail follows (see ``Routes``).
+        The value, known when the last station takes the head up: when the tail will have passed that station."""
         env, way, place = self.env, self.ways[self.route[send]], 0
         tail_passes_s = head_s + cost.tail_s  # when the last byte has passed the station that the head is at
         while place < len(way):
@@ -99,7 +99,7 @@ class Messages:
         return tail_passes_s
 
     def be_served(self, send: int, place: int, number: int, service_s: float) -> Process:
-        """Wait until a station takes the message up; its server is free again when it has served it."""
+        """Wait until a server of a station takes the message up; the server is free again after the service time."""
         yield self.stations[number].request(send, service_s)
         self.stations[number].release_after(service_s)
         self.env.events += 2  # the head has come, and has been granted the station
@@ -107,4 +107,4 @@ class Messages:
             self.others_busy_s[number] += service_s
 
     def complete(self, log: Log) -> None:
-        """Add what stations did for messages, unless they have counted it themselves."""
+        """Add to the log what stations did for messages, unless stations have counted it themselves."""

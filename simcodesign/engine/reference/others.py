@@ -16,12 +16,12 @@ class Others:
         self.env.process(self.stop())
 
     def send(self, sets_out_s: list[float]) -> Process:
-        """Their messages set out one after another; their numbers come after those of all operations."""
+        """Start one message after another; their numbers follow the numbers of all operations."""
         for message, time_s in enumerate(sets_out_s, start=len(self.simulation.plan)):
             yield self.env.timeout_at(time_s)
             self.env.process(self.simulation.messages.travel(message))
 
     def stop(self) -> Process:
-        """The run ends with the last operation, whatever others do then."""
+        """End the run with the last operation, whatever other jobs do then."""
         yield self.simulation.all_known
         self.env.end_s = max(self.simulation.finish_s)

@@ -47,7 +47,7 @@ class Packets(Messages):
         self.count, self.until_away = routes.packets.count.tolist(), routes.packets.until_away
 
     def travel(self, send: int) -> TimedProcess:
-        """Send one packet after another, until it is known when the last one will have passed: the value."""
+        """Send one packet after another; the value is when the last one will have passed the last station."""
         cost, packet = self.costs[self.cost[send]], None
         yield self.env.timeout(cost.inject_s)
         head_s = self.env.now
