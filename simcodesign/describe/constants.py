@@ -37,7 +37,7 @@ _SECTIONS: Mapping[str, tuple[str, Section]] = {
 }
 _POWERS = ("power", "energy_per_byte")
 #: The range of each constant and power that does not depend on the model of messages, by its path.
-_RANGES = {path: form.range for path, section in _SECTIONS.values() for path, _, form in section.constants(path)}
+RANGES = {path: form.range for path, section in _SECTIONS.values() for path, _, form in section.constants(path)}
 #: Where each of them is, as in ``CONSTANTS`` and ``POWERS``.
 _OF_PARTS: dict[str, tuple[str, str, str]] = {
     where: (part, name, form.dimension)
@@ -94,7 +94,7 @@ def _models_of(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, ...
 #: Path of a constant that only some models of messages have -> their names.
 MODELS_OF: MadeOfRegistry[tuple[str, ...]] = MadeOfRegistry(MESSAGE_MODELS, _models_of)
 #: Constants that must be above 0.
-POSITIVE = {path for path, range in _RANGES.items() if range == ABOVE_0} | {"memory.capacity"}
+POSITIVE = {path for path, range in RANGES.items() if range == ABOVE_0} | {"memory.capacity"}
 #: What was written before a machine stated its interfaces together, and what is written now.
 FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",
@@ -192,4 +192,4 @@ def required_paths(model: MessageModel | type[MessageModel]) -> list[str]:
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
     """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (what is done at once), and
     in a sane range, everywhere."""
-    check_range(path, value, place, ABOVE_0 if path == CAPACITY else _RANGES.get(path, FROM_0))
+    check_range(path, value, place, ABOVE_0 if path == CAPACITY else RANGES.get(path, FROM_0))

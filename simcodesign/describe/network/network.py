@@ -268,12 +268,7 @@ NETWORK = Section(
     ),
     Key("interfaces", INTERFACES, "the network interfaces of a node (docs/interfaces.md)"),
     Key("dynamic_power", Constant("power"), "what a rank draws while it sends or receives", field="dynamic_power_w"),
-    Key(
-        "energy_per_byte",
-        Constant("energy_per_byte"),
-        "energy of each byte that is sent",
-        field="energy_per_byte_j",
-    ),
+    Key("energy_per_byte", Constant("energy_per_byte"), "energy of each byte that is sent", field="energy_per_byte_j"),
     Key(
         "distance",
         Choice(DISTANCES),

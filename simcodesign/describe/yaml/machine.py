@@ -43,12 +43,7 @@ _NODE = Section(
 _OF_SOCKETS = "the network between the processors of a socket; its keys are those of `node.network`"
 _SOCKET = Section(
     Key("per_node", Whole(1), "sockets of a node, the hosts of `node.network`", required=True),
-    Key(
-        "network",
-        network_section(is_inside=True),
-        _OF_SOCKETS,
-        required=True,
-    ),
+    Key("network", network_section(is_inside=True), _OF_SOCKETS, required=True),
 )
 
 

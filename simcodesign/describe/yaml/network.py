@@ -84,13 +84,7 @@ def network_section(is_inside: bool = False) -> Section:
             Key("socket", _SOCKET, "what messages between the sockets of a node cost", "as `network.node`"),
         ]
         return Section(*keys)
-    keys.append(
-        Key(
-            "interfaces",
-            _INTERFACES_OF_LEVELS,
-            "the interfaces of each of its hosts",
-        )
-    )
+    keys.append(Key("interfaces", _INTERFACES_OF_LEVELS, "the interfaces of each of its hosts"))
     return Section(*(_repeated(key) if key.name in _AS_OUTSIDE else key for key in keys))
 
 

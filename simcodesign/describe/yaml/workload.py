@@ -32,7 +32,7 @@ from simcodesign.describe.yaml.resources import (
     parameter_value,
     parameters_from,
 )
-from simcodesign.describe.yaml.tree import Entry, amount
+from simcodesign.describe.yaml.tree import Entry
 
 
 class BlockConstants(Form):
@@ -124,12 +124,7 @@ WORKLOAD = Section(
     ),
     Key("checkpoints", _CHECKPOINTS, "what all ranks write together again and again (docs/failures.md)"),
     Key("footprint", Expr(), "bytes of memory that a rank needs", "the sum of `data`"),
-    Key(
-        "accelerator_footprint",
-        Expr(),
-        "bytes that a rank needs in the memory of its accelerator",
-        "not stated",
-    ),
+    Key("accelerator_footprint", Expr(), "bytes that a rank needs in the memory of its accelerator", "not stated"),
     Key("size", Expr(), "how large the problem is; for tables of counters", "not stated"),
     Key(
         "size_parameter",
@@ -148,6 +143,9 @@ WORKLOAD = Section(
     Key("measured", MEASURED, "measured times, one mapping or several (docs/measured.md)"),
 )
 
+#: Keys whose values are those of the workload, whatever else the file states.
+_AS_THEY_ARE = ("name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups")
+
 
 def workload_from(entry: Entry) -> Workload:
     """The workload of a file's tree."""
@@ -156,23 +154,18 @@ def workload_from(entry: Entry) -> Workload:
     parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
+    own = WORKLOAD.values({key: item for key, item in items.items() if key in _AS_THEY_ARE})
+    if "size_parameter" in items:
+        own["size_parameter"] = _size_parameter(items["size_parameter"], parameters)
     workload = Workload(
-        name=items["name"].name(),
-        about=items["about"].text() if "about" in items else "",
-        source=items["source"].text() if "source" in items else "",
+        **own,
         parameters=parameters,
         equations={name: _equation(name, item) for name, item in equations.items()},
         program=_steps(items["program"]),
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
         checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
-        footprint=amount(items, "footprint"),
-        accelerator_footprint=amount(items, "accelerator_footprint"),
-        size=amount(items, "size"),
-        size_parameter=_size_parameter(items["size_parameter"], parameters) if "size_parameter" in items else "n",
         place=entry.place,
-        data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
-        groups=_groups(items["groups"]) if "groups" in items else {},
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
     )
     if "measured" in items:

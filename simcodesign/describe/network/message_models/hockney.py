@@ -58,11 +58,7 @@ class Hockney(MessageModel):
             field="per_byte_s",
         ),
         Key(
-            "receive_overhead",
-            Constant("time"),
-            "time of the receiver's processor",
-            "0 s",
-            field="receive_overhead_s",
+            "receive_overhead", Constant("time"), "time of the receiver's processor", "0 s", field="receive_overhead_s"
         ),
         Key("startup_per", Choice(STARTUPS), "whether every hop repeats the startup", MESSAGE),
         Key(

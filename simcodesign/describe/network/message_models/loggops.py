@@ -52,13 +52,7 @@ class LogGOPS(MessageModel):
             required=True,
             field="per_byte_s",
         ),
-        Key(
-            "O",
-            Constant("per_byte"),
-            "LogGOPS: time of the processor per byte",
-            "0 s/B",
-            field="overhead_per_byte_s",
-        ),
+        Key("O", Constant("per_byte"), "LogGOPS: time of the processor per byte", "0 s/B", field="overhead_per_byte_s"),
     )
     segment = LogGOPSSegment
     symbols: ClassVar = {"tw": "network.G", **{letter: f"network.{letter}" for letter in ("L", "o", "g", "G", "O")}}

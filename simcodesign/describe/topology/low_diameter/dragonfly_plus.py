@@ -109,10 +109,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     @property
     def router_links(self) -> Mapping[str, int]:
-        return {
-            "within groups": 2 * self.edge_routers * self.spines,
-            "between groups": self.between_groups.link_count,
-        }
+        return {"within groups": 2 * self.edge_routers * self.spines, "between groups": self.between_groups.link_count}
 
     @property
     def router_diameter(self) -> int:

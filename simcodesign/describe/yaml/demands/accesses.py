@@ -55,12 +55,7 @@ _register_access("read", "from")
 _register_access("write", "to")
 
 
-@demand(
-    "metadata",
-    "operations of the metadata server",
-    Key("operations", Expr(), "how many", required=True),
-    WHEN,
-)
+@demand("metadata", "operations of the metadata server", Key("operations", Expr(), "how many", required=True), WHEN)
 def _metadata(name: str, entry: Entry, values: dict[str, Any]) -> MetadataOperations:
     return MetadataOperations(**values, place=entry.place)
 
@@ -144,12 +139,7 @@ MEMORY_KEYS = (
     Key("loads", Expr(), "how many loads"),
     Key("stores", Expr(), "how many stores"),
     times("how often"),
-    Key(
-        "blocking",
-        Expr(),
-        "part of the access times for which the processor waits",
-        "1 / `memory.outstanding`",
-    ),
+    Key("blocking", Expr(), "part of the access times for which the processor waits", "1 / `memory.outstanding`"),
     Key("remote", Expr(), "fraction of the lines at other sockets", "by `memory.policy`"),
     WHEN,
     VARIES,

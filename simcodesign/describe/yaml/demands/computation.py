@@ -47,9 +47,7 @@ def _compute(name: str, entry: Entry) -> Compute | Kernel:
 READERS.add(
     "compute",
     DemandReader(
-        "work of the processor, or with `on` of the accelerator",
-        Section(*_AMOUNTS, *_OF_KERNEL, *_FURTHER),
-        _compute,
+        "work of the processor, or with `on` of the accelerator", Section(*_AMOUNTS, *_OF_KERNEL, *_FURTHER), _compute
     ),
 )
 

@@ -55,12 +55,7 @@ _IN_GROUP = replace(GROUP, about="the communicator in which ranks count")
         "probabilities with which a request goes on from one disk to another; a row for each disk",
         "none",
     ),
-    Key(
-        "destination",
-        OneOf(Choice({UNIFORM: None}), Expr()),
-        "to which rank, or `uniform` for any other",
-        UNIFORM,
-    ),
+    Key("destination", OneOf(Choice({UNIFORM: None}), Expr()), "to which rank, or `uniform` for any other", UNIFORM),
     WHEN,
 )
 def _arrivals(name: str, entry: Entry, values: dict[str, Any]) -> Arrivals:
@@ -111,20 +106,10 @@ _PATTERNS = {f"halo{dims}d": dims for dims in range(1, 5)}
     "exchange",
     "messages with all neighbours on a grid of ranks",
     Key("pattern", Choice(_PATTERNS), "number of dimensions", required=True, field="dims"),
-    Key(
-        "bytes",
-        per_dimension(),
-        "bytes of a message; one expression, or one for each dimension",
-        required=True,
-    ),
+    Key("bytes", per_dimension(), "bytes of a message; one expression, or one for each dimension", required=True),
     Key("grid", per_dimension(), "ranks in each dimension", "the balanced grid"),
     Key("periodic", Flag(), "whether the grid is closed to rings", "true"),
-    Key(
-        "messages",
-        per_dimension(),
-        "messages to each neighbour; one expression, or one for each dimension",
-        "1",
-    ),
+    Key("messages", per_dimension(), "messages to each neighbour; one expression, or one for each dimension", "1"),
     Key("train", Expr(), "messages that a simulation takes as one transfer", "1"),
     GROUP,
     footprint("twice the bytes of all neighbours"),
@@ -148,12 +133,7 @@ class _Corners(OneOf):
     "sweeps through a grid of ranks, from corner to corner",
     Key("grid", per_dimension(), "ranks in both dimensions", required=True),
     Key("planes", Expr(), "planes of a sweep", required=True),
-    Key(
-        "bytes",
-        per_dimension(),
-        "bytes of a message; one expression, or one for each dimension",
-        required=True,
-    ),
+    Key("bytes", per_dimension(), "bytes of a message; one expression, or one for each dimension", required=True),
     Key("compute", WORK, "the work of a plane", "none"),
     Key(
         "corners",
