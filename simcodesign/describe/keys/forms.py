@@ -301,6 +301,27 @@ class OneOf(Form):
             yield from ((path, key) for path, key in form.inner() if key.form not in self.forms)
 
 
+class Later(Form):
+    """A mapping whose form ``make`` returns when it is needed, because it lists what is registered."""
+
+    content = dict
+
+    def __init__(self, make: Callable[[], Form]) -> None:
+        self.make = make
+
+    def read(self, entry: Entry) -> Any:
+        return self.make().read(entry)
+
+    def schemas(self) -> list[Schema]:
+        return self.make().schemas()
+
+    def words(self) -> list[str]:
+        return self.make().words()
+
+    def inner(self) -> Iterator[tuple[str, Key]]:
+        return self.make().inner()
+
+
 def check_range(path: str, value: FloatOrArray, place: Place, range: str) -> None:
     """Raise InputError unless the value of the constant at ``path`` is in the range, everywhere."""
     array = np.asarray(value)

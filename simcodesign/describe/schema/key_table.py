@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.keys.forms import Form, Text
@@ -31,12 +30,11 @@ class KeyRow:
     range: str
 
 
-@cache
 def key_table(kind: str) -> tuple[KeyRow, ...]:
     """Return all keys of a ``machine`` or ``workload``, a mapping before its own keys."""
     if kind == "machine":
         return tuple(_rows(machine_file(), ""))
-    return (*_rows(WORKLOAD, ""), *_rows(_steps(), f"{STEP}"))
+    return (*_rows(WORKLOAD, ""), *_rows(_steps(), STEP))
 
 
 def _steps() -> Section:

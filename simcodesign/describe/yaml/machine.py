@@ -24,7 +24,7 @@ from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.constants import with_formulas_evaluated
 from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
-from simcodesign.describe.yaml.network import network_from, network_section, networks_inside, nodes_by_ranks
+from simcodesign.describe.yaml.network import INSIDE, OUTSIDE, network_from, networks_inside, nodes_by_ranks
 from simcodesign.describe.yaml.noise import NOISE, noise_from
 from simcodesign.describe.yaml.partitions import PARTITION, PartitionReader, constants_of_parts, with_most_interfaces
 from simcodesign.describe.yaml.resources import CUSTOM, custom_from
@@ -34,7 +34,7 @@ FORMAT = 1
 _NODE = Section(
     Key(
         "network",
-        network_section(is_inside=True),
+        INSIDE,
         "the network between the processors of a node, or its sockets",
         required=True,
     ),
@@ -43,7 +43,7 @@ _NODE = Section(
 _OF_SOCKETS = "the network between the processors of a socket; its keys are those of `node.network`"
 _SOCKET = Section(
     Key("per_node", Whole(1), "sockets of a node, the hosts of `node.network`", required=True),
-    Key("network", network_section(is_inside=True), _OF_SOCKETS, required=True),
+    Key("network", INSIDE, _OF_SOCKETS, required=True),
 )
 
 
@@ -62,7 +62,7 @@ def machine_section() -> Section:
         ),
         Key("processors_per_node", Whole(1), "processors of a node", "1"),
         Key("processor", PROCESSOR, "the processors, all alike unless there are `partitions`", required=True),
-        Key("network", network_section(), "the network between the nodes", required=True),
+        Key("network", OUTSIDE, "the network between the nodes", required=True),
         Key(
             "node",
             _NODE,

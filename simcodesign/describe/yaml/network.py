@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_not_former
-from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Form, OneOf, Whole
+from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Form, Later, OneOf, Whole
 from simcodesign.describe.keys.section import Key, Section
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, Interfaces
@@ -86,6 +86,10 @@ def network_section(is_inside: bool = False) -> Section:
         return Section(*keys)
     keys.append(Key("interfaces", _INTERFACES_OF_LEVELS, "the interfaces of each of its hosts"))
     return Section(*(_repeated(key) if key.name in _AS_OUTSIDE else key for key in keys))
+
+
+#: The network between the nodes, and one inside nodes, as other sections have them.
+OUTSIDE, INSIDE = Later(network_section), Later(lambda: network_section(is_inside=True))
 
 
 def _repeated(key: Key) -> Key:

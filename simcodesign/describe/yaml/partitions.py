@@ -27,7 +27,8 @@ from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS
 from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.memory import caches_from
-from simcodesign.describe.yaml.network import network_section, networks_inside
+from simcodesign.describe.yaml.network import INSIDE as NETWORK_INSIDE
+from simcodesign.describe.yaml.network import networks_inside
 from simcodesign.describe.yaml.noise import NOISE_OF_PARTITION, noise_from
 from simcodesign.describe.yaml.tree import Entry
 
@@ -56,7 +57,7 @@ _PARTS = {
 }
 _INTERFACES = _differing(INTERFACES.only("count", "bandwidth", "per_byte"), "network.interfaces")
 _NETWORK = Section(Key("interfaces", _INTERFACES, "the network interfaces of a node", required=True))
-_NODE = Section(Key("network", network_section(is_inside=True), "the network between the processors of these nodes"))
+_NODE = Section(Key("network", NETWORK_INSIDE, "the network between the processors of these nodes"))
 _SOCKET = Section(Key("per_node", Whole(1), "sockets of a node"), *_NODE.keys)
 #: A network inside nodes, or a cache, that a partition has not, where the machine has it.
 _NONE = "none"
