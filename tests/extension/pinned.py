@@ -15,7 +15,7 @@ from simcodesign.analytic.messages.message_models.base import FORECAST, Passage
 from simcodesign.analytic.messages.message_models.hockney import ForecastHockney
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Constant
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney
 from simcodesign.describe.network.network import Network

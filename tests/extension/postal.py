@@ -14,7 +14,7 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_models.base import FORECAST, ForecastMessages, Passage
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Constant
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 from simcodesign.describe.network.network import Network
 from simcodesign.generate.messages.message_models.base import SIMULATED, SimulatedMessages

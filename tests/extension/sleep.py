@@ -12,7 +12,7 @@ from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.keys.forms import Expr
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.yaml.demands.base import WHEN, demand
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.generate.demands.base import LOWERINGS, Lowering

@@ -9,7 +9,8 @@ import pytest
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.keys.forms import Constant, Expr, Whole
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_parts.disk import DISK, Disk
 from simcodesign.describe.schema.json_schema import json_schema
 from simcodesign.describe.schema.key_table import KeyRow, key_table

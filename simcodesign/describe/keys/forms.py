@@ -1,15 +1,10 @@
-"""Forms of the values of a file: how each is read, and its description in JSON Schema and in the reference.
-
-A ``Key`` (``keys.section``) declares a key by its name and its form. The reader, the schema and the reference walk the
-same declarations.
-"""
+"""Forms of single values: how each is read, and its description in JSON Schema and in the reference."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,49 +19,12 @@ from simcodesign.core.units import (
     FloatOrArray,
     is_positive,
 )
+from simcodesign.describe.keys.key import Form, Key, Schema
 from simcodesign.describe.yaml.tree import MAX_WHOLE, Entry
 
-if TYPE_CHECKING:
-    from simcodesign.describe.keys.section import Key
-
-Schema = dict[str, Any]
 #: Ranges of constants, as the reference states them.
 ABOVE_0, FROM_0, FROM_1 = "above 0", "0 or above", "1 or above"
 _ANY_TEXT: Schema = {"type": ["number", "string"]}
-
-
-class Form(ABC):
-    """A form that a value may have. ``content``: the type of the content of its entries; ``range``: the numbers that it
-    accepts, in words; ``dimension``: of its numbers, if they have units."""
-
-    content: type = str
-    range: str = ""
-    dimension: str = ""
-
-    @abstractmethod
-    def read(self, entry: Entry) -> Any:
-        """Return the value. Raises InputError for a value of another form or outside of the range."""
-
-    @abstractmethod
-    def schemas(self) -> list[Schema]:
-        """Return the alternatives in JSON Schema."""
-
-    @abstractmethod
-    def words(self) -> list[str]:
-        """Return the alternatives in the words of the reference."""
-
-    def notes(self) -> list[str]:
-        """Return what the description in JSON Schema adds to the meaning of the key."""
-        return []
-
-    def inner(self) -> Iterator[tuple[str, Key]]:
-        """Yield the keys within the value, each with its path from there."""
-        yield from ()
-
-    def schema(self) -> Schema:
-        """Return the JSON Schema."""
-        forms = self.schemas()
-        return dict(forms[0]) if len(forms) == 1 else {"anyOf": forms}
 
 
 class Text(Form):

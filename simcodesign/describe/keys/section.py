@@ -4,57 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.keys.forms import Bandwidth, Constant, Form, Schema
+from simcodesign.core.errors import InputError
+from simcodesign.describe.keys.forms import Bandwidth, Constant
+from simcodesign.describe.keys.key import Form, Key, Schema
 from simcodesign.describe.yaml.tree import Entry
 
 #: What stands in a path for a key of any name.
 NAME = "NAME"
-
-
-@dataclass(frozen=True)
-class Key:
-    """Declaration of a key of a file.
-
-    ``about``: its meaning; ``default``: the value without it, in words; ``range``: the values that it accepts, in words
-    (default: those of the form); ``field``: the argument of the object that is built (default: the name). A section
-    with the field "" adds its own fields to those of the section around it.
-    """
-
-    name: str
-    form: Form
-    about: str = ""
-    default: str = ""
-    range: str = ""
-    required: bool = False
-    field: str | None = None
-
-    @property
-    def target(self) -> str:
-        """The name of the argument of the object that is built."""
-        return self.name if self.field is None else self.field
-
-    def schema(self) -> Schema:
-        """Return the JSON Schema of the value."""
-        words = [one for one in (self.about, *self.form.notes()) if one]
-        return self.form.schema() | ({"description": "; ".join(words)} if words else {}) | self._default()
-
-    def _default(self) -> Schema:
-        """Return the default, if it is a value and not a description of one."""
-        form = self.form.schemas()[0]
-        if form == {"type": "boolean"} and self.default:
-            return {"default": self.default == "true"}
-        if "enum" in form:
-            return {"default": self.default} if self.default in form["enum"] else {}
-        try:
-            value = self.form.read(Entry(self.default, Place())) if self.default else None
-        except InputError:
-            return {}
-        return {"default": value} if isinstance(value, int | float) else {}
 
 
 class Items(Form):

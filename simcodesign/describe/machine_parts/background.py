@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.keys.forms import Choice, Number, Quantity, Whole
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 
 Int64s = NDArray[np.int64]
 #: To whom the nodes of a job of others send: to any other of them, each as likely; each to the next one, or to the one

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Constant, OneOf, Whole
-from simcodesign.describe.keys.section import Key, Section, bandwidth
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 
 
 @dataclass(frozen=True)

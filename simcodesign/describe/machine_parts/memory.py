@@ -20,7 +20,8 @@ from simcodesign.describe.keys.forms import (
     Quantity,
     Whole,
 )
-from simcodesign.describe.keys.section import Key, Section, bandwidth
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.locality.associativity import METHODS
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import SETS

@@ -9,7 +9,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Constant
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_parts.memory import Memory
 
 #: Where it is in a machine file.

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Constant, Quantity
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 
 #: Speeds below and above which a processor cannot be, by the rate of the machine.
 SPEED_RANGE = (1e-6, 1e6)

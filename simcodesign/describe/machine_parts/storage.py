@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import ABOVE_0, Bytes, Choice, Constant, OneOf, Whole
-from simcodesign.describe.keys.section import Key, Section, bandwidth
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 
 #: On which server a file begins: each on those after the servers of the file before it, or on any.
 ROUND_ROBIN, RANDOM = "round_robin", "random"

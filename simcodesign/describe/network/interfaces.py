@@ -9,7 +9,8 @@ import numpy as np
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Whole
-from simcodesign.describe.keys.section import Key, Section, bandwidth
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.topology.link_loads import IntArray
 
 #: Whether an interface sends and receives at the same time, or one after the other.

@@ -9,7 +9,8 @@ import numpy as np
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Constant, Number, Whole
-from simcodesign.describe.keys.section import Key, Section, bandwidth
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.network.interfaces import DIRECTION, INTERFACES, MAX_INTERFACES, Interfaces
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment

@@ -11,7 +11,7 @@ from typing import ClassVar
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.describe.keys.forms import Choice, Whole
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.interfaces import DIRECTION, ROUND_ROBIN
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.sharing import Fcfs, Sharing

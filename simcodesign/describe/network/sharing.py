@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.keys.forms import Choice, Quantity
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MessageModel
 
 ENTRY_POINTS = "simcodesign.sharing_rules"

@@ -15,7 +15,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.keys.forms import ABOVE_0, Constant
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.describe.yaml.distribution import DISTRIBUTION
 

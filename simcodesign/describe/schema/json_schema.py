@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.keys.forms import Schema
+from simcodesign.describe.keys.key import Schema
 from simcodesign.describe.yaml.machine import machine_file
 from simcodesign.describe.yaml.workload import WORKLOAD, step_section
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from simcodesign.describe.demands.collective import ALGORITHMS
-from simcodesign.describe.keys.forms import Form, Text
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.forms import Text
+from simcodesign.describe.keys.key import Form, Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.yaml.demands.collective import collective_section
 from simcodesign.describe.yaml.machine import machine_file
 from simcodesign.describe.yaml.workload import WORKLOAD, step_section

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import BoolArray, DenseLoads, FloatArray, IntArray, SparseLoads
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Whole
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import ECMP, MINIMAL, register_topology
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
 from simcodesign.describe.keys.forms import FileIn
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.graph_edges import HOST, Speed, edges_of, notes_on
 from simcodesign.describe.topology.graph_files import load_graph

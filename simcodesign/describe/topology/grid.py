@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Flag, Whole
-from simcodesign.describe.keys.section import Items, Key
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items
 from simcodesign.describe.topology.base import ROUTINGS, Routes, Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links

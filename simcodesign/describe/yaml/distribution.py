@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from simcodesign.describe.keys.forms import Choice, Number, OneOf, Quantity, Text
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.randomness.distribution import MOST_VARIATION, PARAMETERS, Distribution, check_parameter
 from simcodesign.describe.yaml.tree import Entry
 

@@ -12,7 +12,8 @@ from simcodesign.core.expressions.expression import parse
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.keys.forms import FROM_0, Number, OneOf, Quantity, Text, Whole
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.table import read_measured
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.workload import Workload

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Name, OneOf, Quantity, Text, Whole
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.accelerator import ACCELERATOR
 from simcodesign.describe.machine_parts.background import BACKGROUND, Background

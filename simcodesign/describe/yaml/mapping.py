@@ -11,7 +11,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import DESCRIPTION_BYTES, check_confined, open_text
 from simcodesign.core.files.text_files import CsvRows
 from simcodesign.describe.keys.forms import Choice, FileName, OneOf, Text, Whole
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.machine_parts.folding import FoldedMapping, folded_nodes
 from simcodesign.describe.partitions import Partition
 from simcodesign.describe.placement import (

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_not_former
-from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Form, Later, OneOf, Whole
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Later, OneOf, Whole
+from simcodesign.describe.keys.key import Form, Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.keys.forms import ABOVE_0, FROM_0, FROM_1, Choice, Flag, Quantity, Text, Whole
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.randomness.distribution import PARAMETERS
 from simcodesign.describe.randomness.noise import OWNERS, PARTS, WHICH_NODES, Bursts, Imbalance, Noise, SlowNodes
 from simcodesign.describe.yaml.distribution import (

@@ -14,7 +14,8 @@ from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
 from simcodesign.describe.keys.forms import Choice, Name, OneOf, Quantity, Whole
-from simcodesign.describe.keys.section import Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Named, Section
 from simcodesign.describe.machine_parts.accelerator import ACCELERATOR, Accelerator
 from simcodesign.describe.machine_parts.disk import DISK, Disk
 from simcodesign.describe.machine_parts.memory import CACHE, MEMORY, CacheLevel, Memory

@@ -11,7 +11,8 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import FUNCTIONS, Expression, parse
 from simcodesign.core.units import base_unit_of, parse_quantity
 from simcodesign.describe.keys.forms import Expr, Flag, Name, Number, OneOf, Quantity, Text, Value
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import AMOUNT, Component, Custom, Resource, Trait
 from simcodesign.describe.yaml.tree import Entry

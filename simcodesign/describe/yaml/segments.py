@@ -7,7 +7,8 @@ from dataclasses import replace
 from inspect import isabstract
 
 from simcodesign.describe.keys.forms import ABOVE_0, Amount, Bandwidth, Flag
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 from simcodesign.describe.network.message_models.hockney import Hockney
 from simcodesign.describe.network.size_segments import UP_TO, check_segments

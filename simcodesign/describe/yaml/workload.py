@@ -10,8 +10,9 @@ from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cache_of, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import Formula, check_phases
-from simcodesign.describe.keys.forms import Expr, Form, Name, OneOf, Schema, Text, Value, Whole
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.forms import Expr, Name, OneOf, Text, Value, Whole
+from simcodesign.describe.keys.key import Form, Key, Schema
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.times import MeasuredTimes
 from simcodesign.describe.network.size_segments import NUMBERED_PATHS, segment_at
 from simcodesign.describe.parameters import Parameter

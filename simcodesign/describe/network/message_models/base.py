@@ -20,7 +20,7 @@ from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Constant, Flag
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 
 ENTRY_POINTS = "simcodesign.message_models"
 

@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Constant, Flag
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 
 #: How a rank sends: each message holds it until its last byte has left; or its startup alone does, and the bytes of all

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Constant
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 
 

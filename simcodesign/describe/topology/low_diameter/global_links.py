@@ -8,7 +8,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Choice
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.link_loads import IntArray
 
 CONSECUTIVE, PALMTREE = "consecutive", "palmtree"

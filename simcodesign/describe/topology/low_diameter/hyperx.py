@@ -12,7 +12,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Whole
-from simcodesign.describe.keys.section import Items, Key
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.grid_shape import MAX_DIMS, similar_shape
 from simcodesign.describe.topology.link_loads import IntArray

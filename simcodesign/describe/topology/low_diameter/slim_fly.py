@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.keys.forms import Whole
-from simcodesign.describe.keys.section import Key
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.grid_shape import prime_factors
 from simcodesign.describe.topology.link_loads import IntArray

@@ -20,8 +20,9 @@ from simcodesign.describe.demands.disk_access import (
     StorageAccess,
 )
 from simcodesign.describe.demands.memory_accesses import CACHE_ROLES, MemoryAccesses
-from simcodesign.describe.keys.forms import Bytes, Choice, Expr, Form, OneOf, Schema, Text
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.forms import Bytes, Choice, Expr, OneOf, Text
+from simcodesign.describe.keys.key import Form, Key, Schema
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.yaml.demands.base import READERS, WHEN, DemandReader, demand, times
 from simcodesign.describe.yaml.distribution import VARIES
 from simcodesign.describe.yaml.tree import Entry

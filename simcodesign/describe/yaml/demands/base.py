@@ -10,8 +10,9 @@ from simcodesign.core.errors import InputError
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.registry import Registry
 from simcodesign.describe.demands.base import ENTRY_POINTS, Demand
-from simcodesign.describe.keys.forms import Expr, Form, OneOf, Text
-from simcodesign.describe.keys.section import Items, Key, Section
+from simcodesign.describe.keys.forms import Expr, OneOf, Text
+from simcodesign.describe.keys.key import Form, Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.yaml.tree import Entry
 
 WHEN = Key("when", Expr(), "a condition for ranks", "all")

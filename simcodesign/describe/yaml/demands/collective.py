@@ -17,7 +17,8 @@ from simcodesign.describe.demands.collective import (
     algorithm_names,
 )
 from simcodesign.describe.keys.forms import Choice, Expr
-from simcodesign.describe.keys.section import Key, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.describe.yaml.demands.base import GROUP, READERS, DemandReader, footprint
 from simcodesign.describe.yaml.resources import QuantityOrFormula

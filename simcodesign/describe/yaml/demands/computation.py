@@ -10,7 +10,8 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.demands.computation import ACCELERATOR, BLOCKS, HOST, PROCESSOR, Compute, Copy, Kernel, Loop
 from simcodesign.describe.demands.resource_uses import Execute, ResourceUse
 from simcodesign.describe.keys.forms import Choice, Expr, Name, OneOf, Text
-from simcodesign.describe.keys.section import Items, Key, Named, Section
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.yaml.demands.base import READERS, WHEN, DemandReader, demand, times
 from simcodesign.describe.yaml.distribution import VARIES
 from simcodesign.describe.yaml.resources import USE_KEYS

@@ -13,7 +13,8 @@ from simcodesign.describe.demands.point_to_point import Receive, Send
 from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.demands.wavefront import CORNERS, Corner, Wavefront
 from simcodesign.describe.keys.forms import Choice, Expr, Flag, Name, OneOf, Whole
-from simcodesign.describe.keys.section import Items, Key
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items
 from simcodesign.describe.yaml.demands.base import (
     GROUP,
     READERS,
