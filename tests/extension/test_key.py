@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simcodesign.core.errors import InputError
-from simcodesign.describe.keys.forms import Constant, Expr, Whole
+from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Choice, Constant, Expr, OneOf, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_parts.disk import DISK, Disk
@@ -17,6 +17,7 @@ from simcodesign.describe.schema.key_table import KeyRow, key_table
 from simcodesign.describe.yaml import machine
 from simcodesign.describe.yaml.demands.base import READERS, demand
 from simcodesign.describe.yaml.files import make_machine
+from simcodesign.describe.yaml.tree import Entry
 
 MACHINE: dict[str, Any] = {
     "name": "queues",
@@ -73,6 +74,16 @@ def test_values_are_checked(key: str, value: object, message: str) -> None:
 def test_it_is_unknown_without_its_declaration() -> None:
     with pytest.raises(InputError, match=r"disk\.queue: unknown key"):
         disk(queue=8)
+
+
+@pytest.mark.parametrize(("content", "value"), [("all", None), ("3", 3), ({}, "must be a number"), ("some", "number")])
+def test_a_word_may_stand_in_place_of_a_number(content: Any, value: object) -> None:
+    form, entry = OneOf(Choice({"all": None}), Whole(1)), Entry(content, Place("a.yaml", 1, "key"))
+    if isinstance(value, str):
+        with pytest.raises(InputError, match=f"a.yaml:1: key: .*{value}"):
+            form.read(entry)
+    else:
+        assert form.read(entry) == value
 
 
 @pytest.mark.usefixtures("declared")

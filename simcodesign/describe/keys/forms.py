@@ -89,6 +89,10 @@ class Choice(Form):
     def choices(self) -> Collection[str]:
         return self._choices() if callable(self._choices) else self._choices
 
+    def has(self, content: object) -> bool:
+        """Whether this is one of the words."""
+        return isinstance(content, str) and content in self.choices
+
     def read(self, entry: Entry) -> Any:
         choices = self.choices
         word = entry.text(choices)
@@ -241,7 +245,7 @@ class OneOf(Form):
 
     def read(self, entry: Entry) -> Any:
         same = [form for form in self.forms if isinstance(entry.content, form.content)] or [*self.forms]
-        words = (form for form in same[:-1] if isinstance(form, Choice) and entry.content in form.choices)
+        words = (form for form in same[:-1] if isinstance(form, Choice) and form.has(entry.content))
         return next(words, same[-1]).read(entry)
 
     def schemas(self) -> list[Schema]:
