@@ -311,7 +311,7 @@ class EvaluatedStep:
     @property
     def machine(self) -> Machine:
         """The machine with the constants that hold here, whose messages are sent as the demand says."""
-        return self.block.machine.sending(self.demand.sends_as)
+        return self.block.machine.of_demand(self.demand)
 
     @property
     def repetitions(self) -> FloatOrArray:

@@ -31,6 +31,7 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
+from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.machine_parts.accelerator import Accelerator
 from simcodesign.describe.machine_parts.background import Background
 from simcodesign.describe.machine_parts.cache_sharing import caches_of, sharers_of
@@ -328,22 +329,24 @@ class Machine(Variant, ShownInNotebooks):
         several = self.has_levels or self.network.node is not None
         return several and not any(level.has_own_links for level in self.levels)
 
-    def sending(self, sends: str | None) -> Machine:
-        """The machine whose messages are sent as ``sends`` has it; the same object for the same word."""
-        if self.network.message_model.sending(sends) is self.network.message_model:
+    def of_demand(self, demand: Demand) -> Machine:
+        """Return the machine whose messages are sent as those of a demand, and through as many interfaces; the same
+        object for all demands of this kind."""
+        sends, tuning = demand.sends_as, self.network.tunings.get(demand.collective_algorithm or ("", ""))
+        used = None if tuning is None else tuning.interfaces
+        if used is None and self.network.message_model.sending(sends) is self.network.message_model:
             return self
-        assert sends is not None
-        if sends not in self._by_sends:
-            self._by_sends[sends] = replace(
+        if (sends, used) not in self._by_sends:
+            self._by_sends[sends, used] = replace(
                 self,
-                network=self.network.sending(sends),
+                network=self.network.sending(sends, used),
                 node_network=None if self.node_network is None else self.node_network.sending(sends),
                 socket_network=None if self.socket_network is None else self.socket_network.sending(sends),
             )
-        return self._by_sends[sends]
+        return self._by_sends[sends, used]
 
     @cached_property
-    def _by_sends(self) -> dict[str, Machine]:
+    def _by_sends(self) -> dict[tuple[str | None, int | None], Machine]:
         return {}
 
     @cached_property
@@ -683,6 +686,11 @@ class Machine(Variant, ShownInNotebooks):
             for kind in kinds
         ]
         return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
+
+    def own_interface_of(self, ranks: int) -> OwnInterfaces | None:
+        """The interfaces of ranks 0..ranks-1, if every message of a rank takes the same one; None otherwise."""
+        own = self.interfaces_of(ranks)
+        return own if own is not None and (own.is_fixed or self.network.interfaces.used == 1) else None
 
     def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the network interfaces of each of these nodes, in their shape."""

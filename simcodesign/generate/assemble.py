@@ -164,7 +164,9 @@ def _with_stations(
     if prices.route_table:
         before = count + processors
         route, cost = segment.fields["route"], segment.fields["cost"]
-        turns = interface_turns(machine, plan, prices.route_table.between_nodes(route))
+        turns = interface_turns(
+            machine, plan, prices.route_table.between_nodes(route), segment.fields.get("interfaces")
+        )
         if others is not None:
             route, cost, turns = others.after(route, cost, turns)
             plan = replace(plan, background=others.messages)

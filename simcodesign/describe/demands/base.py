@@ -108,6 +108,11 @@ class Demand:
         return None
 
     @property
+    def collective_algorithm(self) -> tuple[str, str] | None:
+        """The operation and the algorithm of a collective operation; None of others."""
+        return None
+
+    @property
     def communicator(self) -> str | None:
         """The groups of ranks that do it, each by itself; None where all ranks are one."""
         return getattr(self, "group", None)

@@ -145,6 +145,10 @@ class Collective(MessageDemand):
         return self.name, self.algorithm
 
     @property
+    def collective_algorithm(self) -> tuple[str, str]:
+        return self.key
+
+    @property
     def label(self) -> str:
         where = "" if self.group is None else f" in {self.group}"
         way = AUTO if self.is_auto else self.algorithm

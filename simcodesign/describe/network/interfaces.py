@@ -33,7 +33,8 @@ class Interfaces:
     - ``direction``, for a mesh or torus with an interface for each direction: that of the first link of a message where
       it leaves, and that of its last link where it comes.
 
-    None: ``Machine.interface_assignment``.
+    None: ``Machine.interface_assignment``. With ``used``, the messages of a rank take so many of its interfaces one
+    after another, from its first one on; None: all of them.
     """
 
     count: int = 1
@@ -41,6 +42,7 @@ class Interfaces:
     per_byte_s: FloatOrArray | None = None
     loaded_per_byte_s: FloatOrArray | None = None
     assignment: str | None = None
+    used: int | None = None
 
     @property
     def is_full_duplex(self) -> bool:
@@ -64,6 +66,14 @@ class Interfaces:
         node, interface = divmod(station, self.count)
         side = "interface" if not self.is_full_duplex else "injection" if node < nodes else "ejection"
         return f"{side} {node % nodes}" + (f".{interface}" if self.count > 1 else "")
+
+
+@dataclass(frozen=True)
+class AlgorithmTuning:
+    """How the messages of a collective algorithm are sent on a machine: those of a rank through ``interfaces`` of its
+    network interfaces, None: through all of them."""
+
+    interfaces: int | None = None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
-from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, AlgorithmTuning, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
 from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
@@ -22,6 +23,7 @@ from simcodesign.describe.network.network_checks import (
     check_routing,
     check_saturation,
     check_sharing,
+    check_tunings,
 )
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
 from simcodesign.describe.network.routing import ROUTINGS, Routing
@@ -38,7 +40,7 @@ _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "
 _OF_MODEL = "message_model."
 #: The inner parts of a network, which have readers of their own; and those of the network between the nodes alone.
 _PARTS = ("topology", "interfaces", "segments", "sharing", "model")
-_OUTSIDE = ("node", "socket", "rails", "saturation")
+_OUTSIDE = ("node", "socket", "rails", "saturation", "algorithms")
 
 
 def network_from(
@@ -76,6 +78,8 @@ def network_from(
     }
     if "saturation" in items:
         own["saturation"] = items["saturation"].number()
+    if "algorithms" in items:
+        own["tunings"] = _tunings(items["algorithms"])
     network = Network(
         topology,
         _message_model(model, of_model, items, None if outer is None else outer.message_model),
@@ -96,6 +100,7 @@ def network_from(
     stated = items.get("interfaces", items.get("rails", entry))
     check_occupancy(network, "interface", stated.place)
     check_interfaces(network, stated.place)
+    check_tunings(network, items.get("algorithms", entry).place)
     check_saturation(network, items.get("saturation", entry).place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
@@ -141,6 +146,21 @@ def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
         loaded_per_byte_s=loaded_s,
         assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
     )
+
+
+def _tunings(entry: Entry) -> dict[tuple[str, str], AlgorithmTuning]:
+    """How the messages of collective algorithms are sent, in every order of children that an algorithm has."""
+    found: dict[tuple[str, str], AlgorithmTuning] = {}
+    for one in entry.sequence():
+        items = one.mapping(("operation", "algorithm", "interfaces"), ("operation", "algorithm", "interfaces"))
+        operation = items["operation"].text(ALGORITHMS)
+        key = operation, items["algorithm"].text(ALGORITHMS[operation])
+        names = [algorithm_in_order(*key, order) for order in ("near", "far")] if key in ORDERS else [key[1]]
+        if (operation, names[0]) in found:
+            raise items["algorithm"].error("an algorithm is given twice", "one entry for each")
+        tuning = AlgorithmTuning(items["interfaces"].whole(1, MOST_INTERFACES))
+        found |= dict.fromkeys([(operation, name) for name in names], tuning)
+    return found
 
 
 def _time_per_byte(items: Mapping[str, Entry], path: str, bandwidth: str, per_byte: str) -> FloatOrArray | None:

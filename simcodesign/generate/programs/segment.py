@@ -40,6 +40,7 @@ EXTRAS: dict[str, tuple[type[np.generic], float]] = {
     "spread_s": (np.float64, 0.0),  # of a send: how far the last byte of its message is behind the first
     "rendezvous": (np.bool_, 0),  # of a send: it is done when a receive takes its message
     "holds": (np.bool_, 0),  # of a send: whether its bytes hold the sender
+    "interfaces": (np.int16, 1),  # of a send: how many interfaces of its rank its messages take one after another
     "train": (np.float64, 1.0),  # messages that travel together
     "variant": (np.int16, NONE),  # of a receive: which variant of the machine prices it
     "collective": (np.int8, 0),  # whether a collective made it
