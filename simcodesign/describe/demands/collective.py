@@ -62,7 +62,7 @@ ORDERS = {
     ("gather", "binomial"): "near",
 }
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
-SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
+SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain"), ("reduce", "binomial")})
 #: A number of segments that is a whole one but for so much is that one: m/(m/49) is 49 and a little in floats.
 SEGMENT_ROUNDING = 1e-9
 #: Algorithms that look at which ranks share a node: within nodes, between their first ranks, within nodes again.

@@ -375,7 +375,7 @@ def _collective(name: str, entry: Entry) -> Collective:
     size, root = amount(items, "bytes") or parse(0), amount(items, "root")
     segment = quantity_or_expression(items["segment"], "size") if "segment" in items else None
     if segment is not None and (name, algorithm) not in SEGMENTED:
-        known = " and ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
+        known = ", ".join(f"{way} of {operation}" for operation, way in sorted(SEGMENTED))
         what = f"{algorithm} of {name} has no segments"
         raise InputError(what, segment.place, value=segment.text, allowed=f"segment with {known}")
     sends = items["sends"].text(SENDS) if "sends" in items else None
