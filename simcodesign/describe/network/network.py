@@ -82,7 +82,7 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     interfaces: Interfaces = field(default=Interfaces())
     rails: int = 1
-    tunings: Mapping[tuple[str, str], AlgorithmTuning] = field(default_factory=dict)
+    tunings: Mapping[tuple[str, str], AlgorithmTuning] = field(default_factory=dict, hash=False)
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1

@@ -9,6 +9,7 @@ import pytest
 
 import simcodesign as sc
 from simcodesign.analytic.bounds import MOST_LOADED_INTERFACE, bounds_of
+from simcodesign.comparison.assumptions import message_assumptions
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.machine import Machine
@@ -67,6 +68,14 @@ def test_other_algorithms_use_all(operation: str, algorithm: str, step: str) -> 
     tuned, plain = machine(ALGORITHMS.format(operation, algorithm, 1)), machine()
     work = gather(step)
     assert simulate(work, tuned, {"P": 8}).makespan_s == simulate(work, plain, {"P": 8}).makespan_s
+
+
+def test_a_comparison_states_both() -> None:
+    """One of the two gathers takes two interfaces."""
+    both = workload("- gather: {bytes: 8, algorithm: linear}\n- gather: {bytes: 8, algorithm: binomial}")
+    on = bind(both, machine(ALGORITHMS.format("gather", "linear", 2)), {"P": 8})
+    words = message_assumptions(on, ("interfaces",))["interfaces"].split(" or ")
+    assert ["2 of them by the messages of a rank" in one for one in words] == [True, False]
 
 
 @pytest.mark.parametrize("order", ["near", "far"])
