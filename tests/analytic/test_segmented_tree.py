@@ -14,10 +14,11 @@ from simcodesign.analytic.collectives.pipelined_tree import pipelined_tree
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.messages.message import Message
 from simcodesign.core.errors import InputError
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.message_models.hockney import SENDS
 from simcodesign.engine.simulate import simulate
 from tests import builders
-from tests.builders import workload
+from tests.builders import read_machine, workload
 from tests.oracles.segmented_tree import segmented_reduce_s
 
 pytestmark = pytest.mark.usefixtures("quick_engine")
@@ -66,6 +67,33 @@ def test_eight_ranks_by_hand(sends: str, pace_s: float) -> None:
     machine = builders.machine(builders.network(8, **CONSTANTS, **more))
     found = forecast(workload("- reduce: {bytes: 9000, segment: 1000}"), machine, {"P": 8})
     assert found.makespan_s == pytest.approx(3 * (4e-6 + 4e-7) + 8 * pace_s, rel=ROUNDING)
+
+
+def with_tuning(segment: str) -> Machine:
+    return read_machine(
+        "simcodesign: 1\nname: tuned\nnodes: 64\nprocessor: {rate: 1 GFLOP/s}\nnetwork:\n  topology: {kind: crossbar}\n"
+        "  startup: 3 us\n  bandwidth: 1 GB/s\n  receive_overhead: 400 ns\n"
+        f"  algorithms:\n    - {{operation: reduce, algorithm: binomial, segment: {segment}}}\n"
+    )
+
+
+@pytest.mark.parametrize(("size", "segments"), [(0, 1), (2000, 1), (2001, 3), (9000, 9)])
+def test_a_machine_states_segments_by_size(size: int, segments: int) -> None:
+    """Of a workload that states none, in both readings; a workload's own go first, and other orders have none."""
+    on = with_tuning('"where(n <= 2000, n, 1000)"')
+    for more, expected in (("", segments), (", algorithm: auto", segments), (", segment: 3000", -(-size // 3000) or 1)):
+        work = workload(f"- reduce: {{bytes: s, root: 2{more}}}", f"parameters: {{s: {size}}}\n")
+        closed, simulated = forecast(work, on, {"P": 13}), simulate(work, on, {"P": 13}, effects="none")
+        assert closed.messages == simulated.messages == 12 * expected
+        assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
+    far = workload("- reduce: {bytes: 9000, order: far}")
+    assert forecast(far, on, {"P": 13}).messages == simulate(far, on, {"P": 13}).messages == 12
+
+
+@pytest.mark.parametrize(("segment", "words"), [("m/2", "the name n"), ("[1]", "segment")])
+def test_segments_depend_on_the_bytes_alone(segment: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        with_tuning(segment)
 
 
 def test_a_program_in_python() -> None:

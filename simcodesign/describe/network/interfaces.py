@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.topology.link_loads import IntArray
 
@@ -71,9 +72,15 @@ class Interfaces:
 @dataclass(frozen=True)
 class AlgorithmTuning:
     """How the messages of a collective algorithm are sent on a machine: those of a rank through ``interfaces`` of its
-    network interfaces, None: through all of them."""
+    network interfaces, None: through all of them. ``segment``: bytes of the largest segment, by the bytes ``n`` of the
+    operation, where the program states none; None: data are passed on as a whole."""
 
     interfaces: int | None = None
+    segment: Expression | None = None
+
+
+#: By operation and algorithm.
+Tunings = Mapping[tuple[str, str], AlgorithmTuning]
 
 
 @dataclass(frozen=True)

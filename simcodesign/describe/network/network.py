@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.network.interfaces import DIRECTION, AlgorithmTuning, Interfaces
+from simcodesign.describe.network.interfaces import DIRECTION, Interfaces, Tunings
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
 from simcodesign.describe.network.routing import Minimal, Routing
@@ -82,7 +81,7 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     interfaces: Interfaces = field(default=Interfaces())
     rails: int = 1
-    tunings: Mapping[tuple[str, str], AlgorithmTuning] = field(default_factory=dict, hash=False)
+    tunings: Tunings = field(default_factory=dict, hash=False)
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1

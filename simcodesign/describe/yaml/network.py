@@ -9,7 +9,7 @@ from typing import Any
 from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
-from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, algorithm_in_order
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, SEGMENTED, algorithm_in_order
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
 from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, AlgorithmTuning, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
@@ -31,6 +31,7 @@ from simcodesign.describe.network.sharing import SHARINGS, Sharing
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
 from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.resources import quantity_or_expression
 from simcodesign.describe.yaml.segments import LOCAL_KEYS, check_not_beside, segments_from
 from simcodesign.describe.yaml.tree import Entry
 
@@ -152,14 +153,22 @@ def _tunings(entry: Entry) -> dict[tuple[str, str], AlgorithmTuning]:
     """How the messages of collective algorithms are sent, in every order of children that an algorithm has."""
     found: dict[tuple[str, str], AlgorithmTuning] = {}
     for one in entry.sequence():
-        items = one.mapping(("operation", "algorithm", "interfaces"), ("operation", "algorithm", "interfaces"))
+        items = one.mapping(("operation", "algorithm", "interfaces", "segment"), ("operation", "algorithm"))
         operation = items["operation"].text(ALGORITHMS)
         key = operation, items["algorithm"].text(ALGORITHMS[operation])
+        if "segment" in items and key not in SEGMENTED:
+            known = ", ".join(f"{algorithm} of {operation}" for operation, algorithm in sorted(SEGMENTED))
+            raise items["segment"].error(f"{key[1]} of {operation} has no segments", known)
         names = [algorithm_in_order(*key, order) for order in ("near", "far")] if key in ORDERS else [key[1]]
         if (operation, names[0]) in found:
             raise items["algorithm"].error("an algorithm is given twice", "one entry for each")
-        tuning = AlgorithmTuning(items["interfaces"].whole(1, MOST_INTERFACES))
-        found |= dict.fromkeys([(operation, name) for name in names], tuning)
+        interfaces = items["interfaces"].whole(1, MOST_INTERFACES) if "interfaces" in items else None
+        segment = quantity_or_expression(items["segment"], "size") if "segment" in items else None
+        if segment is not None and not segment.names <= {"n"}:
+            raise items["segment"].error("a segment depends on the bytes of the operation alone", "the name n")
+        for name in names:
+            has_segments = (operation, name) in SEGMENTED
+            found[operation, name] = AlgorithmTuning(interfaces, segment if has_segments else None)
     return found
 
 
