@@ -160,44 +160,42 @@ class _Station:
 
 @dataclass(frozen=True)
 class _Interfaces:
-    """For how long interfaces inject and eject: each of them, if every rank has one for all of its messages (``own``);
-    otherwise all of a node together, one of which has at least its share. One array where they are half duplex."""
+    """For how long interfaces inject and eject: those of a node together, one of which has at least its share, and each
+    of them by the messages that are known to take it. Two rows, one if they are half duplex."""
 
     node: NDArray[np.int64]  # of every rank, counted among the nodes that have ranks
-    own: OwnInterfaces | None
-    count: int  # the most of any node
     of_node: NDArray[np.int64]  # of each of these nodes
     factor: Floats  # how much longer a byte occupies one of each than the network states
-    injected_s: Floats
-    ejected_s: Floats
+    together_s: Floats
+    each_s: Floats
 
     @classmethod
     def of(cls, machine: Machine, node: NDArray[np.int64]) -> _Interfaces:
-        interfaces, own = machine.network.interfaces, machine.interfaces_of(len(node))
-        own = own if own is not None and own.is_fixed else None
+        interfaces = machine.network.interfaces
         nodes, node = np.unique(node, return_inverse=True)
         factors = machine.interface_factors
         factor = np.ones(len(nodes)) if factors is None else factors[nodes]
-        injected_s = np.zeros((int(node.max()) + 1) * (1 if own is None else interfaces.count))
-        ejected_s = np.zeros_like(injected_s) if interfaces.is_full_duplex else injected_s
-        count, of_node = interfaces.count, machine.interfaces_of_nodes(nodes)
-        return cls(node, own, count, of_node, factor, injected_s, ejected_s)
+        each_s = np.zeros((2 if interfaces.is_full_duplex else 1, len(nodes), interfaces.count))
+        return cls(node, machine.interfaces_of_nodes(nodes), factor, each_s[..., 0].copy(), each_s)
 
-    def pass_by(self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats) -> None:
-        """Messages between these ranks, on different nodes, occupy an interface at both ends for so long."""
-        out, into = self.node[source], self.node[target]
-        out_s, into_s = busy_s * self.factor[out], busy_s * self.factor[into]
-        if self.own is not None:
-            leaves = self.own.leaving(source)
-            out, into = out * self.count + leaves, into * self.count + self.own.coming(target, leaves)
-        np.add.at(self.injected_s, out, out_s)
-        np.add.at(self.ejected_s, into, into_s)
+    def pass_by(
+        self, source: NDArray[np.int64], target: NDArray[np.int64], busy_s: Floats, own: OwnInterfaces | None
+    ) -> None:
+        """Messages between these ranks, on different nodes, occupy an interface at both ends for so long: the rank's
+        own one, or any."""
+        leaves = None if own is None else own.leaving(source)
+        for side, ranks in ((0, source), (-1, target)):
+            node = self.node[ranks]
+            occupied_s = busy_s * self.factor[node]
+            np.add.at(self.together_s[side], node, occupied_s)
+            if own is not None and leaves is not None:
+                taken = own.coming(ranks, leaves) if side else leaves
+                np.add.at(self.each_s[side], (node, taken), occupied_s)
 
     @property
     def busiest_s(self) -> float:
         """What the most loaded interface is busy for at least."""
-        both_s = np.maximum(self.injected_s, self.ejected_s)
-        return float(np.max(both_s / self.of_node if self.own is None else both_s))
+        return float(max(np.max(self.together_s / self.of_node), np.max(self.each_s)))
 
 
 @dataclass
@@ -275,7 +273,8 @@ class _Loads:
         far = source != target
         load = sent.load_bytes[far] * times
         interface_s = load * machine.network.interface_occupancy_s_per_byte
-        self.interfaces.pass_by(sent.source[far], sent.target[far], interface_s)
+        own = machine.own_interface_of(self.ranks)
+        self.interfaces.pass_by(sent.source[far], sent.target[far], interface_s, own)
         for level in machine.numbered_levels[1:]:
             self._occupy_inside(level, machine.levels[level.number], sent, machine, times)
         network = machine.network

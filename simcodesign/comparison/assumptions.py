@@ -107,4 +107,5 @@ def _interfaces(machine: Machine) -> str:
     count = "one per node" if interfaces.count == 1 else several
     is_one = interfaces.count > 1 and assignment != DIRECTION and network.interfaces_have_one_link
     rails = ", all on the one link of the node (rails: 1)" if is_one else ""
-    return f"{count}{rails}, {interfaces.duplex} duplex, {network.sharing.words}"
+    used = "" if interfaces.used is None else f", {interfaces.used} of them by the messages of a rank"
+    return f"{count}{used}{rails}, {interfaces.duplex} duplex, {network.sharing.words}"

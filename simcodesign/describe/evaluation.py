@@ -245,7 +245,8 @@ class EvaluatedBlock:
             if isinstance(step, Block):
                 yield EvaluatedBlock(self.evaluation, step, self)
             else:
-                yield EvaluatedStep(step.at(self.evaluation.names), self)
+                tunings = self.evaluation.machine.network.tunings
+                yield EvaluatedStep(step.at(self.evaluation.names, tunings), self, step)
 
     def demands(self) -> Iterator[EvaluatedStep]:
         """All demands in it and in its blocks, in their order."""
@@ -281,10 +282,11 @@ class Nodes:
 
 @dataclass(frozen=True)
 class EvaluatedStep:
-    """A demand where it stands in the program."""
+    """A demand where it stands in the program. ``stated``: as the program has it, before anything was chosen."""
 
     demand: Demand
     block: EvaluatedBlock
+    stated: Demand | None = None
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -311,7 +313,7 @@ class EvaluatedStep:
     @property
     def machine(self) -> Machine:
         """The machine with the constants that hold here, whose messages are sent as the demand says."""
-        return self.block.machine.sending(self.demand.sends_as)
+        return self.block.machine.of_demand(self.demand)
 
     @property
     def repetitions(self) -> FloatOrArray:

@@ -31,6 +31,7 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
+from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.machine_checks.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_checks.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.machine_checks.network_checks import (
@@ -180,22 +181,24 @@ class Machine(MachineNodes, ShownInNotebooks):
         all."""
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
-    def sending(self, sends: str | None) -> Machine:
-        """The machine whose messages are sent as ``sends`` has it; the same object for the same word."""
-        if self.network.message_model.sending(sends) is self.network.message_model:
+    def of_demand(self, demand: Demand) -> Machine:
+        """Return the machine whose messages are sent as those of a demand, and through as many interfaces; the same
+        object for all demands of this kind."""
+        sends, tuning = demand.sends_as, self.network.tunings.get(demand.collective_algorithm or ("", ""))
+        used = None if tuning is None else tuning.interfaces
+        if used is None and self.network.message_model.sending(sends) is self.network.message_model:
             return self
-        assert sends is not None
-        if sends not in self._by_sends:
-            self._by_sends[sends] = replace(
+        if (sends, used) not in self._by_sends:
+            self._by_sends[sends, used] = replace(
                 self,
-                network=self.network.sending(sends),
+                network=self.network.sending(sends, used),
                 node_network=None if self.node_network is None else self.node_network.sending(sends),
                 socket_network=None if self.socket_network is None else self.socket_network.sending(sends),
             )
-        return self._by_sends[sends]
+        return self._by_sends[sends, used]
 
     @cached_property
-    def _by_sends(self) -> dict[str, Machine]:
+    def _by_sends(self) -> dict[tuple[str | None, int | None], Machine]:
         return {}
 
     def constants(self) -> dict[str, FloatOrArray]:

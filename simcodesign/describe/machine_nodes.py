@@ -303,6 +303,11 @@ class MachineNodes(Variant):
         ]
         return each[0] if len(kinds) == 1 else OwnInterfaces.chosen(each, partitions_of(self.partitions, node))
 
+    def own_interface_of(self, ranks: int) -> OwnInterfaces | None:
+        """The interfaces of ranks 0..ranks-1, if every message of a rank takes the same one; None otherwise."""
+        own = self.interfaces_of(ranks)
+        return own if own is not None and (own.is_fixed or self.network.interfaces.used == 1) else None
+
     def interfaces_of_nodes(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the network interfaces of each of these nodes, in their shape."""
         each = np.array([kind.interfaces for kind in self.node_kinds])

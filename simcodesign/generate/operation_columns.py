@@ -55,6 +55,9 @@ COLUMNS: dict[str, OperationColumn] = {
     "spread_s": OperationColumn(np.float64, "s", "of a send: by which its last byte is behind the first", PRICES),
     "rendezvous": OperationColumn(np.bool_, "", "of a send: done when a receive takes its message", PRICES),
     "holds": OperationColumn(np.bool_, "", "of a send: whether its bytes hold the sender", PRICES),
+    "interfaces": OperationColumn(
+        np.int16, "", "of a send: how many interfaces of its rank its messages take one after another", PRICES, 1
+    ),
     "train": OperationColumn(np.float64, "messages", "that travel together", PRICES, 1.0),
     "variant": OperationColumn(np.int16, "", "of a receive: which variant of the machine prices it", PRICES, NONE),
     "collective": OperationColumn(np.int8, "", "whether a collective made it", COUNTERS),

@@ -368,7 +368,7 @@ WRONG_STEPS = [
     ("- allreduce: {bytes: 8*rank}", "program[0].allreduce.bytes", "'rank' cannot be used"),
     ("- broadcast: {bytes: 8, order: nearest}", "program[0].broadcast.order", "far, near"),
     ("- broadcast: {bytes: 8, algorithm: binomial_near}", "program[0].broadcast.algorithm", "binomial"),
-    ("- reduce: {bytes: 8, segment: 8 KiB}", "program[0].reduce.segment", "chain of broadcast"),
+    ("- reduce: {bytes: 8, algorithm: linear, segment: 8 KiB}", "program[0].reduce.segment", "chain of broadcast"),
     ("- reduce: {bytes: 8, algorithm: chain, order: far}", "program[0].reduce.order", "binomial of reduce"),
     ("- allreduce: {bytes: 8, algorithm: binomial}", "program[0].allreduce.algorithm", "recursive_doubling"),
     ("- allreduce: {}", "program[0].allreduce", "'bytes' is missing"),

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -239,11 +239,6 @@ class Setting:
         return ", ".join([self.geometry, *(f"{name}: {value}" for name, value in parts.items())])
 
 
-def chosen(each: Row) -> Setting:
-    """What the calibration rows choose for a row."""
-    return Setting(interfaces=1 if each.algorithm == "linear" else 6)
-
-
 @cache
 def machine(shape: str, setting: Setting) -> Machine:
     """The machine ``fugaku`` as a job of this shape."""
@@ -263,7 +258,7 @@ def machine(shape: str, setting: Setting) -> Machine:
     return load_machine(MACHINE, {**geometry, **more})
 
 
-def scenario(each: Row, setting: Setting) -> Scenario:
+def scenario(each: Row, setting: Setting = Setting()) -> Scenario:
     """A row as a scenario, with the constants of its messages."""
     parameters = {
         "P": each.ranks,
@@ -281,7 +276,7 @@ def scenario(each: Row, setting: Setting) -> Scenario:
 
 def formula_s(each: Row) -> float:
     """What the textbook says."""
-    point = scenario(each, chosen(each)).bind()
+    point = scenario(each).bind()
     values = formula_values(point.workload.formulas["textbook"], point, whole_program=False)
     assert values.total_s is not None, values.reason
     return float(values.total_s)
@@ -289,13 +284,13 @@ def formula_s(each: Row) -> float:
 
 def forecast_s(each: Row) -> float:
     """What the closed form says of the messages as they are sent."""
-    return float(sc.forecast(scenario(each, chosen(each))).makespan_s)
+    return float(sc.forecast(scenario(each)).makespan_s)
 
 
 @cache
-def simulation_s(each: Row, setting: Setting | None = None) -> float:
+def simulation_s(each: Row, setting: Setting = Setting()) -> float:
     """The simulated time with all effects."""
-    return float(sc.simulate(scenario(each, setting or chosen(each))).makespan_s)
+    return float(sc.simulate(scenario(each, setting)).makespan_s)
 
 
 def error(value_s: float, each: Row) -> float:
@@ -306,8 +301,3 @@ def error(value_s: float, each: Row) -> float:
 def evidence(operation: str | None = None) -> list[Row]:
     """The rows from which nothing is taken."""
     return [each for each in rows() if not each.is_calibration and operation in (None, each.operation)]
-
-
-def other(setting: Setting, **changes: object) -> Setting:
-    """The same but for these."""
-    return replace(setting, **changes)  # type: ignore[arg-type] # fields by name

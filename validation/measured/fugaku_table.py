@@ -20,7 +20,7 @@ from simcodesign.comparison.attribution import UNEXPLAINED, LadderStep
 from simcodesign.comparison.effects import WAITING
 from simcodesign.describe.measured.times import MeasuredTimes
 
-from .fugaku_runs import PHASES, Row, chosen, error, formula_s, is_simulated, rows, scenario
+from .fugaku_runs import PHASES, Row, error, formula_s, is_simulated, rows, scenario
 
 #: What acts on one operation at a time on this machine: no link has a latency, and nothing is random.
 EFFECTS = ("links", "interfaces")
@@ -80,7 +80,7 @@ def explained(row: Row) -> Explained:
     if not is_simulated(row):
         return Explained(row, formula_s(row))
     measured = MeasuredTimes(phases={PHASES[row.key]: row.measured})
-    one = sc.compare(scenario(row, chosen(row)), effects=EFFECTS, engine="compiled", measured=measured)
+    one = sc.compare(scenario(row), effects=EFFECTS, engine="compiled", measured=measured)
     ends_s = float(one.forecast.makespan_s), float(one.simulation.makespan_s)
     return Explained(row, formula_s(row), *ends_s, one.measured_ladder)
 

@@ -157,16 +157,15 @@ class _Loaded:
 def _course(key: tuple[str, str], machine: Machine, ranks: int, members: Ints) -> Course | None:
     """The course of groups (G, n) and what their messages load; None where there are too many."""
     node, memory, network = machine.node_of(ranks), machine.memory, machine.network
-    own = machine.interfaces_of(ranks)
+    own = machine.own_interface_of(ranks)
     controllers = 1 if memory is None else memory.controllers
     of_memory = node * controllers + (machine.socket_of(ranks) if controllers > 1 else 0)
-    is_own = own is not None and own.is_fixed
     count = network.interfaces.count
-    interface = node * count + own.leaving(np.arange(ranks)) if own is not None and is_own else node
+    interface = node if own is None else node * count + own.leaving(np.arange(ranks))
     labels = shared_parts(machine, ranks)[:, members]
     arrays = labels, node[members], of_memory[members], interface[members]
     flags = has_rendezvous(machine), hold_receivers(machine.levels)
-    stations = 1 if is_own else count, network.interfaces.is_full_duplex
+    stations = count if own is None else 1, network.interfaces.is_full_duplex
     return _known_course(key, flags, stations, *((one.tobytes(), one.shape) for one in arrays))
 
 

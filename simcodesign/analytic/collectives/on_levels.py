@@ -186,7 +186,7 @@ def _followed(
 
     waits = has_rendezvous(on.machine)
     if way.segment is not None:
-        if waits:
+        if waits or way.algorithm != "chain":
             return None
         time_s, busy_s = _in_segments(way, size_bytes, on, pattern, parts)
         return Followed(pick(time_s), None, pick(busy_s))

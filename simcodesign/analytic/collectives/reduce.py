@@ -9,11 +9,13 @@ import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
+from simcodesign.analytic.collectives.pipelined_tree import pipelined_tree
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2
 from simcodesign.analytic.messages.rounds import row_s, tree_s
 from simcodesign.analytic.messages.trees import Taken, binary_up, doubling_up, halving_up
+from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
 
 
@@ -29,6 +31,17 @@ def reduce_binomial_far(size: FloatOrArray, p: MessageCosts) -> Cost:
     """Up a binomial tree, the farthest child first."""
     m = p.reduced(size)
     return _of_root(doubling_up(p.ranks, lambda _: m), size, p)
+
+
+def reduce_binomial_in_segments(size: FloatOrArray, p: MessageCosts, segments: FloatOrArray) -> Cost:
+    """Up the tree, the nearest child first, segment after segment. InputError in LogGOPS, and where senders wait."""
+    m = p.reduced(size / segments)
+    if not m.in_order or np.any(m.waits):
+        what = "segments of a binomial tree have a closed form only in Hockney's model without rendezvous"
+        raise InputError(what, allowed="algorithm: chain; or simulate it")
+    path = pipelined_tree(p.ranks, segments, m)
+    cost = _reduction(path.time_s, path.received / segments, size, p)
+    return replace(cost, messages=(p.ranks - 1) * segments)
 
 
 def reduce_binary_tree(size: FloatOrArray, p: MessageCosts) -> Cost:
@@ -74,6 +87,7 @@ register_algorithm_form(
         "log2(P)",
         "log2(P)",
         sent_by_others,
+        segmented=reduce_binomial_in_segments,
     ),
 )
 register_algorithm_form(

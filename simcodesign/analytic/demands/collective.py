@@ -200,7 +200,7 @@ class CollectiveForm(ClosedForm[Collective]):
         ranks, texts = symbolic_size(demand, prices.workload), (form.messages_in_turn, form.sizes_in_turn)
         if demand.segment is not None:
             segments = f"max(ceil(({demand.bytes.text})/({demand.segment.text})), 1)"
-            in_turn = f"min(P - 1, 1)*(P - 2 + {segments})"
+            in_turn = f"min(P - 1, 1)*({form.messages_in_turn} - 1 + {segments})"
             texts = in_turn, f"{in_turn}/{segments}"
         messages, sizes = (to_sympy(put_in(parse(text), "P", ranks)) for text in texts)
         yield prices.of("t_s"), (messages,)
@@ -248,7 +248,10 @@ def _cost(
         return form.of_sizes(_from_root(demand, step, size), prices)
     if demand.segment is None or form.segmented is None:
         return form.cost(size, prices)
-    return form.segmented(size, prices, _segments(demand, step, names))
+    try:
+        return form.segmented(size, prices, _segments(demand, step, names))
+    except InputError as error:
+        raise InputError(error.what, error.place or demand.place, value=demand.label, allowed=error.allowed) from None
 
 
 def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[], FloatOrArray]]:

@@ -32,7 +32,7 @@ def halving_down_s(ranks: FloatOrArray, message: Sized, then_sends: bool = False
     """Down a halving tree, the farthest child first; if it ``then_sends``, until every rank can send once more."""
     time: FloatOrArray = 0.0
     full: FloatOrArray = 0.0  # the time of 2^bit ranks
-    for bit, here, below in _cut_subtrees(ranks):
+    for bit, here, below in cut_subtrees(ranks):
         has_rest = np.asarray(bit > 0 or then_sends)
         time = np.where(here, _after_first(message(below), time, full, has_rest), time)
         full = _after_first(message(2.0**bit), full, full, has_rest)
@@ -87,7 +87,7 @@ ALONE = Taken(0.0, 0.0, 0.0)
 def halving_up(ranks: FloatOrArray, message: Sized) -> Taken:
     """Up a halving tree, the nearest child first, or as they come."""
     taken, full = ALONE, [ALONE]
-    for bit, here, below in _cut_subtrees(ranks):
+    for bit, here, below in cut_subtrees(ranks):
         children = [(full[k], message(2.0**k)) for k in range(bit)]
         taken = _with_last(children, taken, message(below)).where(here, taken)
         full.append(full[bit].and_one(full[bit], message(2.0**bit)))
@@ -154,7 +154,7 @@ def _binary_tree(ranks: FloatOrArray, joined: Callable[[Taken, Taken | None], Ta
     return taken
 
 
-def _cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:
+def cut_subtrees(ranks: FloatOrArray) -> list[tuple[int, Bools, FloatOrArray]]:
     """Of a halving tree the subtrees that end with the last rank, from the smallest on: for each binary digit whether
     there is one of more than 2^bit ranks, and how many ranks its farthest child has below and including it."""
     last = np.asarray(ranks, dtype=np.float64) - 1.0

@@ -57,8 +57,8 @@ def crowd(
 
     CapacityError where routes of too many pairs would have to be looked at.
     """
-    own = design_point.machine.interfaces_of(design_point.ranks)
-    check_closed_form(design_point.machine.network, step.place, have_own=own is not None and own.is_fixed)
+    own = design_point.machine.own_interface_of(design_point.ranks)
+    check_closed_form(design_point.machine.network, step.place, have_own=own is not None)
     kind = "M/D/1" if spread == 0 else "M/G/1"
     formula = f"{kind} at every link and interface (Kleinrock's independence)"
     if _is_uniform(step, design_point, rate, size):

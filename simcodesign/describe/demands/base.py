@@ -21,6 +21,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.network.interfaces import Tunings
 from simcodesign.describe.randomness.distribution import Distribution
 
 #: Evaluates an expression, and names it in errors.
@@ -70,8 +71,9 @@ class Demand:
         """The data structures of the workload that it names, and where."""
         yield from ()
 
-    def at(self, names: Mapping[str, FloatOrArray]) -> Demand:
-        """The demand where names have these values: itself, unless it leaves something to be chosen by them."""
+    def at(self, names: Mapping[str, FloatOrArray], tunings: Tunings) -> Demand:
+        """Return the demand where names have these values, on a machine with these tunings: itself, unless it leaves
+        something to be chosen by them."""
         return self
 
     def expressions(self) -> Iterator[Expression]:
@@ -105,6 +107,11 @@ class Demand:
     @property
     def sends_as(self) -> str | None:
         """How its messages are sent where that is not left to the machine (``network.sends``)."""
+        return None
+
+    @property
+    def collective_algorithm(self) -> tuple[str, str] | None:
+        """The operation and the algorithm of a collective operation; None of others."""
         return None
 
     @property

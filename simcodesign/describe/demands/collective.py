@@ -12,18 +12,20 @@ Other packages put the three calls into a module and name it as an entry point::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.expressions.expression import Expression
+from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.demands.algorithm_choice import AUTO, RULES, Bools, chosen_algorithms
 from simcodesign.describe.demands.base import MESSAGES, Evaluate
 from simcodesign.describe.demands.footprint import MessageDemand, collective_footprint_bytes
+from simcodesign.describe.network.interfaces import Tunings
 from simcodesign.describe.network.message_models.hockney import BLOCKING
 
 #: Where other packages name the modules that register algorithms.
@@ -61,8 +63,10 @@ ORDERS = {
     ("reduce", "binomial"): "near",
     ("gather", "binomial"): "near",
 }
+#: The bytes of an operation in the ``segment`` of a machine.
+BYTES = r"\bn\b"
 #: Algorithms that take a ``segment``: the size of the parts in which data are passed on.
-SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain")})
+SEGMENTED = frozenset({("broadcast", "chain"), ("reduce", "chain"), ("reduce", "binomial")})
 #: A number of segments that is a whole one but for so much is that one: m/(m/49) is 49 and a little in floats.
 SEGMENT_ROUNDING = 1e-9
 #: Algorithms that look at which ranks share a node: within nodes, between their first ranks, within nodes again.
@@ -145,6 +149,10 @@ class Collective(MessageDemand):
         return self.name, self.algorithm
 
     @property
+    def collective_algorithm(self) -> tuple[str, str]:
+        return self.key
+
+    @property
     def label(self) -> str:
         where = "" if self.group is None else f" in {self.group}"
         way = AUTO if self.is_auto else self.algorithm
@@ -191,7 +199,16 @@ class Collective(MessageDemand):
         """The demand with the algorithm that it takes."""
         return self.choices(float(ranks), size_bytes)[0][0]
 
-    def at(self, names: Mapping[str, FloatOrArray]) -> Collective:
+    def at(self, names: Mapping[str, FloatOrArray], tunings: Tunings) -> Collective:
+        """Return the operation with the algorithm that it takes, and in the segments that the machine states for it."""
+        chosen = self._chosen_at(names)
+        tuning = tunings.get(chosen.key)
+        if tuning is None or tuning.segment is None or chosen.segment is not None:
+            return chosen
+        size, text = f"({chosen.bytes.text})", tuning.segment.text
+        return replace(chosen, segment=parse(f"max({re.sub(BYTES, lambda _: size, text)}, 1)", tuning.segment.place))
+
+    def _chosen_at(self, names: Mapping[str, FloatOrArray]) -> Collective:
         """Of all ranks, with the algorithm that it takes if that is the same one everywhere."""
         if not self.is_open or self.group is not None or not self.bytes.names <= names.keys():
             return self

@@ -40,6 +40,7 @@ def check_network(network: Network, place: Place, path: str = "network") -> None
             check_occupancy(network, part, place)
         check_own_links(network, place)
         check_interfaces(network, place)
+        check_tunings(network, place)
         check_sharing(network, place)
         check_saturation(network, place)
         check_routing(network, place)
@@ -175,6 +176,20 @@ def check_interfaces(network: Network, place: Place) -> None:
         what = f"{interfaces.count} interfaces, one for each direction of a {topology.label}"
         directions = f"count: {topology.directions}" if topology.directions else "a mesh or torus"
         raise InputError(what, place, value=f"assignment: {DIRECTION}", allowed=f"{directions}; or {ROUND_ROBIN}")
+
+
+def check_tunings(network: Network, place: Place) -> None:
+    """InputError for algorithms that use more interfaces than a node has, or not all of one for each direction."""
+    count = network.interfaces.count
+    for (operation, algorithm), tuning in network.tunings.items():
+        used, what = tuning.interfaces, f"interfaces of {algorithm} of {operation}"
+        if used is None:
+            continue
+        if not 1 <= used <= count:
+            raise InputError(what, place, value=used, allowed=f"1 to {count}, network.interfaces.count")
+        if network.interfaces_have_directions:
+            allowed = f"network.interfaces.assignment: {RANK}, {NEAREST} or {ROUND_ROBIN}"
+            raise InputError(f"{what}, where the direction of a message chooses", place, value=used, allowed=allowed)
 
 
 def check_nearest_interfaces(network: Network, sockets: int, place: Place) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Whole
 from simcodesign.describe.keys.key import Key
@@ -36,7 +37,8 @@ class Interfaces:
     - ``direction``, for a mesh or torus with an interface for each direction: that of the first link of a message where
       it leaves, and that of its last link where it comes.
 
-    None: ``Machine.interface_assignment``.
+    None: ``Machine.interface_assignment``. With ``used``, the messages of a rank take so many of its interfaces one
+    after another, from its first one on; None: all of them.
     """
 
     count: int = 1
@@ -44,6 +46,7 @@ class Interfaces:
     per_byte_s: FloatOrArray | None = None
     loaded_per_byte_s: FloatOrArray | None = None
     assignment: str | None = None
+    used: int | None = None
 
     @property
     def is_full_duplex(self) -> bool:
@@ -67,6 +70,20 @@ class Interfaces:
         node, interface = divmod(station, self.count)
         side = "interface" if not self.is_full_duplex else "injection" if node < nodes else "ejection"
         return f"{side} {node % nodes}" + (f".{interface}" if self.count > 1 else "")
+
+
+@dataclass(frozen=True)
+class AlgorithmTuning:
+    """How the messages of a collective algorithm are sent on a machine: those of a rank through ``interfaces`` of its
+    network interfaces, None: through all of them. ``segment``: bytes of the largest segment, by the bytes ``n`` of the
+    operation, where the program states none; None: data are passed on as a whole."""
+
+    interfaces: int | None = None
+    segment: Expression | None = None
+
+
+#: By operation and algorithm.
+Tunings = Mapping[tuple[str, str], AlgorithmTuning]
 
 
 @dataclass(frozen=True)

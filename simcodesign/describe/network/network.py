@@ -11,7 +11,7 @@ from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.keys.forms import Choice, Constant, Number, Whole
 from simcodesign.describe.keys.key import Key
 from simcodesign.describe.keys.section import Section, bandwidth
-from simcodesign.describe.network.interfaces import DIRECTION, INTERFACES, MAX_INTERFACES, Interfaces
+from simcodesign.describe.network.interfaces import DIRECTION, INTERFACES, MAX_INTERFACES, Interfaces, Tunings
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
 from simcodesign.describe.network.routing import Minimal, Routing
@@ -68,6 +68,8 @@ class Network:
     ``saturation``: the share of the time that a link is busy at most, in forecasts of open streams: what finite buffers
     let through was measured on the network, or by a simulator that has them (docs/buffers.md).
 
+    ``tunings``: what collective algorithms have of their own, by operation and algorithm.
+
     A rank that sends or receives draws ``dynamic_power_w`` (not while it waits), and a byte that is sent takes
     ``energy_per_byte_j``.
     """
@@ -82,6 +84,7 @@ class Network:
     link_per_byte_s: FloatOrArray | None = None
     interfaces: Interfaces = field(default=Interfaces())
     rails: int = 1
+    tunings: Tunings = field(default_factory=dict, hash=False)
     node: LocalMessages | None = None
     socket: LocalMessages | None = None
     sockets_per_node: int = 1
@@ -101,9 +104,10 @@ class Network:
         """Mean hops between different nodes, by its routing, where nobody waits."""
         return self.routing.mean_hops(self.topology)
 
-    def sending(self, sends: str) -> Network:
-        """Return the network whose messages are sent so."""
-        return replace(self, message_model=self.message_model.sending(sends))
+    def sending(self, sends: str | None, used: int | None = None) -> Network:
+        """Return the network whose messages are sent so, through so many interfaces of a rank."""
+        interfaces = replace(self.interfaces, used=used)
+        return replace(self, message_model=self.message_model.sending(sends), interfaces=interfaces)
 
     @property
     def reduction_s_per_byte(self) -> FloatOrArray:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import check_not_former
-from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Later, OneOf, Whole
+from simcodesign.describe.demands.collective import ALGORITHMS, ORDERS, SEGMENTED, algorithm_in_order
+from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Later, OneOf, Text, Whole
 from simcodesign.describe.keys.key import Form, Key
-from simcodesign.describe.keys.section import Section
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.machine_checks.network_checks import (
     check_interfaces,
     check_occupancy,
@@ -19,9 +20,10 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_routing,
     check_saturation,
     check_sharing,
+    check_tunings,
 )
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
-from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, Interfaces
+from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, AlgorithmTuning, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
 from simcodesign.describe.network.network import NETWORK, LocalMessages, Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
@@ -29,6 +31,7 @@ from simcodesign.describe.network.routing import ROUTINGS, Minimal, Routing
 from simcodesign.describe.network.sharing import SHARINGS, Fcfs, Sharing
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
+from simcodesign.describe.yaml.resources import QuantityOrFormula
 from simcodesign.describe.yaml.segments import LOCAL_SEGMENTS, check_not_beside, segments_from, segments_key
 from simcodesign.describe.yaml.tree import Entry
 
@@ -37,7 +40,7 @@ _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "
 #: How the fields of a model of messages begin among those of a network.
 _OF_MODEL = "message_model."
 #: The inner parts of a network, which depend on what else the machine file states.
-_PARTS = ("topology", "interfaces", "segments", "sharing", "model", "routing", "node", "socket")
+_PARTS = ("topology", "interfaces", "segments", "sharing", "model", "routing", "node", "socket", "algorithms")
 #: Keys of ``NETWORK`` that networks inside nodes have as well, and those of their interfaces.
 _OF_LEVELS = ("hop_latency", "S", "link_bandwidth", "link_per_byte", "distance", "switching")
 _INTERFACES_OF_LEVELS = Section(
@@ -49,6 +52,22 @@ _LOCAL = (
     Key("startup", Constant("time"), "startup of a message", field="startup_s"),
     Key("bandwidth", Bandwidth(), "bytes per second", field="per_byte_s"),
     Key("segments", LOCAL_SEGMENTS, "costs by the size of the message, in place of `startup` and `bandwidth`"),
+)
+_ALGORITHM = Section(
+    Key("operation", Choice([*ALGORITHMS]), "the collective operation", required=True),
+    Key("algorithm", Text(), "its name, as `algorithm` of the operation has it", required=True),
+    Key(
+        "interfaces",
+        Whole(1, MAX_INTERFACES),
+        "how many of its interfaces the messages of a rank take one after another",
+        "all of them",
+    ),
+    Key(
+        "segment",
+        QuantityOrFormula("size"),
+        "bytes of the largest segment, by the bytes `n` of the operation, where a program states none",
+        "no segments",
+    ),
 )
 Rule = TypeVar("Rule", Sharing, Routing)
 _NODE = Section(*_LOCAL)
@@ -83,6 +102,12 @@ def network_section(is_inside: bool = False) -> Section:
         keys += [
             Key("node", _NODE, "what messages within a node cost", "as between nodes without hops"),
             Key("socket", _SOCKET, "what messages between the sockets of a node cost", "as `network.node`"),
+            Key(
+                "algorithms",
+                Items(_ALGORITHM, "one algorithm"),
+                "what collective algorithms have of their own (docs/interfaces.md)",
+                "all are alike",
+            ),
         ]
         return Section(*keys)
     keys.append(Key("interfaces", _INTERFACES_OF_LEVELS, "the interfaces of each of its hosts"))
@@ -161,6 +186,8 @@ def network_from(
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
     rails = values.get("rails", Network.rails)
     own: dict[str, Any] = ({} if outer is None else {"switching": outer.switching}) | values | _local(items)
+    if "algorithms" in items:
+        own["tunings"] = _tunings(items["algorithms"])
     network = Network(
         topology,
         _message_model(model, of_model, items.get("segments"), None if outer is None else outer.message_model),
@@ -180,6 +207,7 @@ def network_from(
     stated = items.get("interfaces", items.get("rails", entry))
     check_occupancy(network, "interface", stated.place)
     check_interfaces(network, stated.place)
+    check_tunings(network, items.get("algorithms", entry).place)
     check_saturation(network, items.get("saturation", entry).place)
     stated = items.get("hop_latency", items.get("link_per_byte", items.get("link_bandwidth", entry)))
     check_own_links(network, stated.place)
@@ -218,6 +246,30 @@ def _interfaces(entry: Entry | None, rails: int, is_inside: bool) -> Interfaces:
     section = _INTERFACES_OF_LEVELS if is_inside else INTERFACES
     own = {} if entry is None else section.values(section.items(entry))
     return Interfaces(**{"count": rails} | own)
+
+
+def _tunings(entry: Entry) -> dict[tuple[str, str], AlgorithmTuning]:
+    """How the messages of collective algorithms are sent, in every order of children that an algorithm has."""
+    found: dict[tuple[str, str], AlgorithmTuning] = {}
+    for one in entry.sequence():
+        items = _ALGORITHM.items(one)
+        values = _ALGORITHM.values(items)
+        operation = values["operation"]
+        key = operation, items["algorithm"].text(ALGORITHMS[operation])
+        if "segment" in items and key not in SEGMENTED:
+            known = ", ".join(f"{algorithm} of {operation}" for operation, algorithm in sorted(SEGMENTED))
+            raise items["segment"].error(f"{key[1]} of {operation} has no segments", known)
+        names = [algorithm_in_order(*key, order) for order in ("near", "far")] if key in ORDERS else [key[1]]
+        if (operation, names[0]) in found:
+            raise items["algorithm"].error("an algorithm is given twice", "one entry for each")
+        interfaces = values.get("interfaces")
+        segment = values.get("segment")
+        if segment is not None and not segment.names <= {"n"}:
+            raise items["segment"].error("a segment depends on the bytes of the operation alone", "the name n")
+        for name in names:
+            has_segments = (operation, name) in SEGMENTED
+            found[operation, name] = AlgorithmTuning(interfaces, segment if has_segments else None)
+    return found
 
 
 def _message_model(

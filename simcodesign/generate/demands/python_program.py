@@ -19,6 +19,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.co_runners import co_runners_among
 from simcodesign.describe.evaluated.served_accesses import OfMemory, ServedAccesses, memories_of
 from simcodesign.describe.evaluation import EvaluatedStep
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import (
     as_demand,
@@ -308,9 +309,9 @@ class _Layout:
         """Durations and ways of all messages, in place."""
         prices, machine = self._builder.prices, self._builder.machine
         rank = self.recording.rank[self.entry].astype(np.int32)
-        by_sends = list(self._by_sends(collective))
+        by_machine = list(self._by_machine(collective))
         for kind in (SEND, RECEIVE):
-            for sends, here in by_sends:
+            for sent, here in by_machine:
                 mine = np.flatnonzero((fields["kind"] == kind) & here)
                 if not len(mine):
                     continue
@@ -319,7 +320,7 @@ class _Layout:
                 if prices.loads_memory:
                     touched = self._touched_bytes[self.entry[mine]] if is_collective else whole.size_bytes
                     whole = replace(whole, in_memory=touched > machine.message_cache_bytes)
-                (column,) = prices.priced([whole], machine.sending(sends), is_collective)
+                (column,) = prices.priced([whole], sent, is_collective)
                 fields["duration_s"][mine] = column.duration_s
                 if kind == RECEIVE and prices.holds_receivers:
                     fields["duration_s"][mine - 1] = column.held_s
@@ -327,25 +328,23 @@ class _Layout:
                     if name != "until":
                         fields[name][mine] = column.extra.get(name, EXTRAS[name][1])
 
-    def _by_sends(self, collective: NDArray[np.bool_]) -> Iterator[tuple[str | None, NDArray[np.bool_]]]:
-        """The operations of the Plan that are in no ``collective``; and those of collectives by how their algorithms
-        send."""
-        yield None, ~collective
-        entry = self._calls.entry
+    def _by_machine(self, collective: NDArray[np.bool_]) -> Iterator[tuple[Machine, NDArray[np.bool_]]]:
+        """The operations of the Plan that are in no ``collective``; and those of collectives by the machine that sends
+        messages as their algorithms do."""
+        machine, entry = self._builder.machine, self._calls.entry
+        yield machine, ~collective
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
-        named = {operation for operation, _ in ALGORITHM_SENDS}
-        words = np.array(
-            [
-                (as_demand(self.recording, op, ranks).sends_as or "")
-                if self.recording.operations[op][1] in named
-                else ""
-                for op, ranks in keys.T.tolist()
-            ]
-        )
-        for word in np.unique(words).tolist():
+        named = {operation for operation, _ in (*ALGORITHM_SENDS, *machine.network.tunings)}
+        of_key = [
+            machine.of_demand(as_demand(self.recording, op, ranks))
+            if self.recording.operations[op][1] in named
+            else machine
+            for op, ranks in keys.T.tolist()
+        ]
+        for one in {id(sent): sent for sent in of_key}.values():
             here = np.zeros(len(self.recording.op), bool)
-            here[entry[words[number.ravel()] == word]] = True
-            yield word or None, here[self.entry]
+            here[entry[np.array([sent is one for sent in of_key])[number.ravel()]]] = True
+            yield one, here[self.entry]
 
     @property
     def _touched_bytes(self) -> NDArray[np.float64]:

@@ -58,6 +58,7 @@ class MessagePricing:
         models = [model, *(model.sending(sends) for sends in _words_of_sends(steps))]
         self._flies = self.loggops or not all(one.flight_holds_sender for one in models)
         self._holds_differ = any(one is not model for one in models)
+        self._uses_differ = any(tuning.interfaces for tuning in machine.network.tunings.values())
         self.has_rendezvous = _has_rendezvous(point)
         self.loads_memory = machine.node_memory is not None and Mechanism.NODE_NETWORKS in on
         self._receives_by_size = any(network.message_model.receives_by_size for network in machine.levels)
@@ -91,12 +92,13 @@ class MessagePricing:
     def names(self) -> tuple[str, ...]:
         """The extra fields that operations need."""
         routed = ("route", "cost") if self.route_table else ()
+        used = ("interfaces",) if routed and self._uses_differ else ()
         flies = ("flight_s",) if self._flies else ()
         loggops = ("gap_s", "until", "variant", "receive_s", "spread_s", "rendezvous") if self.loggops else ()
         rendezvous = ("until", "rendezvous") if self.waits_for_receivers else ()
         held = ("holds",) if self._holds_differ else ()
         sized = ("variant",) if (self._receives_by_size or self.holds_receivers) and not self.loggops else ()
-        return routed + flies + loggops + rendezvous + held + sized + (("train",) if self._trains else ())
+        return routed + used + flies + loggops + rendezvous + held + sized + (("train",) if self._trains else ())
 
     @cached_property
     def _ways(self) -> Ways:
@@ -207,6 +209,8 @@ class MessagePricing:
         if self.route_table:
             cost = self._cost(column, machine, ways, size)
             extra |= {"route": self.route_table.routes_of(column), "cost": cost}
+            if self._uses_differ:
+                extra["interfaces"] = machine.network.interfaces.used or machine.network.interfaces.count
         return replace(
             column,
             duration_s=longest(ways, lambda network, way: simulated(network).send_s(network, way, size, train)),

@@ -10,13 +10,14 @@ from simcodesign.generate.export_schedule import within
 from simcodesign.generate.passes.draft import Draft
 from simcodesign.generate.plan import NONE
 
+Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 
-def interface_turns(machine: Machine, draft: Draft, route: Int32s) -> tuple[Int64s, Int64s] | None:
+def interface_turns(machine: Machine, draft: Draft, route: Int32s, used: Int16s | None) -> tuple[Int64s, Int64s] | None:
     """The interfaces of their nodes by which messages leave and arrive, (N,) each, 0 where ``route`` is NONE; None if
-    ranks have no choice of interfaces.
+    ranks have no choice of interfaces. ``used``: (N,) how many of its interfaces a rank uses, None: all of them.
 
     A rank counts the messages that it sends to other nodes in program order, and those that it receives in the order of
     its receives; messages whose receive is found while the program runs come after these, in the order of their sends.
@@ -31,6 +32,8 @@ def interface_turns(machine: Machine, draft: Draft, route: Int32s) -> tuple[Int6
     leaves = comes = np.zeros(len(sends), np.int64)
     if not own.is_fixed:
         leaves, comes = _numbers(draft, sends)
+    if used is not None:
+        leaves, comes = leaves % used[sends], comes % used[sends]
     turns = np.zeros((2, len(draft)), np.int64)
     turns[0, sends] = own.leaving(source, leaves)
     turns[1, sends] = own.coming(target, turns[0, sends], comes)

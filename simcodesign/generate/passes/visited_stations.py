@@ -35,7 +35,7 @@ def route_messages(draft: Draft) -> None:
     passed = _passed_controllers(draft)
     before = _serving(draft) + _processors(draft)
     route, cost = fields["route"], fields["cost"]
-    turns = interface_turns(machine, draft, table.between_nodes(route))
+    turns = interface_turns(machine, draft, table.between_nodes(route), fields.get("interfaces"))
     if draft.others is not None:
         route, cost, turns = draft.others.after(route, cost, turns)
     draft.routes, draft.visited = table.to_routes(before, route, cost, turns)

@@ -18,25 +18,26 @@ from simcodesign.studies.elasticities.changes import Change
 
 def algorithm_changes(scenario: Scenario) -> Iterator[Change]:
     """For the collective operations of each phase that run and are alike, each other algorithm that is registered."""
-    known: dict[tuple[str, str], list[Demand]] = {}
+    known: dict[tuple[str, str, str], list[Demand | None]] = {}
     for step in Evaluation.at_points(scenario.bind(), by_rank=False).program.demands():
         if isinstance(step.demand, Collective) and np.any(np.asarray(step.repetitions) > 0):
-            known.setdefault((step.phase, step.demand.label), []).append(step.demand)
-    for (phase, label), demands in known.items():
+            key = step.phase, step.demand.label, step.demand.algorithm
+            known.setdefault(key, []).append(step.stated)
+    for (phase, label, chosen), demands in known.items():
         first = demands[0]
         assert isinstance(first, Collective)
         for operation, algorithm in every_algorithm():
-            if operation == first.name and algorithm != first.algorithm:
+            if operation == first.name and algorithm != chosen:
                 what = f"{phase}: {label}, instead by {algorithm.replace('_', ' ')}"
                 yield Change(what, "algorithm", partial(_with_algorithm, demands, algorithm))
 
 
-def _with_algorithm(demands: list[Demand], algorithm: str, scenario: Scenario) -> Scenario:
+def _with_algorithm(demands: list[Demand | None], algorithm: str, scenario: Scenario) -> Scenario:
     workload = scenario.workload
     return replace(scenario, workload=replace(workload, program=_replaced(workload.program, demands, algorithm)))
 
 
-def _replaced(program: tuple[Step, ...], demands: list[Demand], algorithm: str) -> tuple[Step, ...]:
+def _replaced(program: tuple[Step, ...], demands: list[Demand | None], algorithm: str) -> tuple[Step, ...]:
     """The program in which these demands, the very objects, take another algorithm."""
     steps: list[Step] = []
     for step in program:

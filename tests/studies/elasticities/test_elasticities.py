@@ -136,6 +136,19 @@ def test_an_algorithm_changes_the_time_as_a_workload_that_names_it() -> None:
     assert "binomial" not in algorithms
 
 
+def test_an_algorithm_that_is_chosen_by_rules_is_replaced() -> None:
+    """By ``auto``, a reduction goes up a binomial tree."""
+    of_auto, of_name = (
+        {one.what.rpartition(" by ")[2]: one.simulated for one in found.improvements if one.is_algorithm}
+        for found in (
+            elasticities(workload(f"[reduce: {{bytes: 1e6, algorithm: {name}}}]"), read_machine(LINE), {"P": 8})
+            for name in ("auto", "binomial")
+        )
+    )
+    assert of_auto == of_name
+    assert of_auto["chain"] > 0.5
+
+
 def test_operations_that_do_not_run_get_no_other_algorithm() -> None:
     never = "{repeat: P - 8, do: [broadcast: {bytes: 10, algorithm: chain}]}"
     program = workload(f"[{never}, broadcast: {{bytes: 10, algorithm: linear}}]")

@@ -91,7 +91,8 @@ def collectives(draw: st.DrawFn) -> Workload:
     amount = "" if operation in SIGNALS else f"bytes: {draw(st.sampled_from(sizes))}, "
     more = ", group: g" if colour else ""
     more += f", root: {draw(st.sampled_from([0, 1]))}" if operation in ROOTED and not colour else ""
-    more += ", segment: 300" if (operation, algorithm) in SEGMENTED and draw(st.booleans()) else ""
+    is_chain = (operation, algorithm) in SEGMENTED and algorithm == "chain"  # a tree is a bound, see below
+    more += ", segment: 300" if is_chain and draw(st.booleans()) else ""
     group = f"groups: {{g: '{colour}'}}\n" if colour else ""
     head = f"parameters: {{q: {{default: {draw(st.integers(2, 5))}}}}}\n{group}"
     return builders.workload(f"- {operation}: {{{amount}{builders.algorithm_entry(operation, algorithm)}{more}}}", head)
@@ -120,6 +121,19 @@ def machine(per_node: int, nodes: int = 16, **more: Any) -> Machine:
     """With messages between nodes that take 4 us + m ns, and within nodes 1 us + 0.1 m ns."""
     network = builders.network(nodes, startup_s=4e-6, per_byte_s=1e-9, sends=SENDS[0], node=LocalMessages(1e-6, 1e-10))
     return builders.machine(network, processors_per_node=per_node, **more)
+
+
+@pytest.mark.parametrize("ranks", [2, 5, 16])
+def test_a_tree_in_segments_is_bounded_by_its_slowest_level(ranks: int) -> None:
+    """On one level the forecast is exact."""
+    work = builders.workload("- reduce: {bytes: 3000, segment: 300}")
+    for per_node, is_mixed in ((4, ranks > 4), (1, False)):
+        on = machine(per_node)
+        closed, simulated = forecast(work, on, {"P": ranks}), simulate(work, on, {"P": ranks}, effects="none")
+        assert any(BOUND in text for text in closed.basis) == is_mixed
+        assert simulated.makespan_s <= closed.makespan_s * (1 + ROUNDING)
+        if not is_mixed:
+            assert simulated.makespan_s == pytest.approx(closed.makespan_s, rel=ROUNDING, abs=0)
 
 
 def grouped(step: str, colour: str, head: str = "") -> Workload:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("quick_engine")
 
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
+CHAINS = [operation for operation, algorithm in sorted(SEGMENTED) if algorithm == "chain"]
 ROOTED = sorted(key for key in ALGORITHM_FORMS if key[0] in {operation for operation, _ in ORDERS})
 RANKS = [*numbers_of_ranks(40), 64, 128, 1000] if THOROUGH else [1, 2, 5, 12, 33]
 NETWORKS = {
@@ -76,7 +77,7 @@ def test_every_root(key: tuple[str, str], name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("operation", [operation for operation, _ in sorted(SEGMENTED)])
+@pytest.mark.parametrize("operation", CHAINS)
 def test_chains_in_segments(operation: str, name: str) -> None:
     """1, 2, 3 and 16 equal segments; 7 of at most 300 bytes; one of no bytes. P = 1000 as well in ``make test-all``."""
     for ranks in RANKS:
@@ -93,7 +94,7 @@ def whole_ns(most: int) -> st.SearchStrategy[float]:
 
 @settings(max_examples=examples(400))
 @given(
-    st.sampled_from([operation for operation, _ in sorted(SEGMENTED)]),
+    st.sampled_from(CHAINS),
     st.integers(1, 40),
     st.integers(1, 30),
     st.integers(1, 5000),
@@ -118,7 +119,7 @@ def test_chains_in_segments_at_any_price_in_loggops(
     assert_same(step, builders.network(64, model="loggop", **letters), ranks)
 
 
-@pytest.mark.parametrize("operation", [operation for operation, _ in sorted(SEGMENTED)])
+@pytest.mark.parametrize("operation", CHAINS)
 @pytest.mark.parametrize("root", [0, 1, 2])
 def test_three_ranks_above_s_are_an_estimate(operation: str, root: int) -> None:
     """Their numbers decide whose turn it is after a rendezvous; measured 0.89 to 1 (docs/messages.md)."""

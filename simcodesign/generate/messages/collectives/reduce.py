@@ -14,13 +14,14 @@ from simcodesign.generate.messages.collectives.patterns import (
 
 
 @register_messages("reduce", "binomial", lambda p: p - 1)
-def reduce_binomial(ranks: Ranks, size_bytes: float) -> None:
-    """Up a binomial tree to rank 0, the nearest child first, which has the smallest subtree."""
-    for bit in powers_of_two(ranks.count):
+def reduce_binomial(ranks: Ranks, size_bytes: float, segments: int = 1) -> None:
+    """Up a binomial tree to rank 0, segment by segment; the nearest child is first, which has the smallest subtree."""
+    each_bytes = size_bytes / segments
+    for bit in powers_of_two(ranks.count) * segments:
         upper, lower = halving_edges(ranks, bit)
-        ranks.send(upper, size_bytes, lower)
-        ranks.receive(lower, size_bytes, who=upper)
-        ranks.reduce(size_bytes, upper)
+        ranks.send(upper, each_bytes, lower)
+        ranks.receive(lower, each_bytes, who=upper)
+        ranks.reduce(each_bytes, upper)
 
 
 @register_messages("reduce", "binomial_far", lambda p: p - 1)
