@@ -19,8 +19,7 @@ from simcodesign.core.units import DIMENSIONS, units_with_dimension
 from simcodesign.describe.demands.collective import ALGORITHMS
 from simcodesign.describe.effects import ladder
 from simcodesign.describe.formulas.symbols import SYMBOLS
-from simcodesign.describe.schema.key_table import Key, key_table
-from simcodesign.describe.schema.key_texts import STEP
+from simcodesign.describe.schema.key_table import STEP, KeyRow, key_table
 from simcodesign.describe.topology.base import TOPOLOGIES
 
 Rows = Iterable[tuple[str, ...]]
@@ -125,7 +124,7 @@ class Registered(SphinxDirective):
         return _parsed(self, lines)
 
 
-def keys_of(kind: str, section: str) -> list[Key]:
+def keys_of(kind: str, section: str) -> list[KeyRow]:
     """The keys of one part of a file, as ``network`` and all below it.
 
     ``plain``: those of the top that have none below; ``STEP``: those of a block.

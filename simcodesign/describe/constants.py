@@ -8,52 +8,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.registry import MadeOfRegistry
-from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, FloatOrArray
-from simcodesign.describe.machine_parts.memory import Memory
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import ABOVE_0, FROM_0, check_range
+from simcodesign.describe.keys.section import Section
+from simcodesign.describe.machine_parts.accelerator import ACCELERATOR
+from simcodesign.describe.machine_parts.disk import DISK
+from simcodesign.describe.machine_parts.memory import MEMORY, Memory
+from simcodesign.describe.machine_parts.message_memory import MESSAGE_MEMORY
+from simcodesign.describe.machine_parts.processor import PROCESSOR
+from simcodesign.describe.machine_parts.storage import STORAGE
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
+from simcodesign.describe.network.network import NETWORK
 from simcodesign.describe.network.size_segments import SEGMENT_PATHS, segment_at, segment_dimension
+from simcodesign.describe.randomness.node_failures import FAILURES
 
-#: The constants that do not depend on the model of messages, as in ``CONSTANTS``.
+#: Sections with constants: the part of a machine -> its path in a file, and its keys.
+_SECTIONS: Mapping[str, tuple[str, Section]] = {
+    "processor": ("processor", PROCESSOR),
+    "network": ("network", NETWORK),
+    "disk": ("disk", DISK),
+    "memory": ("memory", MEMORY),
+    "node_memory": ("node.memory", MESSAGE_MEMORY),
+    "accelerator": ("accelerator", ACCELERATOR),
+    "storage": ("storage", STORAGE),
+    "failures": ("failures", FAILURES),
+}
+_POWERS = ("power", "energy_per_byte")
+#: The range of each constant and power that does not depend on the model of messages, by its path.
+RANGES = {path: form.range for path, section in _SECTIONS.values() for path, _, form in section.constants(path)}
+#: Where each of them is, as in ``CONSTANTS`` and ``POWERS``.
 _OF_PARTS: dict[str, tuple[str, str, str]] = {
-    "processor.rate": ("processor", "rate_flop_per_s", "rate"),
-    "processor.clock": ("processor", "clock_hz", "frequency"),
-    "processor.cpi": ("processor", "cycles_per_instruction", "count"),
-    "network.hop_latency": ("network", "hop_latency_s", "time"),
-    "network.S": ("network", "message_model.rendezvous_above_bytes", "size"),
-    "network.reduction_per_byte": ("network", "reduction_per_byte_s", "per_byte"),
-    "network.packing": ("network", "packing_s", "time"),
-    "network.link_per_byte": ("network", "link_per_byte_s", "per_byte"),
-    "network.interfaces.per_byte": ("network", "interfaces.per_byte_s", "per_byte"),
-    "network.interfaces.loaded_per_byte": ("network", "interfaces.loaded_per_byte_s", "per_byte"),
-    "disk.read_startup": ("disk", "read_startup_s", "time"),
-    "disk.write_startup": ("disk", "write_startup_s", "time"),
-    "disk.per_byte": ("disk", "per_byte_s", "per_byte"),
-    "memory.latency": ("memory", "latency_s", "time"),
-    "memory.per_byte": ("memory", "per_byte_s", "per_byte"),
-    "memory.outstanding": ("memory", "outstanding", "count"),
-    "memory.prefetch.streams": ("memory", "prefetch.streams", "count"),
-    "memory.prefetch.depth": ("memory", "prefetch.depth", "count"),
-    "memory.remote.latency": ("memory", "remote.latency_s", "time"),
-    "memory.remote.per_byte": ("memory", "remote.per_byte_s", "per_byte"),
-    "node.memory.copies": ("node_memory", "copies", "count"),
-    "node.memory.cache": ("node_memory", "cache_bytes", "size"),
-    "accelerator.rate": ("accelerator", "rate_flop_per_s", "rate"),
-    "accelerator.launch": ("accelerator", "launch_s", "time"),
-    "accelerator.memory.latency": ("accelerator", "memory_latency_s", "time"),
-    "accelerator.memory.per_byte": ("accelerator", "memory_per_byte_s", "per_byte"),
-    "accelerator.memory.capacity": ("accelerator", "capacity_bytes", "size"),
-    "accelerator.link.latency": ("accelerator", "link_latency_s", "time"),
-    "accelerator.link.per_byte": ("accelerator", "link_per_byte_s", "per_byte"),
-    "storage.latency": ("storage", "latency_s", "time"),
-    "storage.per_byte": ("storage", "per_byte_s", "per_byte"),
-    "storage.write_per_byte": ("storage", "write_per_byte_s", "per_byte"),
-    "storage.metadata_rate": ("storage", "metadata_rate_per_s", "operation_rate"),
-    "storage.metadata_latency": ("storage", "metadata_latency_s", "time"),
-    "failures.mtbf": ("failures", "mtbf_s", "time"),
+    where: (part, name, form.dimension)
+    for part, (path, section) in _SECTIONS.items()
+    for where, name, form in section.constants(path)
 }
 #: Constants of a network, besides those of messages, that the networks inside nodes and sockets have too.
 _OF_EVERY_LEVEL = ("hop_latency", "S", "link_per_byte", "interfaces.per_byte")
@@ -62,13 +51,7 @@ _INNER = {"node": "node_network", "socket": "socket_network"}
 #: Constants of the machine as a whole, which no phase replaces.
 OF_THE_WHOLE = ("failures.mtbf", "accelerator.memory.capacity")
 #: The same of powers, which no time depends on.
-POWERS: dict[str, tuple[str, str, str]] = {
-    **{
-        f"{part}.dynamic_power": (part, "dynamic_power_w", "power")
-        for part in ("processor", "accelerator", "memory", "disk", "network")
-    },
-    "network.energy_per_byte": ("network", "energy_per_byte_j", "energy_per_byte"),
-}
+POWERS = {path: one for path, one in _OF_PARTS.items() if one[2] in _POWERS}
 
 
 def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, str, str]]:
@@ -82,6 +65,8 @@ def _every_constant(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str
     ]
     every: dict[str, tuple[str, str, str]] = {}
     for path, constant in _OF_PARTS.items():
+        if constant[2] in _POWERS:
+            continue
         if path == "network.hop_latency":
             every |= of_models[0]
         every[path] = constant
@@ -108,11 +93,8 @@ def _models_of(models: Sequence[type[MessageModel]]) -> dict[str, tuple[str, ...
 
 #: Path of a constant that only some models of messages have -> their names.
 MODELS_OF: MadeOfRegistry[tuple[str, ...]] = MadeOfRegistry(MESSAGE_MODELS, _models_of)
-#: Constants that must be above 0; the others may be 0.
-POSITIVE = {"processor.rate", "processor.clock", "processor.cpi", "memory.capacity", "failures.mtbf"}
-POSITIVE |= {"node.memory.copies", "accelerator.rate", "accelerator.memory.capacity", "storage.metadata_rate"}
-#: Constants that must be 1 or more.
-AT_LEAST_ONE = {"memory.outstanding", "memory.prefetch.streams", "memory.prefetch.depth"}
+#: Constants that must be above 0.
+POSITIVE = {path for path, range in RANGES.items() if range == ABOVE_0} | {"memory.capacity"}
 #: What was written before a machine stated its interfaces together, and what is written now.
 FORMER_PATHS = {
     "network.interface_per_byte": "network.interfaces.per_byte",
@@ -210,15 +192,4 @@ def required_paths(model: MessageModel | type[MessageModel]) -> list[str]:
 def check_constant(path: str, value: FloatOrArray, place: Place) -> None:
     """InputError unless the value is positive (rates), 0 or positive (times), or 1 or more (what is done at once), and
     in a sane range, everywhere."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"{path} must be a number or an array of numbers", place, value=value)
-    good = (array >= LEAST) & (array <= MOST)
-    if path in AT_LEAST_ONE:
-        good &= array >= 1
-    elif path not in POSITIVE:
-        good |= array == 0
-    if not np.all(good):
-        allowed = POSITIVE_RANGE if path in POSITIVE else NOT_NEGATIVE_RANGE
-        allowed = "1 or more" if path in AT_LEAST_ONE else allowed
-        raise InputError(f"{path} cannot be used", place, value=float(array[~good].flat[0]), allowed=allowed)
+    check_range(path, value, place, ABOVE_0 if path == CAPACITY else RANGES.get(path, FROM_0))

@@ -10,7 +10,7 @@ import pytest
 
 from simcodesign.core.errors import InputError
 from simcodesign.describe.schema.json_schema import json_schema
-from simcodesign.describe.schema.key_table import Key, key_table
+from simcodesign.describe.schema.key_table import KeyRow, key_table
 from simcodesign.describe.yaml.files import make_machine, make_workload
 from simcodesign.studies.sweep.content_digest import digest
 
@@ -78,7 +78,7 @@ ALONE = (
 EXPRESSIONS = ("components", "resources")
 
 
-def of_machine() -> list[Key]:
+def of_machine() -> list[KeyRow]:
     return [key for key in key_table("machine") if not re.search(r"\[\]|\*", key.path)]
 
 

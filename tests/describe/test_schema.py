@@ -13,9 +13,12 @@ from simcodesign.core.errors import InputError
 from simcodesign.describe.constants import CONSTANTS, POWERS
 from simcodesign.describe.schema.json_schema import json_schema
 from simcodesign.describe.topology.base import TOPOLOGIES
-from simcodesign.describe.yaml import demands, machine, workload
+from simcodesign.describe.yaml.demands.accesses import MEMORY_KEYS
+from simcodesign.describe.yaml.demands.collective import demand_keys
 from simcodesign.describe.yaml.files import shipped
+from simcodesign.describe.yaml.machine import MACHINE_KEYS
 from simcodesign.describe.yaml.tree import _NUMBER, Entry, read_yaml
+from simcodesign.describe.yaml.workload import WORKLOAD, step_section
 from tests.command_line import command
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -64,9 +67,9 @@ def inner(schema: dict[str, Any], *keys: str) -> dict[str, Any]:
 def test_every_key_of_the_readers_is_there() -> None:
     """The lists of keys in the readers, and the registries: constants, powers, demands, topologies."""
     of_machine, of_workload = json_schema("machine"), json_schema("workload")
-    assert {*of_machine["properties"]} == {*machine.MACHINE_KEYS, "extends"}
-    assert {*of_workload["properties"]} == {*workload._KEYS}
-    options = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
+    assert {*of_machine["properties"]} == {*MACHINE_KEYS, "extends"}
+    assert {*of_workload["properties"]} == {*WORKLOAD.by_name}
+    options = {option.name for topology in TOPOLOGIES.values() for option in topology.options}
     topology = inner(of_machine, "network", "topology")
     assert topology.keys() == options | {"kind"}
     assert {*topology["kind"]["enum"]} == {*TOPOLOGIES}
@@ -76,8 +79,8 @@ def test_every_key_of_the_readers_is_there() -> None:
             assert keys[-1] in inner(of_machine, *keys[:-1]), path
     steps = of_workload["$defs"]["step"]
     known = {key for form in [steps, *steps.get("anyOf", [])] for key in form.get("properties", {})}
-    assert known == {*demands.demand_keys(), *workload._BLOCK_KEYS, "overlap", "start", "as"}
-    assert {*inner(steps, "memory")} == {*demands._MEMORY_KEYS}
+    assert known == {*demand_keys(), *step_section().by_name}
+    assert {*inner(steps, "memory")} == {key.name for key in MEMORY_KEYS}
 
 
 @pytest.mark.thorough

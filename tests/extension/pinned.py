@@ -14,8 +14,10 @@ from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_models.base import FORECAST, Passage
 from simcodesign.analytic.messages.message_models.hockney import ForecastHockney
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Constant
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
-from simcodesign.describe.network.message_models.hockney import SENDS, Hockney
+from simcodesign.describe.network.message_models.hockney import Hockney
 from simcodesign.describe.network.network import Network
 from simcodesign.generate.messages.message_models.base import SIMULATED
 from simcodesign.generate.messages.message_models.hockney import SimulatedHockney
@@ -28,12 +30,11 @@ class Pinned(Hockney):
 
     name = "pinned"
     title = "Hockney's model with pinned memory"
-    optional: ClassVar = {
-        **Hockney.optional,
-        "pin": ("pin_s", "time"),
-        "pinned_above": ("pinned_above_bytes", "size"),
-    }
-    choices: ClassVar = {"sends": SENDS}  # a startup is for a message
+    keys: ClassVar[tuple[Key, ...]] = (
+        *(key for key in Hockney.keys if key.name != "startup_per"),  # a startup is for a message
+        Key("pin", Constant("time"), "time to pin the memory of a message", "0 s", field="pin_s"),
+        Key("pinned_above", Constant("size"), "bytes above which it is", "0 B", field="pinned_above_bytes"),
+    )
 
     pin_s: FloatOrArray = 0.0
     pinned_above_bytes: FloatOrArray = 0.0

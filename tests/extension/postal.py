@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_models.base import FORECAST, ForecastMessages, Passage
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Constant
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 from simcodesign.describe.network.network import Network
 from simcodesign.generate.messages.message_models.base import SIMULATED, SimulatedMessages
@@ -25,11 +27,11 @@ class Postal(MessageModel):
 
     name = "postal"
     title = "the postal model"
-    required: ClassVar = {
-        "send": ("send_s", "time"),
-        "delivery": ("delivery_s", "time"),
-        "per_byte": ("per_byte_s", "per_byte"),
-    }
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("send", Constant("time"), "time of the sender beside the bytes", required=True, field="send_s"),
+        Key("delivery", Constant("time"), "latency of a message", required=True, field="delivery_s"),
+        Key("per_byte", Constant("per_byte"), "time per byte", required=True, field="per_byte_s"),
+    )
     segment = SizeSegment
 
     send_s: FloatOrArray = 0.0

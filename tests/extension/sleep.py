@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.operation_kinds import COMPUTE
 from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.evaluation import EvaluatedStep
-from simcodesign.describe.yaml.demands import READERS, when
+from simcodesign.describe.keys.forms import Expr
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.yaml.demands.base import WHEN, demand
 from simcodesign.describe.yaml.tree import Entry
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.plan_builder import StepWriter
@@ -26,10 +29,9 @@ class Sleep(Demand):
         yield self.seconds
 
 
-@READERS.register("sleep")
-def read_sleep(name: str, entry: Entry) -> Sleep:
-    items = entry.mapping(("seconds", "when"), ("seconds",))
-    return Sleep(when(items), entry.place, items["seconds"].expression())
+@demand("sleep", "ranks that do nothing", Key("seconds", Expr(), "for how long", required=True), WHEN)
+def read_sleep(name: str, entry: Entry, values: dict[str, Any]) -> Sleep:
+    return Sleep(**values, place=entry.place)
 
 
 class SleepForm(ClosedForm[Sleep]):

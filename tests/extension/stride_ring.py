@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import Option, whole
 
 
 @register_topology
@@ -21,7 +22,7 @@ class StrideRing(Topology):
     """Host i has one link, number i, to host (i + stride) mod node_count; the stride reaches every host."""
 
     kind: ClassVar[str] = "stride_ring"
-    options: ClassVar[tuple[Option, ...]] = (Option("stride", "how far each link leads", whole()),)
+    options: ClassVar[tuple[Key, ...]] = (Key("stride", Whole(1), "how far each link leads"),)
     stride: int = 1
 
     @classmethod

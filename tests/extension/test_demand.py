@@ -17,7 +17,7 @@ from simcodesign.analytic.formulas.model_text import model_texts
 from simcodesign.analytic.requirements_per_process import requirements
 from simcodesign.core.errors import InputError
 from simcodesign.describe.design_point import bind
-from simcodesign.describe.yaml.demands import READERS
+from simcodesign.describe.yaml.demands.base import READERS
 from simcodesign.generate.demands.base import LOWERINGS
 from tests.extension import sleep
 from tests.extension.installation import install, run

@@ -166,4 +166,4 @@ def test_the_documentation_names_every_shipped_kind_and_option() -> None:
         (ROOT / "docs" / page).read_text() for page in ("what-is-modelled.md", "describe-machines.md", "networks.md")
     )
     assert all(f"`{kind}`" in text for kind in TOPOLOGIES)
-    assert all(f"`{option.key}`" in text for kind in TOPOLOGIES.values() for option in kind.options)
+    assert all(f"`{option.name}`" in text for kind in TOPOLOGIES.values() for option in kind.options)

@@ -14,7 +14,6 @@ IN_WHEEL = {
     "lessons": r"simcodesign/lessons/shipped/[\w-]+/lesson\.yaml",
     "front end of lessons": r"simcodesign/lessons/bundle/[\w.-]+\.(js|css)",
     "published tables": r"simcodesign/validation/.+\.csv",
-    "words of keys": r"simcodesign/describe/schema/\w+_keys\.yaml",
     "types": r"simcodesign/py\.typed",
     "licence": r".*/licenses/LICENSE",
 }

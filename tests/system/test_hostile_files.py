@@ -316,7 +316,6 @@ OWN_FILES = {
     "core/processes/ordered_map.py": "a file of its own, between its processes",
     "aspen/parse.py": "the grammar, in the package",
     "report/validation/page.py": "the template, in the package",
-    "describe/schema/key_texts.py": "what keys say, in the package",
     "report/demo/runs.py": "a shipped table",
     "report/demo/seismic.py": "a shipped table",
     "report/demo/flagship.py": "its own pictures",

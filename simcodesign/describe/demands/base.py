@@ -1,7 +1,7 @@
 """What every kind of demand has. A demand is a leaf of a program: one thing that ranks do.
 
-A kind of demand is added in four places: its dataclass (here in describe/demands), what reads it from a workload file
-(``READERS`` in describe/yaml/demands.py), its closed form (``CLOSED_FORMS`` in analytic/demands/base.py) and its
+A kind of demand is added in four places: its dataclass (here in describe/demands), its keys in a workload file
+(``demand`` in describe/yaml/demands/base.py), its closed form (``CLOSED_FORMS`` in analytic/demands/base.py) and its
 lowering to operations (``LOWERINGS`` in generate/demands/base.py). Modules of these folders are imported by
 themselves. Other packages register the same four in a module and name it as an entry point::
 

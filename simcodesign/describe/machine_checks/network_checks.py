@@ -7,14 +7,20 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray, format_quantity
 from simcodesign.describe.constants import check_constant, value_of
-from simcodesign.describe.network.interfaces import ASSIGNMENTS, DIRECTION, DUPLEXES, NEAREST, RANK, ROUND_ROBIN
+from simcodesign.describe.network.interfaces import (
+    ASSIGNMENTS,
+    DIRECTION,
+    DUPLEXES,
+    MAX_INTERFACES,
+    NEAREST,
+    RANK,
+    ROUND_ROBIN,
+)
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.network import CHOICES, ROUNDING, LocalMessages, Network
 from simcodesign.describe.network.routing import check_is_on
 from simcodesign.describe.network.size_segments import PATH, check_segments
 
-#: Interfaces of a node.
-MOST_INTERFACES = 1024
 #: What a message occupies on its way -> the field of a network with the time per byte, and the path of its bandwidth.
 OCCUPIED = {
     "link": ("link_per_byte_s", "network.link_bandwidth"),
@@ -154,11 +160,11 @@ def check_interfaces(network: Network, place: Place) -> None:
         raise InputError(
             "network.interfaces.loaded_bandwidth", place, value=value, allowed=f"at most {most}, bandwidth"
         )
-    if not 1 <= interfaces.count <= MOST_INTERFACES:
-        allowed_counts = f"1 to {MOST_INTERFACES}"
+    if not 1 <= interfaces.count <= MAX_INTERFACES:
+        allowed_counts = f"1 to {MAX_INTERFACES}"
         raise InputError("network.interfaces.count", place, value=interfaces.count, allowed=allowed_counts)
-    if not 1 <= network.rails <= MOST_INTERFACES:
-        raise InputError("network.rails", place, value=network.rails, allowed=f"1 to {MOST_INTERFACES}")
+    if not 1 <= network.rails <= MAX_INTERFACES:
+        raise InputError("network.rails", place, value=network.rails, allowed=f"1 to {MAX_INTERFACES}")
     if interfaces.count % network.rails:
         what = f"interfaces of a node on {network.rails} rails, as many on each: network.interfaces.count"
         raise InputError(what, place, value=interfaces.count, allowed=f"{network.rails}, or a multiple of it")

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import ABOVE_0, Choice, Constant, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,38 @@ def needed_per_byte_s(per_byte_s: FloatOrArray | None, part: str, machine: str, 
         what = f"this needs the bandwidth of accelerator.{part}, which {machine} does not state"
         raise InputError(what, place, allowed=f"accelerator: {{..., {part}: {{bandwidth: ...}}}}")
     return per_byte_s
+
+
+MAX_ACCELERATORS = 10_000
+_MEMORY = Section(
+    Key("latency", Constant("time"), "time of a kernel's access beside its bytes", "0 s", field="memory_latency_s"),
+    *bandwidth("bandwidth", "per_byte", "memory_per_byte_s", "bytes per second between the accelerator and its memory"),
+    Key("capacity", Constant("size", ABOVE_0), "bytes of its memory", field="capacity_bytes"),
+)
+_LINK = Section(
+    Key("latency", Constant("time"), "time of a copy beside its bytes", "0 s", field="link_latency_s"),
+    *bandwidth("bandwidth", "per_byte", "link_per_byte_s", "bytes per second of a copy, in each direction"),
+    Key(
+        "duplex",
+        Choice({"full": True, "half": False}),
+        "`full`: both directions at once; `half`: one at a time",
+        "full",
+        field="is_full_duplex",
+    ),
+)
+#: Keys of ``accelerator``.
+ACCELERATOR = Section(
+    Key("count", Whole(1, MAX_ACCELERATORS), "accelerators of a node", required=True),
+    Key(
+        "rate",
+        Constant("rate", ABOVE_0),
+        "operations per second of one accelerator",
+        required=True,
+        field="rate_flop_per_s",
+    ),
+    Key("launch", Constant("time"), "time of the processor to start a kernel", "0 s", field="launch_s"),
+    Key("memory", _MEMORY, "the memory of an accelerator", field=""),
+    Key("link", _LINK, "what copies between host and accelerator take", field=""),
+    Key("dynamic_power", Constant("power"), "what one draws while it computes", field="dynamic_power_w"),
+    make=Accelerator,
+)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.keys.forms import Choice, Number, Quantity, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 
 Int64s = NDArray[np.int64]
 #: To whom the nodes of a job of others send: to any other of them, each as likely; each to the next one, or to the one
@@ -78,3 +81,14 @@ class Background:
         jobs = "" if self.jobs == 1 else f" in {self.jobs:,} jobs"
         size = format_quantity(self.size_bytes, "size")
         return f"{jobs} at a load of {self.load:.3g}, messages of {size}, {self.pattern}"
+
+
+#: Keys of ``background``.
+BACKGROUND = Section(
+    Key("load", Number(), "fraction of its bandwidth that each of the nodes sends", range="0 to 1", required=True),
+    Key("size", Quantity("size"), "bytes of each message", "64 KiB", "1 B or more", field="size_bytes"),
+    Key("pattern", Choice(PATTERNS), "to whom each node sends", UNIFORM),
+    Key("nodes", Choice(NODES), "which nodes send: those without ranks, or all", OTHERS),
+    Key("jobs", Whole(1, MOST_JOBS), "number of other jobs", "1"),
+    Key("mapping", Choice(MAPPINGS), "how the nodes of the other jobs are chosen", LINEAR),
+)

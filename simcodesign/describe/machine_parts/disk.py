@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Choice, Constant, OneOf, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,16 @@ class Disk:
         values = {name: np.asarray(getattr(self, name)) for name in names}
         own: dict[str, Any] = {name: value[rank] for name, value in values.items() if value.ndim}
         return replace(self, **own)
+
+
+ALL = "all"
+MAX_SPINDLES = 10_000
+#: Keys of ``disk``.
+DISK = Section(
+    Key("read_startup", Constant("time"), "time of a read beside its bytes", required=True, field="read_startup_s"),
+    Key("write_startup", Constant("time"), "time of a write beside its bytes", required=True, field="write_startup_s"),
+    *bandwidth("bandwidth", "per_byte", "per_byte_s", "bytes per second of one spindle", required=True),
+    Key("shared_by", OneOf(Choice((ALL,)), Whole(1)), "nodes that share one disk, or `all`", "1"),
+    Key("spindles", Whole(1, MAX_SPINDLES), "accesses that a disk serves at once", "1"),
+    Key("dynamic_power", Constant("power"), "what a disk draws while it works", field="dynamic_power_w"),
+)

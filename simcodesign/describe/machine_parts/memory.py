@@ -7,6 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import (
+    ABOVE_0,
+    FROM_0,
+    FROM_1,
+    Amount,
+    Bytes,
+    Choice,
+    Constant,
+    Flag,
+    OneOf,
+    Quantity,
+    Whole,
+)
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.locality.associativity import METHODS
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hits_by_level import SETS
@@ -143,3 +158,94 @@ class Memory:
     def latencies_s(self) -> tuple[FloatOrArray, ...]:
         """Of every cache and of memory."""
         return (*(level.latency_s for level in self.caches), self.latency_s)
+
+
+#: Keys of a cache, of which ``yaml.memory`` reads latency and bandwidth by their units.
+CACHE = Section(
+    Key(
+        "size",
+        Bytes(),
+        "bytes, of a shared cache in all",
+        range="whole bytes; a multiple of a line times its ways",
+        required=True,
+        field="size_bytes",
+    ),
+    Key(
+        "ways",
+        OneOf(Choice({"full": None}), Whole(1)),
+        "ways of a set, or `full` for a fully associative cache",
+        "full",
+    ),
+    Key(
+        "latency",
+        OneOf(Quantity("cycles"), Quantity("time")),
+        "time or cycles of an access that it serves",
+        range=FROM_0,
+        required=True,
+    ),
+    Key(
+        "bandwidth",
+        OneOf(Quantity("bandwidth"), Quantity("bytes_per_cycle")),
+        "towards the cache before it, or the core; in B/s or in B/cycle",
+        "no limit",
+        ABOVE_0,
+        field="per_byte_s",
+    ),
+    Key("per_byte", Constant("per_byte"), "time per byte, in place of `bandwidth`", "no limit", field="per_byte_s"),
+    Key("shared_by", Whole(1), "consecutive processors that have one such cache together", "1"),
+)
+_PREFETCH = Section(
+    Key("streams", Constant("count", FROM_1), "sequences that it follows at once", required=True),
+    Key("depth", Constant("count", FROM_1), "lines under way of one sequence", required=True),
+    make=Prefetcher,
+)
+_REMOTE = Section(
+    Key("latency", Constant("time"), "time of an access", "as `memory.latency`", field="latency_s"),
+    *bandwidth("bandwidth", "per_byte", "per_byte_s", "bytes per second between sockets", "no limit"),
+    make=RemoteMemory,
+)
+#: Keys of ``memory``.
+MEMORY = Section(
+    Key(
+        "latency",
+        Constant("time"),
+        "time of an access that no cache serves",
+        "required, unless only `capacity` is stated",
+        required=True,
+        field="latency_s",
+    ),
+    *bandwidth(
+        "bandwidth",
+        "per_byte",
+        "per_byte_s",
+        "bytes per second of one controller",
+        "required, unless only `capacity` is stated",
+        required=True,
+    ),
+    Key(
+        "outstanding",
+        Constant("count", FROM_1),
+        "accesses of a processor under way at once; their latencies pass together",
+        "1",
+    ),
+    Key("prefetch", _PREFETCH, "hardware that fetches lines ahead", "none"),
+    Key("remote", _REMOTE, "what memory at another controller of the node costs"),
+    Key("dynamic_power", Constant("power"), "what it draws for a rank that accesses it", field="dynamic_power_w"),
+    Key("line", Bytes(), "bytes of a line of all caches", "64 B", "a power of two", field="line_bytes"),
+    Key(
+        "hits",
+        Choice(HITS),
+        "how hits are computed: by the stack model (`auto`, `full`, `binomial`) or by running the trace (`sets`)",
+        "auto",
+    ),
+    Key("capacity", Amount("size", ABOVE_0), "bytes of a node", "not stated", field="capacity_bytes"),
+    Key(
+        "transfers",
+        Choice(TRANSFERS),
+        "whether bytes move between all levels at once, or level after level (Execution-Cache-Memory model)",
+        OVERLAP,
+    ),
+    Key("writebacks", Flag(), "whether the stack model counts lines that are written back", "false"),
+    Key("controllers", Whole(1), "controllers of a node, each at a socket with as many processors", "1"),
+    Key("policy", Choice(POLICIES), "at which controller data is: the rank's own, or all in turn", FIRST_TOUCH),
+)

@@ -8,6 +8,9 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import ABOVE_0, Constant
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_parts.memory import Memory
 
 #: Where it is in a machine file.
@@ -60,3 +63,21 @@ def cache_share_bytes(messages: MessageMemory, memory: Memory) -> FloatOrArray:
 def message_load_s_per_byte(messages: MessageMemory, memory: Memory) -> FloatOrArray:
     """Return the seconds for which a byte of a message within a node occupies the node's memory: one over R_m."""
     return np.multiply(2.0 * memory.per_byte_s, messages.copies)
+
+
+#: Keys of ``node.memory``.
+MESSAGE_MEMORY = Section(
+    Key(
+        "copies",
+        Constant("count", ABOVE_0),
+        "times that a message is copied: it loads the memory with 2 x copies x its bytes",
+        "1.4",
+    ),
+    Key(
+        "cache",
+        Constant("size"),
+        "footprint of an operation, in bytes of a rank, above which its messages pass through memory",
+        "size of the last of `caches` over `shared_by`",
+        field="cache_bytes",
+    ),
+)

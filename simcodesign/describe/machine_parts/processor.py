@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import ABOVE_0, Constant, Quantity
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 
 #: Speeds below and above which a processor cannot be, by the rate of the machine.
 SPEED_RANGE = (1e-6, 1e6)
@@ -68,3 +71,25 @@ def check_speeds(processor: Processor, nodes: int, per_node: int, place: Place) 
     if not count or count % nodes or (nodes * per_node) % count:
         parts = " or ".join(str(nodes * each) for each in range(1, per_node + 1) if per_node % each == 0)
         raise InputError("number of speeds of processors", place, value=count, allowed=parts)
+
+
+#: Keys of ``processor``.
+PROCESSOR = Section(
+    Key(
+        "rate",
+        Constant("rate", ABOVE_0),
+        "operations per second of one processor",
+        required=True,
+        field="rate_flop_per_s",
+    ),
+    Key("clock", Constant("frequency", ABOVE_0), "cycles per second", "not stated", field="clock_hz"),
+    Key("cpi", Constant("count", ABOVE_0), "cycles of an instruction", "1", field="cycles_per_instruction"),
+    Key("dynamic_power", Constant("power"), "what one draws while it computes", field="dynamic_power_w"),
+    Key(
+        "speeds",
+        Items(Quantity("count"), "speed of one", "1e-6 to 1e6"),
+        "speed of each node, or of equal parts of the nodes, by `rate`",
+        "all 1",
+    ),
+    make=Processor,
+)

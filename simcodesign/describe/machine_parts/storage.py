@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import ABOVE_0, Bytes, Choice, Constant, OneOf, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 
 #: On which server a file begins: each on those after the servers of the file before it, or on any.
 ROUND_ROBIN, RANDOM = "round_robin", "random"
@@ -52,3 +55,43 @@ def needed_metadata_rate(storage: Storage, machine: str, place: Place) -> FloatO
         what = f"this needs storage.metadata_rate, which {machine} does not state"
         raise InputError(what, place, allowed="storage: {..., metadata_rate: ...}")
     return storage.metadata_rate_per_s
+
+
+ALL = "all"
+MAX_SERVERS = 1_000_000
+#: Keys of ``storage``.
+STORAGE = Section(
+    Key("servers", Whole(1, MAX_SERVERS), "number of servers", required=True),
+    Key(
+        "stripe",
+        Bytes(),
+        "bytes of a piece of a file",
+        range="whole bytes above 0",
+        required=True,
+        field="stripe_bytes",
+    ),
+    Key("stripe_count", OneOf(Choice((ALL,)), Whole(1)), "servers over which a file is striped, or `all`", "1"),
+    Key("allocation", Choice(ALLOCATIONS), "at which server a file begins", ROUND_ROBIN),
+    Key("latency", Constant("time"), "time of an access beside what servers do", "0 s", field="latency_s"),
+    *bandwidth(
+        "bandwidth",
+        "per_byte",
+        "per_byte_s",
+        "bytes per second of a server; of reads alone where there is a `write_bandwidth`",
+        required=True,
+    ),
+    *bandwidth("write_bandwidth", "write_per_byte", "write_per_byte_s", "bytes per second of writes", "as `bandwidth`"),
+    Key(
+        "metadata_rate",
+        Constant("operation_rate", ABOVE_0),
+        "operations per second of the metadata server",
+        field="metadata_rate_per_s",
+    ),
+    Key(
+        "metadata_latency",
+        Constant("time"),
+        "time of a metadata operation beside its service",
+        "0 s",
+        field="metadata_latency_s",
+    ),
+)

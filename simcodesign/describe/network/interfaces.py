@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Choice, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
 from simcodesign.describe.topology.link_loads import IntArray
 
 #: Whether an interface sends and receives at the same time, or one after the other.
@@ -120,3 +123,33 @@ class OwnInterfaces:
             return own
         is_own = (self.any_of_rail[rank] > 0) & (own % self.rails == leaves % self.rails)
         return np.where(is_own, own, leaves % self.count[rank])
+
+
+#: Interfaces of a node.
+MAX_INTERFACES = 1024
+#: Keys of ``interfaces`` of every network; only the network between the nodes has the loaded bandwidth.
+INTERFACES = Section(
+    Key("count", Whole(1, MAX_INTERFACES), "interfaces of a node", "as `rails`"),
+    Key("duplex", Choice(DUPLEXES), "`full`: sends and receives at once; `half`: one at a time", "full"),
+    Key(
+        "assignment",
+        Choice(ASSIGNMENTS),
+        "which of several interfaces a message takes",
+        "`direction` if there is one for each, `rank` if processors share them evenly, else `round_robin`",
+    ),
+    *bandwidth(
+        "bandwidth",
+        "per_byte",
+        "per_byte_s",
+        "bytes per second of one interface in each direction",
+        "as `network.bandwidth`",
+    ),
+    *bandwidth(
+        "loaded_bandwidth",
+        "loaded_per_byte",
+        "loaded_per_byte_s",
+        "bytes per second of all messages that pass an interface at once, with `sharing: max_min`",
+        "as `bandwidth`",
+    ),
+    make=Interfaces,
+)

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.network.interfaces import DIRECTION, Interfaces
+from simcodesign.describe.keys.forms import Choice, Constant, Number, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section, bandwidth
+from simcodesign.describe.network.interfaces import DIRECTION, INTERFACES, MAX_INTERFACES, Interfaces
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
 from simcodesign.describe.network.routing import Minimal, Routing
@@ -235,3 +238,57 @@ class Network:
         _, first = topology.step(np.array([0]), np.array([topology.node_count - 1]))
         link_s_per_byte = self.links_s_per_byte[int(topology.group_of(first)[0])]
         return bool(np.any(link_s_per_byte * count > self.interface_occupancy_s_per_byte * (1 + ROUNDING)))
+
+
+#: Keys of ``network`` that do not depend on its model of messages, its topology and its rules.
+NETWORK = Section(
+    Key("hop_latency", Constant("time"), "time that each hop adds to a message", "0 s", field="hop_latency_s"),
+    Key(
+        "S",
+        Constant("size"),
+        "bytes above which a sender waits for its receiver (rendezvous)",
+        "none do",
+        field="message_model.rendezvous_above_bytes",
+    ),
+    *bandwidth(
+        "reduction",
+        "reduction_per_byte",
+        "reduction_per_byte_s",
+        "bytes per second that a rank combines in a reduction",
+        "no time",
+    ),
+    Key(
+        "packing",
+        Constant("time"),
+        "time in which a rank copies one block of its data to pack or unpack messages (docs/collectives.md)",
+        "no time",
+        field="packing_s",
+    ),
+    *bandwidth(
+        "link_bandwidth", "link_per_byte", "link_per_byte_s", "bytes per second of a link", "as `network.bandwidth`"
+    ),
+    Key("interfaces", INTERFACES, "the network interfaces of a node (docs/interfaces.md)"),
+    Key("dynamic_power", Constant("power"), "what a rank draws while it sends or receives", field="dynamic_power_w"),
+    Key("energy_per_byte", Constant("energy_per_byte"), "energy of each byte that is sent", field="energy_per_byte_j"),
+    Key(
+        "distance",
+        Choice(DISTANCES),
+        "hops that the forecast counts: none, one, log2 or sqrt of P, or the topology's mean; inside nodes, P is at"
+        " most the processors of a node",
+        "one",
+    ),
+    Key(
+        "switching",
+        Choice(SWITCHINGS),
+        "whether a switch forwards a message as it comes, or stores it first",
+        CUT_THROUGH,
+    ),
+    Key("rails", Whole(1, MAX_INTERFACES), "whole copies of the topology (docs/interfaces.md)", "1"),
+    Key(
+        "saturation",
+        Number(),
+        "fraction of the time that a link can be busy, of open streams (docs/buffers.md)",
+        "1",
+        "above 0 and up to 1",
+    ),
+)

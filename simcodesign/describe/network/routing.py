@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
+from simcodesign.describe.keys.forms import Choice, Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.interfaces import DIRECTION, ROUND_ROBIN
 from simcodesign.describe.network.message_models.base import MessageModel
 from simcodesign.describe.network.sharing import Fcfs, Sharing
@@ -36,8 +37,8 @@ class Routing:
     has_fixed_links: ClassVar[bool] = False
     #: Routes may go through a random node, and be as long as two minimal ones.
     goes_through_nodes: ClassVar[bool] = False
-    #: What a file says of it in a mapping, ``routing: {NAME: ...}``: key and field -> words, or the most of a count.
-    options: ClassVar[Mapping[str, tuple[str, ...] | int]] = {}
+    #: Its keys in a mapping, ``routing: {NAME: {...}}``.
+    options: ClassVar[tuple[Key, ...]] = ()
 
     def is_on(self, topology: Topology) -> bool:
         """Whether the topology has such routes."""
@@ -97,7 +98,10 @@ class Ugal(Routing):
     name = UGAL
     words = ", or through random nodes if busy"
     goes_through_nodes = True
-    options: ClassVar = {"threshold": MOST_THRESHOLD, "queues": QUEUES}
+    options = (
+        Key("threshold", Whole(0, MOST_THRESHOLD), "how much longer the minimal way's queue must be", "0"),
+        Key("queues", Choice(QUEUES), "by which queues: those of the next link, or of the whole way", NEXT_LINK),
+    )
 
     threshold: int = 0
     queues: str = NEXT_LINK

@@ -14,6 +14,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.keys.forms import Choice, Quantity
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MessageModel
 
 ENTRY_POINTS = "simcodesign.sharing_rules"
@@ -31,9 +33,8 @@ class Sharing(ABC):
     name: ClassVar[str]
     #: A message has a link to itself until all of it, or of a packet, has passed.
     has_whole_messages: ClassVar[bool] = False
-    #: What a file says of it in a mapping, ``sharing: {NAME: ...}``: the field, and its words or its dimension; None if
-    #: there is nothing to say.
-    option: ClassVar[tuple[str, tuple[str, ...] | str] | None] = None
+    #: Its key in a mapping, ``sharing: {NAME: ...}``; None if there is nothing to choose.
+    option: ClassVar[Key | None] = None
 
     @property
     def last(self) -> str | None:
@@ -92,7 +93,9 @@ class MaxMin(Sharing):
     that holds its sender while its bytes leave does so until its last byte has passed."""
 
     name = "max_min"
-    option = ("shares", SHARES)
+    option = Key(
+        name, Choice(SHARES), "shares are equal, or in proportion to 1 / latency of the route", EQUAL, field="shares"
+    )
 
     shares: str = EQUAL
 
@@ -132,7 +135,7 @@ class RoundRobin(Sharing):
     leave does so until its last packet has passed; links that store anything store packets."""
 
     name = "round_robin"
-    option = ("packet_bytes", "size")
+    option = Key(name, Quantity("size"), "bytes of a packet", "4096 B", "above 0", field="packet_bytes")
 
     packet_bytes: float = PACKET_BYTES
 

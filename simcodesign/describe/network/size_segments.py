@@ -20,6 +20,8 @@ PATH = "network.segments"
 _PATH = re.compile(r"network\.segments\.([1-9][0-9]{0,3})\.(\w+)")
 #: The same, for a reader.
 SEGMENT_PATHS = f"{PATH}.NUMBER.startup"
+#: Paths of constants of caches and segments, whose names and numbers the machine file gives.
+NUMBERED_PATHS = rf"^(caches\.[^.]+\.per_byte|{_PATH.pattern})$"
 
 
 def segment_at(path: str) -> tuple[int, str] | None:

@@ -28,7 +28,7 @@ from simcodesign.describe.python_programs.recorded_operations import (
     SEND,
     Operation,
 )
-from simcodesign.describe.yaml.demands import MOST_TAG
+from simcodesign.describe.yaml.demands.messages import MOST_TAG
 
 
 def checked(operation: Operation, ranks: int, place: Place) -> Operation:

@@ -7,7 +7,7 @@ from json import loads as read_json
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.describe.demands.memory_accesses import MemoryAccesses
-from simcodesign.describe.yaml.demands import READERS
+from simcodesign.describe.yaml.demands.base import READERS
 from simcodesign.describe.yaml.tree import Entry
 
 
@@ -20,7 +20,7 @@ def memory_demand(text: str, place: Place) -> MemoryAccesses:
             "kernel, stack_distance or hits",
         )
         raise InputError(what, place, value=keywords["profile"], allowed=allowed)
-    demand = READERS["memory"]("memory", _entry(keywords, place))
+    demand = READERS["memory"].read("memory", _entry(keywords, place))
     assert isinstance(demand, MemoryAccesses)
     return demand
 

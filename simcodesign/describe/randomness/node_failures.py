@@ -14,7 +14,11 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression
 from simcodesign.core.units import FloatOrArray, format_quantity
+from simcodesign.describe.keys.forms import ABOVE_0, Constant
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.randomness.distribution import Distribution
+from simcodesign.describe.yaml.distribution import DISTRIBUTION
 
 #: Distributions of the time between two failures of a node.
 LIFETIMES = ("exponential", "weibull")
@@ -62,3 +66,10 @@ class CheckpointTimes:
     interval_s: FloatOrArray = np.inf
     write_s: FloatOrArray = 0.0
     restart_s: FloatOrArray = 0.0
+
+
+#: Keys of ``failures``.
+FAILURES = Section(
+    Key("mtbf", Constant("time", ABOVE_0), "mean time between failures of one node", required=True, field="mtbf_s"),
+    Key("distribution", DISTRIBUTION, "law of the times between failures of a node; a distribution", "exponential"),
+)

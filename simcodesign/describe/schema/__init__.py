@@ -1,1 +1,1 @@
-"""JSON Schema of machine and workload files, made by watching the readers of these files."""
+"""JSON Schema and reference of machine and workload files, made of the declarations of their keys."""

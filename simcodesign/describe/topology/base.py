@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import BoolArray, DenseLoads, FloatArray, IntArray, SparseLoads
-from simcodesign.describe.topology.options import Option
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,7 +51,7 @@ class Topology(ABC):
     """
 
     kind: ClassVar[str]
-    options: ClassVar[tuple[Option, ...]] = ()
+    options: ClassVar[tuple[Key, ...]] = ()
     can_be_resized: ClassVar[bool] = True
     #: Hops that a route may have beyond those of a shortest path of the graph: minimal routes of some publications do.
     detour_hops: ClassVar[int] = 0
@@ -69,12 +69,12 @@ class Topology(ABC):
 
     def options_for(self, node_count: int) -> dict[str, Any]:
         """Options of a network like this one with another number of hosts."""
-        values = {option.name: getattr(self, option.name, None) for option in self.options}
+        values = {option.target: getattr(self, option.target, None) for option in self.options}
         return {name: value for name, value in values.items() if value is not None}
 
     def facts(self) -> list[tuple[str, str]]:
         """What the data sheet says of this kind in particular: name and text of every option."""
-        dimensions = {option.name: option.dimension for option in self.options}
+        dimensions = {option.target: option.form.dimension for option in self.options}
         own = self.options_for(self.node_count).items()
         return [(name, _option_text(value, dimensions.get(name, ""))) for name, value in own]
 

@@ -28,7 +28,7 @@ def build_topology(
         raise InputError("unknown topology kind", place, value=kind, allowed=nearest(str(kind), TOPOLOGIES))
     given = {name: value for name, value in {"shape": shape, **options}.items() if value is not None}
     chosen = TOPOLOGIES[kind]
-    check_options(kind, given, [option.name for option in chosen.options], place)
+    check_options(kind, given, [option.target for option in chosen.options], place)
     return chosen.build(checked_whole(node_count, "node_count", MAX_HOSTS, place), given, place)
 
 

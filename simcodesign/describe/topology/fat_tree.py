@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import ECMP, MINIMAL, register_topology
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole, whole
+from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 from simcodesign.describe.topology.tree import UpDownTopology
 
 
@@ -35,11 +37,11 @@ class FatTreeTopology(UpDownTopology):
 
     kind: ClassVar[str] = "fat_tree"
     routings: ClassVar[tuple[str, ...]] = (MINIMAL, ECMP)
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("arity", "ports up, and ports down, of a switch", whole(low=2)),
-        Option("bandwidth", "of the links of each level", values_of_links("bandwidth"), dimension="bandwidth"),
-        Option("latency", "of the links of each level", values_of_links("latency"), dimension="time"),
-        Option("taper", "by what bandwidths of each level are divided", values_of_links("taper"), dimension="count"),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key("arity", Whole(2), "ports up, and ports down, of a switch"),
+        Key("bandwidth", values_of_links("bandwidth"), "of the links of each level", "as `network.link_bandwidth`"),
+        Key("latency", values_of_links("latency"), "of the links of each level", "as `network.hop_latency`"),
+        Key("taper", values_of_links("taper"), "by what bandwidths of each level are divided", "1"),
     )
     bandwidth: tuple[float, ...] | None = None
     latency: tuple[float, ...] | None = None

@@ -6,22 +6,20 @@ import itertools
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.files.input_files import check_confined
 from simcodesign.core.units import format_quantity
+from simcodesign.describe.keys.forms import FileIn
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import Topology, register_topology
 from simcodesign.describe.topology.graph_edges import HOST, Speed, edges_of, notes_on
 from simcodesign.describe.topology.graph_files import load_graph
 from simcodesign.describe.topology.link_group import LinkGroup
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import Option
-from simcodesign.describe.yaml.tree import Entry
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,11 +29,6 @@ MAX_COUNTED_HOSTS = 16  # all ways to halve so many hosts can be tried
 TABLE_BYTES = 6  # per host and vertex: next link (int32) and distance (int16)
 MOST_SHOWN = 10  # different links on the data sheet
 CELLS_AT_ONCE = 2**22  # destinations x links handled together while the routing table is made
-
-
-def _graph_file(entry: Entry, folder: Path) -> nx.Graph:
-    """The graph in the file that a machine file names."""
-    return load_graph(check_confined(folder / entry.text(), entry.place), entry.place)
 
 
 @register_topology
@@ -54,12 +47,12 @@ class GraphTopology(Topology):
     """
 
     kind: ClassVar[str] = "graph"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            "graph",
+    options: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "file",
+            FileIn(load_graph),
             "a file in GraphML, GML or an edge list; vertices with ``host`` false are switches",
-            _graph_file,
-            file_key="file",
+            field="graph",
         ),
     )
     can_be_resized: ClassVar[bool] = False

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Flag, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items
 from simcodesign.describe.topology.base import ROUTINGS, Routes, Topology, register_topology
 from simcodesign.describe.topology.grid_shape import checked_shape, similar_shape
 from simcodesign.describe.topology.link_group import LinkGroup, checked_values, link_groups, values_of_links
 from simcodesign.describe.topology.link_loads import BoolArray, IntArray
-from simcodesign.describe.topology.options import Option, flags, whole, wholes
 
 
 class Axis(NamedTuple):
@@ -45,11 +47,16 @@ class Axis(NamedTuple):
 class GridTopology(Topology):
     """Hosts numbered row by row (last coordinate fastest); cable c is the links 2c (upwards) and 2c + 1."""
 
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("shape", "hosts in every dimension", wholes()),
-        Option("dims", "number of dimensions, instead of a shape: the balanced one, see ``balanced_shape``", whole()),
-        Option("bandwidth", "of the links of each dimension", values_of_links("bandwidth"), dimension="bandwidth"),
-        Option("latency", "of the links of each dimension", values_of_links("latency"), dimension="time"),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "shape",
+            Items(Whole(1), "nodes or routers in one dimension", make=list),
+            "hosts in every dimension",
+            "the balanced one",
+        ),
+        Key("dims", Whole(1), "number of dimensions, instead of a shape: the balanced one, see ``balanced_shape``"),
+        Key("bandwidth", values_of_links("bandwidth"), "of the links of each dimension", "as `network.link_bandwidth`"),
+        Key("latency", values_of_links("latency"), "of the links of each dimension", "as `network.hop_latency`"),
     )
     shape: tuple[int, ...]
     bandwidth: tuple[float, ...] | None = None
@@ -245,9 +252,14 @@ class TorusTopology(GridTopology):
 
     kind: ClassVar[str] = "torus"
     routings: ClassVar[tuple[str, ...]] = ROUTINGS
-    options: ClassVar[tuple[Option, ...]] = (
+    options: ClassVar[tuple[Key, ...]] = (
         *GridTopology.options,
-        Option("wrap", "whether each dimension is closed to rings (default: all are)", flags),
+        Key(
+            "wrap",
+            Items(Flag(), "whether this dimension is a ring", make=list),
+            "whether each dimension is closed to rings",
+            "all are",
+        ),
     )
     wrap: tuple[bool, ...] | None = None
 

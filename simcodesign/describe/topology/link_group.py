@@ -8,7 +8,9 @@ from typing import Any
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import LEAST, MOST, NOT_NEGATIVE_RANGE, POSITIVE_RANGE, parse_quantity
-from simcodesign.describe.topology.options import Reader
+from simcodesign.describe.keys.forms import Quantity
+from simcodesign.describe.keys.section import Items
+from simcodesign.describe.yaml.tree import Entry
 
 MOST_TAPER = 1e6
 #: The attributes of a link, and what each is.
@@ -86,6 +88,17 @@ def checked_values(
     return tuple(checked_value(value, name, f"{of} {number}", place) for number, value in enumerate(values))
 
 
-def values_of_links(name: str) -> Reader:
-    """Reads a list of bandwidths, latencies or tapers of links."""
-    return lambda entry, folder: [checked_value(item.text(), name, "links", item.place) for item in entry.sequence()]
+class LinkValue(Quantity):
+    """A bandwidth, latency or taper of links."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(DIMENSION_OF.get(name, "count"))
+        self.name = name
+
+    def read(self, entry: Entry) -> float:
+        return checked_value(entry.text(), self.name, "links", entry.place)
+
+
+def values_of_links(name: str) -> Items:
+    """Return the form of a list of bandwidths, latencies or tapers of links."""
+    return Items(LinkValue(name), "of one dimension, level or kind of links", make=list)

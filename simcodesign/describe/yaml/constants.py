@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from simcodesign.core.errors import InputError, nearest
 from simcodesign.core.expressions.expression import Expression, Name, parse
-from simcodesign.core.units import POSITIVE_RANGE, FloatOrArray, is_positive
-from simcodesign.describe.constants import CONSTANTS, POWERS, check_constant, dimension_at
+from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.constants import check_constant, dimension_at
+from simcodesign.describe.machine_parts.storage import STORAGE
+from simcodesign.describe.network.interfaces import INTERFACES
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS
+from simcodesign.describe.network.network import NETWORK
 from simcodesign.describe.resources import Custom, evaluated
 from simcodesign.describe.yaml.resources import WITH_UNIT
 from simcodesign.describe.yaml.tree import Entry
 
-#: A bandwidth may be written instead of the seconds per byte that the cost models use.
-_BANDWIDTHS = {
-    "network": {
-        "bandwidth": "per_byte",
-        "link_bandwidth": "link_per_byte",
-        "reduction": "reduction_per_byte",
-        "loaded_bandwidth": "loaded_per_byte",  # of interfaces
-    },
-    "disk": {"bandwidth": "per_byte"},
-    "memory": {"bandwidth": "per_byte"},
-    "storage": {"bandwidth": "per_byte", "write_bandwidth": "write_per_byte"},
-    "processor": {},
+#: Bandwidths, and what their inverse is.
+_INVERSES = {"bandwidth": "per_byte"} | {
+    names[0]: names[-1] for section in (NETWORK, INTERFACES, STORAGE) for names in section.pairs.values()
 }
 #: Each of these two ways to say it, and the other.
-OTHER_NAMES = {"G": "bandwidth"} | {
-    one: other
-    for part in ("network", "storage")
-    for pair in _BANDWIDTHS[part].items()
-    for one, other in (pair, pair[::-1])
-}
+OTHER_NAMES = {"G": "bandwidth"} | {one: other for pair in _INVERSES.items() for one, other in (pair, pair[::-1])}
 
 
 #: Parts of a machine file whose constants may be formulas.
@@ -74,7 +62,7 @@ def with_formulas_evaluated(
 def _constant_at(path: str, items: Mapping[str, Entry]) -> tuple[str, bool] | None:
     """The path of a constant or power, and whether what stands at ``path`` is its inverse; None for anything else."""
     part, _, key = path.rpartition(".")
-    inverse = _BANDWIDTHS["network"].get(key) or _BANDWIDTHS["storage"].get(key)
+    inverse = _INVERSES.get(key)
     if inverse is not None and path in ("network.bandwidth", "node.network.bandwidth", "socket.network.bandwidth"):
         stated = items["network"].mapping().get("model")
         model = MESSAGE_MODELS.get(str(stated.content)) if stated is not None else None
@@ -99,33 +87,6 @@ def _formula(entry: Entry, known: Collection[str]) -> Expression | None:
     return formula
 
 
-def constants_from(
-    entry: Entry,
-    part: str,
-    others: tuple[str, ...] = (),
-    bandwidths: Mapping[str, str] = MappingProxyType({}),
-    only: Collection[str] | None = None,
-) -> dict[str, float]:
-    """The constants of the part of a machine at this path, by field name; ``only``: the keys that it may have, None:
-    all."""
-    known, prefix = {**CONSTANTS, **POWERS}, f"{part}."
-    keys = {path: path.removeprefix(prefix) for path in known if path.startswith(prefix)}
-    paths = {key: path for path, key in keys.items() if "." not in key}  # others are in a mapping of their own
-    bandwidths = {**_BANDWIDTHS[part.rpartition(".")[2]], **bandwidths}
-    bandwidths = {key: per_byte for key, per_byte in bandwidths.items() if per_byte in paths}
-    items = entry.mapping({*paths, *bandwidths, *others} if only is None else only)
-    values: dict[str, float] = {}
-    for key, item in items.items():
-        if key in others:
-            continue
-        path = paths[bandwidths.get(key, key)]
-        name = known[path][1]
-        if name in values:
-            raise item.error(f"{path} is given twice: as a bandwidth and as time per byte")
-        values[name] = constant_value(path, item) if key in paths else time_per_byte(path, item)
-    return values
-
-
 def constant_value(path: str, item: Entry) -> float:
     """The constant of this path, in SI units, if it can be used."""
     dimension = dimension_at(path)
@@ -133,19 +94,3 @@ def constant_value(path: str, item: Entry) -> float:
     value = item.quantity(dimension)
     check_constant(path, value, item.place)
     return value
-
-
-def time_per_byte(path: str, item: Entry) -> float:
-    """Seconds per byte of a bandwidth."""
-    bandwidth = item.quantity("bandwidth")
-    if not is_positive(bandwidth):
-        raise item.error("cannot be used", POSITIVE_RANGE)
-    return 1 / bandwidth
-
-
-def whole_bytes(entry: Entry) -> int:
-    """A size of at least one byte."""
-    value = entry.quantity("size")
-    if value < 1 or value != int(value):
-        raise entry.error("a size", "a whole number of bytes, 1 or more")
-    return int(value)

@@ -5,13 +5,43 @@ A share is the coefficient of variation of a lognormal one; ``empirical`` lists 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from simcodesign.describe.keys.forms import Choice, Number, OneOf, Quantity, Text
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.randomness.distribution import MOST_VARIATION, PARAMETERS, Distribution, check_parameter
 from simcodesign.describe.yaml.tree import Entry
 
+_NUMBERS = tuple(dict.fromkeys(name for names in PARAMETERS.values() for name in names))
 #: Keys of a distribution: its name, the values of an empirical one, and parameters.
-DISTRIBUTION_KEYS = ("distribution", "values", *dict.fromkeys(name for names in PARAMETERS.values() for name in names))
+DISTRIBUTION_KEYS = (
+    Key("distribution", Choice(tuple(PARAMETERS)), required=True),
+    Key("values", Items(Number())),
+    *(Key(name, Quantity("count")) for name in _NUMBERS),
+)
+_SECTION = Section(*DISTRIBUTION_KEYS)
+
+
+class DistributionForm(OneOf):
+    """A distribution, as ``distribution_from`` reads it. The reference explains its keys once, for all."""
+
+    def read(self, entry: Entry) -> Distribution:
+        return distribution_from(entry)
+
+    def words(self) -> list[str]:
+        return ["distribution"]
+
+    def notes(self) -> list[str]:
+        return []
+
+    def inner(self) -> Iterator[tuple[str, Key]]:
+        yield from ((path, key) for path, key in super().inner() if key not in DISTRIBUTION_KEYS)
+
+
+DISTRIBUTION = DistributionForm(Text(), _SECTION)
+#: Key of a demand whose times vary.
+VARIES = Key("varies", DISTRIBUTION, "how its time varies; a distribution", "it does not")
 
 
 def distribution_from(entry: Entry) -> Distribution:
@@ -20,13 +50,13 @@ def distribution_from(entry: Entry) -> Distribution:
         if entry.content[:1].isdigit() or entry.content[:1] in "+-.":
             return Distribution("lognormal", {"variation": coefficient_of_variation(entry)}, place=entry.place)
         return Distribution(entry.text(), place=entry.place)
-    return distribution_of(entry.mapping(DISTRIBUTION_KEYS, ("distribution",)), entry)
+    return distribution_of(_SECTION.items(entry), entry)
 
 
 def distribution_of(items: Mapping[str, Entry], entry: Entry) -> Distribution:
     """The distribution of the keys of a mapping that are its own; ``entry`` is that mapping."""
     name = items["distribution"].text(PARAMETERS)
-    numbers = {key: items[key].quantity("count") for key in DISTRIBUTION_KEYS[2:] if key in items}
+    numbers = {key: items[key].quantity("count") for key in _NUMBERS if key in items}
     for key, value in numbers.items():  # here, where each of them has its line
         check_parameter(name, key, value, items[key].place)
     values = tuple(value.number() for value in items["values"].sequence()) if "values" in items else ()

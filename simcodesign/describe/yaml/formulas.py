@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.core.expressions.expression import Expression, parse
+from simcodesign.core.expressions.expression import parse
 from simcodesign.core.files.input_files import check_confined
 from simcodesign.describe.formulas.formula import Formula
+from simcodesign.describe.keys.forms import FROM_0, Number, OneOf, Quantity, Text, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.times import MeasuredTimes, MeasuredValue
 from simcodesign.describe.measured_tables.table import read_measured
 from simcodesign.describe.workload import Workload
@@ -17,10 +21,66 @@ from simcodesign.describe.yaml.machine import check_format
 from simcodesign.describe.yaml.resources import check_name
 from simcodesign.describe.yaml.tree import Entry, read_yaml
 
-_FORMULA_KEYS = ("total", "phases", "components", "valid", "symbols", "word", "source", "about")
-_MEASURED_KEYS = ("total", "phases", "components", "interval", "at", "machine", "source", "about")
-#: Those of a measured time with its spread.
-_VALUE_KEYS = ("value", "low", "high", "n", "interval")
+
+class _WithUnits(Text):
+    """An expression whose numbers may have units."""
+
+    def read(self, entry: Entry) -> Any:
+        return parse(entry.text(), entry.place, with_units=True)
+
+
+_FORMULA = Section(
+    Key("total", _WithUnits(), "seconds of the whole"),
+    Key("phases", Named(_WithUnits(), "seconds of one"), "seconds of each phase"),
+    Key("components", Named(_WithUnits(), "seconds of one"), "seconds of each component"),
+    Key("valid", _WithUnits(), "a condition under which it holds", "always"),
+    Key("symbols", Named(_WithUnits(), "one symbol"), "what its symbols stand for"),
+    Key("word", _WithUnits(), "bytes of a word, the unit of `t_w`", "`value_bytes`, or 1"),
+    Key("source", Text(), "where the formula is from"),
+    Key("about", Text(), "what it is"),
+)
+#: Formulas of a workload.
+FORMULAS = Named(OneOf(_WithUnits(), _FORMULA), "an expression, or a mapping")
+
+
+class _Seconds(Quantity):
+    """A measured time."""
+
+    range = FROM_0
+
+    def __init__(self) -> None:
+        super().__init__("time")
+
+    def read(self, entry: Entry) -> float:
+        value = super().read(entry)
+        if value < 0:
+            raise InputError("a measured time", entry.place, value=entry.text(), allowed=FROM_0)
+        return value
+
+
+_VALUE = Section(
+    Key("value", _Seconds(), "the time", required=True),
+    Key("low", _Seconds(), "lower end of the spread", "not stated"),
+    Key("high", _Seconds(), "upper end of the spread", "not stated"),
+    Key("n", Whole(1), "number of runs", "not stated"),
+    Key("interval", Text(), "what `low` and `high` are", "as `measured.interval`"),
+)
+_TIME = OneOf(_Seconds(), _VALUE)
+_MEASURED = Section(
+    Key("total", _TIME, "the time of the whole, or a mapping with its spread", "not stated"),
+    Key("phases", Named(_TIME, "the time of one"), "times of phases"),
+    Key("components", Named(_TIME, "the time of one"), "times of components"),
+    Key("interval", Text(), "what `low` and `high` are"),
+    Key("at", Named(Number(), "the value of one"), "the parameters of the run"),
+    Key("machine", Text(), "the machine on which it ran"),
+    Key("source", Text(), "where the times are from"),
+    Key("about", Text(), "what was measured"),
+)
+_OR_FILE = Section(
+    *_MEASURED.keys, Key("file", Text(), "a table of times beside this file, in place of the other keys")
+)
+#: Measured times of a workload.
+MEASURED = OneOf(_OR_FILE, Items(_OR_FILE, "one of several"))
 _FILE_KEYS = ("simcodesign", "formulas", "measured")
 SUFFIXES = (".yaml", ".yml")
 #: ``name = expression``: a name before an expression of its own.
@@ -57,33 +117,11 @@ def formulas_from(entry: Entry) -> dict[str, Formula]:
 
 def _formula(name: str, entry: Entry) -> Formula:
     if isinstance(entry.content, str):
-        return Formula(name, _expression(entry), place=entry.place)
-    items = entry.mapping(_FORMULA_KEYS)
-
-    def each(key: str) -> dict[str, Expression]:
-        return {one: _expression(item) for one, item in items[key].mapping().items()} if key in items else {}
-
-    def one(key: str) -> Expression | None:
-        return _expression(items[key]) if key in items else None
-
+        return Formula(name, _WithUnits().read(entry), place=entry.place)
+    items = _FORMULA.items(entry)
     for symbol, item in items["symbols"].mapping().items() if "symbols" in items else ():
         check_name(symbol, item.place, ("P",))
-    return Formula(
-        name=name,
-        total=one("total"),
-        phases=each("phases"),
-        components=each("components"),
-        valid=one("valid"),
-        symbols=each("symbols"),
-        word=one("word"),
-        source=items["source"].text() if "source" in items else "",
-        about=items["about"].text() if "about" in items else "",
-        place=entry.place,
-    )
-
-
-def _expression(entry: Entry) -> Expression:
-    return parse(entry.text(), entry.place, with_units=True)
+    return Formula(name=name, **_FORMULA.values(items), place=entry.place)
 
 
 def measured_from(entry: Entry) -> tuple[MeasuredTimes, ...]:
@@ -106,37 +144,21 @@ def measured_of_workload(entry: Entry, workload: Workload) -> tuple[MeasuredTime
 
 
 def _measured(entry: Entry) -> MeasuredTimes:
-    items = entry.mapping(_MEASURED_KEYS)
+    items = _MEASURED.items(entry)
     interval = items["interval"].text() if "interval" in items else ""
-
-    def values(key: str) -> dict[str, MeasuredValue]:
-        return {name: _value(item, interval) for name, item in items[key].mapping().items()} if key in items else {}
-
-    return MeasuredTimes(
-        total=_value(items["total"], interval) if "total" in items else None,
-        phases=values("phases"),
-        components=values("components"),
-        at={name: item.number() for name, item in items["at"].mapping().items()} if "at" in items else {},
-        machine=items["machine"].text() if "machine" in items else "",
-        source=items["source"].text() if "source" in items else "",
-        about=items["about"].text() if "about" in items else "",
-        place=entry.place,
-    )
+    values = _MEASURED.values(items)
+    values.pop("interval", None)
+    for key in ("phases", "components"):
+        if key in items:
+            values[key] = {name: _value(item, interval) for name, item in items[key].mapping().items()}
+    if "total" in items:
+        values["total"] = _value(items["total"], interval)
+    return MeasuredTimes(**{"total": None} | values, place=entry.place)
 
 
 def _value(entry: Entry, interval: str) -> MeasuredValue:
     """A time, or a mapping of it and its spread; ``interval`` is what the spread is where the mapping does not say."""
     if not isinstance(entry.content, dict):
-        return MeasuredValue(_seconds(entry), place=entry.place)
-    items = entry.mapping(_VALUE_KEYS, ("value",))
-    low, high = (_seconds(items[key]) if key in items else None for key in ("low", "high"))
-    n = items["n"].whole(1) if "n" in items else None
-    words = items["interval"].text() if "interval" in items else interval
-    return MeasuredValue(_seconds(items["value"]), low, high, n, words if low is not None else "", entry.place)
-
-
-def _seconds(entry: Entry) -> float:
-    value = entry.quantity("time")
-    if value < 0:
-        raise InputError("a measured time", entry.place, value=entry.text(), allowed="0 or above")
-    return value
+        return MeasuredValue(_Seconds().read(entry), place=entry.place)
+    own = {"interval": interval} | _VALUE.read(entry)
+    return MeasuredValue(**own | ({} if "low" in own else {"interval": ""}), place=entry.place)

@@ -4,62 +4,124 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from simcodesign.core.errors import InputError
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Choice, Name, OneOf, Quantity, Text, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.background import MAPPINGS, MOST_JOBS, NODES, PATTERNS, Background
-from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.processor import Processor, check_speeds
+from simcodesign.describe.machine_parts.accelerator import ACCELERATOR
+from simcodesign.describe.machine_parts.background import BACKGROUND, Background
+from simcodesign.describe.machine_parts.disk import ALL, DISK, Disk
+from simcodesign.describe.machine_parts.memory import CACHE, MEMORY
+from simcodesign.describe.machine_parts.message_memory import MESSAGE_MEMORY
+from simcodesign.describe.machine_parts.processor import PROCESSOR, Processor, check_speeds
+from simcodesign.describe.machine_parts.storage import STORAGE, Storage
 from simcodesign.describe.network.nodes_by_ranks import AS_RANKS, NodesByRanks
 from simcodesign.describe.partitions import Partition, check_partitions
 from simcodesign.describe.randomness.distribution import Distribution
-from simcodesign.describe.randomness.node_failures import Failures
+from simcodesign.describe.randomness.node_failures import FAILURES, Failures
 from simcodesign.describe.topology.options import MAX_HOSTS
-from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from, storage_from
-from simcodesign.describe.yaml.constants import constant_value, constants_from, with_formulas_evaluated
-from simcodesign.describe.yaml.distribution import distribution_from
-from simcodesign.describe.yaml.mapping import check_folded_size, mapping_from, names_nodes
+from simcodesign.describe.yaml.constants import with_formulas_evaluated
+from simcodesign.describe.yaml.mapping import MAPPING, check_folded_size, mapping_from, names_nodes
 from simcodesign.describe.yaml.memory import capacity_from, memory_from, message_memory_from
-from simcodesign.describe.yaml.network import network_from, networks_inside, nodes_by_ranks
-from simcodesign.describe.yaml.noise import noise_from
-from simcodesign.describe.yaml.partitions import PartitionReader, constants_of_parts, with_most_interfaces
-from simcodesign.describe.yaml.resources import CUSTOM_KEYS, custom_from
+from simcodesign.describe.yaml.network import INSIDE, OUTSIDE, network_from, networks_inside, nodes_by_ranks
+from simcodesign.describe.yaml.noise import NOISE, noise_from
+from simcodesign.describe.yaml.partitions import PARTITION, PartitionReader, constants_of_parts, with_most_interfaces
+from simcodesign.describe.yaml.resources import CUSTOM, custom_from
 from simcodesign.describe.yaml.tree import Entry
 
 FORMAT = 1
-MAX_SPINDLES = 10_000
-#: Top-level keys of a machine file.
-MACHINE_KEYS = (
-    "simcodesign",
-    "name",
-    "about",
-    "source",
-    "nodes",
-    "processors_per_node",
-    "processor",
-    "network",
-    "node",
-    "socket",
-    "disk",
-    "accelerator",
-    "storage",
-    "caches",
-    "memory",
-    "partitions",
-    "mapping",
-    "noise",
-    "failures",
-    "background",
-    *CUSTOM_KEYS,
+_NODE = Section(
+    Key(
+        "network",
+        INSIDE,
+        "the network between the processors of a node, or its sockets",
+        required=True,
+    ),
+    Key("memory", MESSAGE_MEMORY, "what messages within a node take of its memory (docs/levels.md)", "nothing"),
 )
-_REQUIRED = ("simcodesign", "name", "nodes", "processor", "network")
+_OF_SOCKETS = "the network between the processors of a socket; its keys are those of `node.network`"
+_SOCKET = Section(
+    Key("per_node", Whole(1), "sockets of a node, the hosts of `node.network`", required=True),
+    Key("network", INSIDE, _OF_SOCKETS, required=True),
+)
+
+
+def machine_section() -> Section:
+    """Return all keys of a machine file."""
+    return Section(
+        Key("simcodesign", Whole(), "version of the format", range=str(FORMAT), required=True),
+        Key("name", Name(), "name of the machine", required=True),
+        Key("about", Text(), "one sentence about the machine"),
+        Key("source", Text(), "where its numbers are from"),
+        Key(
+            "nodes",
+            OneOf(Choice((AS_RANKS,)), Whole(1, MAX_HOSTS)),
+            "number of nodes, or `P` for as many as the ranks need",
+            required=True,
+        ),
+        Key("processors_per_node", Whole(1), "processors of a node", "1"),
+        Key("processor", PROCESSOR, "the processors, all alike unless there are `partitions`", required=True),
+        Key("network", OUTSIDE, "the network between the nodes", required=True),
+        Key(
+            "node",
+            _NODE,
+            "what every node has inside (docs/levels.md)",
+            "messages within a node cost as those between nodes, without hops",
+        ),
+        Key(
+            "socket",
+            _SOCKET,
+            "sockets of every node with a network of their own inside `node.network` (docs/levels.md)",
+            "none",
+        ),
+        Key("disk", DISK, "the disks of the nodes"),
+        Key("accelerator", ACCELERATOR, "the accelerators of every node (docs/accelerators.md)"),
+        Key("storage", STORAGE, "the file system that all nodes share (docs/storage.md)"),
+        Key(
+            "caches",
+            Named(CACHE, "one cache"),
+            "the caches of each processor by name, the nearest first (docs/memory.md)",
+        ),
+        Key("memory", MEMORY, "the memory of a node (docs/memory.md)"),
+        Key(
+            "partitions",
+            Items(PARTITION, "one kind"),
+            "kinds of nodes, numbered one after another (docs/describe-machines.md)",
+        ),
+        Key(
+            "mapping",
+            MAPPING,
+            "on which node each rank is: one of the words, a mapping with `kind`, a list of nodes, or a file of them"
+            " (docs/placement.md)",
+            "linear",
+        ),
+        Key(
+            "noise",
+            OneOf(Quantity("count"), NOISE),
+            "how times vary; a fraction (lognormal) of computations, or a mapping (docs/describe-machines.md)",
+            "0 %",
+        ),
+        Key("failures", FAILURES, "when nodes fail (docs/failures.md)"),
+        Key("background", BACKGROUND, "what other jobs send over the same links (docs/placement.md)"),
+        *CUSTOM,
+    )
+
+
+def machine_file() -> Section:
+    """Return the keys of a machine file, whether or not it extends another."""
+    about = "a shipped machine, or a file beside this one; this file says what differs"
+    return Section(*machine_section().keys, Key("extends", Text(), about))
+
+
+#: Top-level keys of a machine file.
+MACHINE_KEYS = tuple(machine_section().by_name)
 
 
 def machine_from(entry: Entry, folder: Path) -> Machine:
     """Read the machine of a tree of YAML; files that it names (a graph, a mapping) are relative to ``folder``."""
-    items = entry.mapping(MACHINE_KEYS, _REQUIRED)
+    items = machine_section().items(entry)
     check_format(items["simcodesign"])
     follows = _nodes_by_ranks(items, folder)
     nodes = MAX_HOSTS if follows else items["nodes"].whole(1, MAX_HOSTS)
@@ -71,7 +133,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
     items, custom = with_formulas_evaluated(items, custom, counts)
     processor = _processor(items["processor"], None if follows else nodes, per_node)
     memory = memory_from(items, processor)
-    accelerator = accelerator_from(items["accelerator"]) if "accelerator" in items else None
+    accelerator = ACCELERATOR.read(items["accelerator"]) if "accelerator" in items else None
     disk = _disk(items["disk"], nodes) if "disk" in items else None
     check_folded_size(items)
     network = network_from(items["network"], follows or nodes, folder)
@@ -98,7 +160,7 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         node_memory=message_memory_from(items, memory),
         disk=disk,
         accelerator=accelerator,
-        storage=storage_from(items["storage"]) if "storage" in items else None,
+        storage=_storage(items["storage"]) if "storage" in items else None,
         memory=memory,
         capacity_bytes=capacity_from(items),
         processors_per_node=per_node,
@@ -108,10 +170,17 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom,
-        failures=_failures(items["failures"]) if "failures" in items else None,
+        failures=Failures(
+            **{"distribution": Distribution("exponential")} | FAILURES.read(items["failures"]),
+            place=items["failures"].place,
+        )
+        if "failures" in items
+        else None,
         nodes_by_ranks=follows,
         partitions=partitions,
-        background=_background(items["background"]) if "background" in items else None,
+        background=Background(**BACKGROUND.read(items["background"]), place=items["background"].place)
+        if "background" in items
+        else None,
     )
 
 
@@ -141,25 +210,6 @@ def _nodes_by_ranks(items: Mapping[str, Entry], folder: Path) -> NodesByRanks | 
     return nodes_by_ranks(items["network"], shared is not None and shared.says("all"), folder)
 
 
-def _failures(entry: Entry) -> Failures:
-    """``{mtbf: 5 year, distribution: exponential}``."""
-    items = entry.mapping(("mtbf", "distribution"), ("mtbf",))
-    law = distribution_from(items["distribution"]) if "distribution" in items else Distribution("exponential")
-    return Failures(constant_value("failures.mtbf", items["mtbf"]), law, entry.place)
-
-
-def _background(entry: Entry) -> Background:
-    """``{load: 0.3, size: 64 KiB, pattern: uniform, nodes: others, jobs: 4, mapping: linear}``."""
-    items = entry.mapping(("load", "size", "pattern", "nodes", "jobs", "mapping"), ("load",))
-    words = {"pattern": PATTERNS, "nodes": NODES, "mapping": MAPPINGS}
-    own: dict[str, Any] = {key: items[key].text(allowed) for key, allowed in words.items() if key in items}
-    if "size" in items:
-        own["size_bytes"] = items["size"].quantity("size")
-    if "jobs" in items:
-        own["jobs"] = items["jobs"].whole(1, MOST_JOBS)
-    return Background(items["load"].number(), place=entry.place, **own)
-
-
 def check_format(entry: Entry) -> None:
     """InputError unless the file's format version is one that this program reads."""
     if entry.whole() != FORMAT:
@@ -167,28 +217,24 @@ def check_format(entry: Entry) -> None:
 
 
 def _processor(entry: Entry, nodes: int | None, per_node: int) -> Processor:
-    values = constants_from(entry, "processor", ("speeds",))
-    if "rate_flop_per_s" not in values:
-        raise InputError("'rate' is missing", entry.place)
+    processor: Processor = PROCESSOR.read(entry)
     listed = entry.mapping().get("speeds")
-    speeds = None if listed is None else tuple(item.quantity("count") for item in listed.sequence())
     if listed is not None and nodes is None:
         raise listed.error("speeds of nodes, where nodes are as many as the ranks need", "a number of nodes")
     if listed is not None and nodes is not None:
-        check_speeds(Processor(values["rate_flop_per_s"], speeds=speeds), nodes, per_node, listed.place)
-    return Processor(**values, speeds=speeds)
+        check_speeds(processor, nodes, per_node, listed.place)
+    return processor
 
 
 def _disk(entry: Entry, nodes: int) -> Disk:
-    values = constants_from(entry, "disk", ("shared_by", "spindles"))
-    items = entry.mapping()
-    for name in ("read_startup_s", "write_startup_s"):
-        if name not in values:
-            raise InputError(f"{name.removesuffix('_s')!r} is missing", entry.place)
-    if "per_byte_s" not in values:
-        raise InputError("'bandwidth' (or 'per_byte') is missing", entry.place)
-    shared_by = nodes if "shared_by" in items and items["shared_by"].says("all") else None
-    if shared_by is None:
-        shared_by = items["shared_by"].whole(low=1) if "shared_by" in items else 1
-    spindles = items["spindles"].whole(1, MAX_SPINDLES) if "spindles" in items else 1
-    return Disk(**values, shared_by=shared_by, spindles=spindles)
+    values = DISK.values(DISK.items(entry))
+    return Disk(**values | ({"shared_by": nodes} if values.get("shared_by") == ALL else {}))
+
+
+def _storage(entry: Entry) -> Storage:
+    items = STORAGE.items(entry)
+    values = STORAGE.values(items)
+    if "stripe_count" in items:
+        every = values["stripe_count"] == ALL
+        values["stripe_count"] = values["servers"] if every else items["stripe_count"].whole(1, values["servers"])
+    return Storage(**values)

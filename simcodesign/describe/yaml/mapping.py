@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import DESCRIPTION_BYTES, check_confined, open_text
 from simcodesign.core.files.text_files import CsvRows
+from simcodesign.describe.keys.forms import Choice, FileName, OneOf, Text, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.machine_parts.folding import FoldedMapping, folded_nodes
 from simcodesign.describe.partitions import Partition
 from simcodesign.describe.placement import (
@@ -29,6 +33,53 @@ _HEAD = ["rank", "node"]
 FOLDED = "folded"
 #: Kinds with options of their own.
 KINDS = ("random", "grid", FOLDED)
+_RANDOM = (
+    Key(
+        "of", Choice(PLACED_AT_RANDOM), "of `random`: whether whole nodes or single ranks are placed at random", "nodes"
+    ),
+    Key("seed", Whole(0), "of `random`: the seed", "0"),
+)
+_GRID = Key(
+    "shape",
+    Items(Whole(1), "nodes in one dimension"),
+    "of `grid`: nodes in each dimension of the part",
+    "the one with the smallest surface",
+)
+_FOLDED = (
+    Key(
+        "job",
+        Items(Whole(1), "nodes along one axis"),
+        "of `folded`: nodes along each of the one to three axes of the job",
+    ),
+    Key(
+        "order",
+        Text(),
+        "of `folded`: the axes of the job, the one along which ranks run first first",
+        "YZX; YX of two axes",
+    ),
+    Key(
+        "axes",
+        Items(
+            Items(Text(), "the letter of a dimension"),
+            "the dimensions of one axis, the one along which its nodes run first first",
+        ),
+        "of `folded`: the dimensions of each axis of the job, by the order of the topology's shape X, Y, Z, a, b, c",
+        "[[X, a], [Y, b], [Z, c]] of three axes",
+    ),
+)
+_KIND = Key("kind", Choice(KINDS), "`random`, `grid` or `folded`")
+_ON_PARTITIONS = Key(
+    "partitions",
+    OneOf(Named(Whole(1), "ranks on the partition of this name"), Items(Text(), "the name of a partition")),
+    "the partitions on which ranks are, one after another; or how many ranks on each, by name",
+)
+#: All forms of ``mapping``.
+MAPPING = OneOf(
+    Choice(MAPPINGS),
+    FileName(SUFFIXES),
+    Items(Whole(0), "the node of a rank"),
+    Section(_KIND, *_RANDOM, _GRID, *_FOLDED, _ON_PARTITIONS),
+)
 
 
 def mapping_from(
@@ -89,22 +140,18 @@ def _kind_from(entry: Entry, topology: Topology) -> RankMapping:
     if kind == FOLDED:
         return _folded_from(entry, topology)
     if kind == "grid":
-        items = entry.mapping(("kind", "shape"))
-        return GridMapping(tuple(item.whole(1) for item in items["shape"].sequence()) if "shape" in items else None)
-    items = entry.mapping(("kind", "of", "seed"))
-    given = {"of": items["of"].text(PLACED_AT_RANDOM)} if "of" in items else {}
-    return RandomMapping(items["seed"].whole(0) if "seed" in items else 0, **given)
+        return GridMapping(**Section(_GRID).read(_without_kind(entry)))
+    return RandomMapping(**Section(*_RANDOM).read(_without_kind(entry)))
+
+
+def _without_kind(entry: Entry) -> Entry:
+    return replace(entry, content={key: item for key, item in entry.mapping().items() if key != "kind"})
 
 
 def _folded_from(entry: Entry, topology: Topology) -> FoldedMapping:
-    items = entry.mapping(("kind", "job", "order", "axes"), ("kind", "job"))
-    mapping = FoldedMapping(
-        tuple(item.whole(1) for item in items["job"].sequence()),
-        items["order"].text() if "order" in items else None,
-        tuple(tuple(name.text() for name in line.sequence()) for line in items["axes"].sequence())
-        if "axes" in items
-        else None,
-    )
+    items = Section(_KIND, replace(_FOLDED[0], required=True), *_FOLDED[1:]).items(entry)
+    own = Section(*_FOLDED).values({key: item for key, item in items.items() if key != "kind"})
+    mapping = FoldedMapping(**own)
     folded_nodes(mapping, topology, entry.place, {key: item.place for key, item in items.items()})
     return mapping
 

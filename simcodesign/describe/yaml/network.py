@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.units import FloatOrArray
-from simcodesign.describe.constants import MODELS_OF, check_constant, check_not_former
+from simcodesign.describe.constants import check_not_former
+from simcodesign.describe.keys.forms import Bandwidth, Choice, Constant, FileIn, Later, OneOf, Whole
+from simcodesign.describe.keys.key import Form, Key
+from simcodesign.describe.keys.section import Section
 from simcodesign.describe.machine_checks.network_checks import (
-    MOST_INTERFACES,
     check_interfaces,
     check_occupancy,
     check_own_links,
@@ -19,26 +21,124 @@ from simcodesign.describe.machine_checks.network_checks import (
     check_sharing,
 )
 from simcodesign.describe.machine_parts.levels import PATHS, check_level, check_outer
-from simcodesign.describe.network.interfaces import ASSIGNMENTS, DUPLEXES, Interfaces
+from simcodesign.describe.network.interfaces import INTERFACES, MAX_INTERFACES, Interfaces
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel
-from simcodesign.describe.network.message_models.hockney import Hockney, HockneySegment
-from simcodesign.describe.network.network import CHOICES, LocalMessages, Network
+from simcodesign.describe.network.network import NETWORK, LocalMessages, Network
 from simcodesign.describe.network.nodes_by_ranks import NodesByRanks
-from simcodesign.describe.network.routing import ROUTINGS, Routing
-from simcodesign.describe.network.sharing import SHARINGS, Sharing
+from simcodesign.describe.network.routing import ROUTINGS, Minimal, Routing
+from simcodesign.describe.network.sharing import SHARINGS, Fcfs, Sharing
 from simcodesign.describe.topology.base import TOPOLOGIES, Topology
 from simcodesign.describe.topology.build import build_topology, check_options
-from simcodesign.describe.yaml.constants import constant_value, constants_from, time_per_byte
-from simcodesign.describe.yaml.segments import LOCAL_KEYS, check_not_beside, segments_from
+from simcodesign.describe.yaml.segments import LOCAL_SEGMENTS, check_not_beside, segments_from, segments_key
 from simcodesign.describe.yaml.tree import Entry
 
 #: Keys of a network that a level has as the network between the nodes has them.
 _AS_OUTSIDE = ("model", "sharing", "sends", "hops_hold_sender", "startup_per", "switching", "routing")
 #: How the fields of a model of messages begin among those of a network.
 _OF_MODEL = "message_model."
-#: The inner parts of a network, which have readers of their own; and those of the network between the nodes alone.
-_PARTS = ("topology", "interfaces", "segments", "sharing", "model")
-_OUTSIDE = ("node", "socket", "rails", "saturation")
+#: The inner parts of a network, which depend on what else the machine file states.
+_PARTS = ("topology", "interfaces", "segments", "sharing", "model", "routing", "node", "socket")
+#: Keys of ``NETWORK`` that networks inside nodes have as well, and those of their interfaces.
+_OF_LEVELS = ("hop_latency", "S", "link_bandwidth", "link_per_byte", "distance", "switching")
+_INTERFACES_OF_LEVELS = Section(
+    Key("count", Whole(1, MAX_INTERFACES), "interfaces of a host, 1 or one for each direction of a mesh or torus", "1"),
+    replace(INTERFACES.by_name["assignment"], default="`direction`"),
+    *INTERFACES.only("duplex", "bandwidth", "per_byte").keys,
+)
+_LOCAL = (
+    Key("startup", Constant("time"), "startup of a message", field="startup_s"),
+    Key("bandwidth", Bandwidth(), "bytes per second", field="per_byte_s"),
+    Key("segments", LOCAL_SEGMENTS, "costs by the size of the message, in place of `startup` and `bandwidth`"),
+)
+Rule = TypeVar("Rule", Sharing, Routing)
+_NODE = Section(*_LOCAL)
+_SOCKET = Section(*_LOCAL, Key("per_node", Whole(1), "sockets of a node", required=True, field="sockets_per_node"))
+
+
+def network_section(is_inside: bool = False) -> Section:
+    """Return all keys of the network between the nodes, or of one inside nodes: of every model of messages."""
+    of_models = {key.name: replace(key, required=False) for model in MESSAGE_MODELS.values() for key in model.keys}
+    own = NETWORK.only(*_OF_LEVELS) if is_inside else NETWORK
+    keys = [
+        Key("model", Choice(MESSAGE_MODELS), "what a message costs (docs/messages.md)", Network.message_model.name),
+        Key("topology", topology_section(), "how nodes and switches are joined (docs/networks.md, docs/links.md)"),
+        *of_models.values(),
+        Key("bandwidth", Bandwidth(), "bytes per second of one message"),
+        segments_key(),
+        Key(
+            "sharing",
+            OneOf(Choice(SHARINGS), _sharing_keys()),
+            "how messages share a link: in turn, with fair shares, or packet by packet (docs/sharing.md)",
+            Fcfs.name,
+        ),
+        Key(
+            "routing",
+            OneOf(Choice(ROUTINGS), _routing_keys()),
+            "which way messages take: a word, or `{ugal: ...}` (docs/networks.md)",
+            Minimal.name,
+        ),
+        *own.keys,
+    ]
+    if not is_inside:
+        keys += [
+            Key("node", _NODE, "what messages within a node cost", "as between nodes without hops"),
+            Key("socket", _SOCKET, "what messages between the sockets of a node cost", "as `network.node`"),
+        ]
+        return Section(*keys)
+    keys.append(Key("interfaces", _INTERFACES_OF_LEVELS, "the interfaces of each of its hosts"))
+    return Section(*(_repeated(key) if key.name in _AS_OUTSIDE else key for key in keys))
+
+
+#: The network between the nodes, and one inside nodes, as other sections have them.
+OUTSIDE, INSIDE = Later(network_section), Later(lambda: network_section(is_inside=True))
+
+
+def _repeated(key: Key) -> Key:
+    """The key of a network inside nodes that states what the network between them does."""
+    outside = f"as `network.{key.name}`"
+    return replace(key, about=f"{outside}, which it may only repeat", default=outside)
+
+
+def _section_of(model: type[MessageModel], is_inside: bool, has_segments: bool) -> Section:
+    """The keys of a network with this model of messages, as they are read."""
+    of_model = [
+        replace(key, field=_OF_MODEL + key.target, required=key.required and not has_segments) for key in model.keys
+    ]
+    per_byte = next(key for key in of_model if key.name == model.per_byte_key())
+    every = {key.name: key for key in network_section(is_inside).keys}
+    others = {key.name for one in MESSAGE_MODELS.values() for key in one.keys}
+    kept = [key for name, key in every.items() if name not in others and name != "bandwidth"]
+    kept = [replace(key, required=key.name == "topology") for key in kept]
+    return Section(replace(per_byte, name="bandwidth", form=Bandwidth()), *of_model, *kept)
+
+
+def topology_section() -> Section:
+    """Return the keys of a topology of any kind."""
+    kinds = reversed([*TOPOLOGIES.values()])  # of keys that several have, the declaration of the first one
+    options = {key.name: replace(key, required=False) for kind in kinds for key in kind.options}
+    return Section(Key("kind", Choice(TOPOLOGIES), "kind of network", required=True), *options.values())
+
+
+def _sharing_keys() -> Section:
+    return Section(*(rule.option for rule in SHARINGS.values() if rule.option is not None))
+
+
+def _routing_keys() -> Section:
+    with_options = (rule for rule in ROUTINGS.values() if rule.options)
+    return Section(
+        *(Key(one.name, Section(*one.options), f"how `{one.name}` chooses", field="") for one in with_options)
+    )
+
+
+def _rule(entry: Entry, rules: Mapping[str, type[Rule]], keys: Section) -> Rule:
+    """The rule that an entry names: a word, or a mapping of that word to how it is done."""
+    if not isinstance(entry.content, dict):
+        return rules[entry.text(rules)]()
+    given = keys.items(entry)
+    if len(given) != 1:
+        raise entry.error("one of these rules", " or ".join(f"{{{name}: ...}}" for name in keys.by_name))
+    (name,) = given
+    return rules[name](**keys.values(given))
 
 
 def network_from(
@@ -47,42 +147,26 @@ def network_from(
     """The network of so many nodes, or the smallest of those whose nodes follow the ranks; or with the network between
     the nodes, ``outer``, that of a level inside, whose hosts are so many."""
     items = entry.mapping()
-    before = Network.message_model if outer is None else outer.message_model
-    model = MESSAGE_MODELS[items["model"].text(MESSAGE_MODELS)] if "model" in items else type(before)
-    *required, per_byte = model.required
+    before = Network if outer is None else outer
+    model = MESSAGE_MODELS[items["model"].text(MESSAGE_MODELS)] if "model" in items else type(before.message_model)
     _check_keys_of(model, items)
-    words = (key for one in MESSAGE_MODELS.values() for key in (*one.choices, *one.flags))
-    others = (*_PARTS, *words, *CHOICES, *(_OUTSIDE if outer is None else ()))
-    if outer is None or "routing" in items:  # a level has only one, which it need not state
-        others += ("routing",)
     for key, item in items.items():
         check_not_former(f"network.{key}", item.place)
-    values = constants_from(entry, path, others, {"bandwidth": per_byte})
     if "segments" in items:
         check_not_beside(items, model)
-    entry.mapping(required=("topology", *(required if "segments" not in items else ())))
-    of_model: dict[str, Any] = {
-        name.removeprefix(_OF_MODEL): values.pop(name) for name in [*values] if name.startswith(_OF_MODEL)
-    }
-    if "per_byte_s" not in of_model and "segments" not in items:
-        raise InputError(f"'bandwidth' (or {per_byte!r}) is missing", entry.place)
+    section = _section_of(model, outer is not None, "segments" in items)
+    items = section.items(entry)
+    values = section.values({key: item for key, item in items.items() if key not in _PARTS})
+    of_model = {name.removeprefix(_OF_MODEL): values.pop(name) for name in [*values] if name.startswith(_OF_MODEL)}
     topology = nodes.smallest() if isinstance(nodes, NodesByRanks) else _topology(items["topology"], nodes, folder)
-    rails = items["rails"].whole(1, MOST_INTERFACES) if "rails" in items else Network.rails
-    own: dict[str, Any] = {} if outer is None else {"switching": outer.switching}
-    own |= {
-        **values,
-        **{key: items[key].text(allowed) for key, allowed in CHOICES.items() if key in items},
-        **_local(items),
-    }
-    if "saturation" in items:
-        own["saturation"] = items["saturation"].number()
+    rails = values.get("rails", Network.rails)
+    own: dict[str, Any] = ({} if outer is None else {"switching": outer.switching}) | values | _local(items)
     network = Network(
         topology,
-        _message_model(model, of_model, items, None if outer is None else outer.message_model),
-        _sharing(items, Network.sharing if outer is None else outer.sharing),
-        _routing(items),
-        interfaces=_interfaces(items["interfaces"], rails, path) if "interfaces" in items else Interfaces(rails),
-        rails=rails,
+        _message_model(model, of_model, items.get("segments"), None if outer is None else outer.message_model),
+        _rule(items["sharing"], SHARINGS, _sharing_keys()) if "sharing" in items else before.sharing,
+        _rule(items["routing"], ROUTINGS, _routing_keys()) if "routing" in items else Network.routing,
+        interfaces=_interfaces(items.get("interfaces"), rails, outer is not None),
         **own,
     )
     if outer is None:
@@ -129,120 +213,50 @@ def networks_inside(
     return {"node_network": network_from(node, hosts, folder, PATHS[1], outer)} | found
 
 
-def _interfaces(entry: Entry, rails: int, path: str) -> Interfaces:
+def _interfaces(entry: Entry | None, rails: int, is_inside: bool) -> Interfaces:
     """The network interfaces of a node, one on each rail unless it says otherwise."""
-    rates = ("bandwidth", "per_byte"), ("loaded_bandwidth", "loaded_per_byte")
-    items = entry.mapping(("count", "duplex", "assignment", *rates[0], *(rates[1] if path == PATHS[0] else ())))
-    own_s, loaded_s = (_time_per_byte(items, f"{path}.interfaces", *keys) for keys in rates)
-    return Interfaces(
-        count=items["count"].whole(1, MOST_INTERFACES) if "count" in items else rails,
-        duplex=items["duplex"].text(DUPLEXES) if "duplex" in items else Interfaces.duplex,
-        per_byte_s=own_s,
-        loaded_per_byte_s=loaded_s,
-        assignment=items["assignment"].text(ASSIGNMENTS) if "assignment" in items else None,
-    )
-
-
-def _time_per_byte(items: Mapping[str, Entry], path: str, bandwidth: str, per_byte: str) -> FloatOrArray | None:
-    """What one of these two keys states, as a time per byte; None where neither does."""
-    if {bandwidth, per_byte} <= items.keys():
-        raise items[per_byte].error(f"{path}.{per_byte} is given twice: as a bandwidth and as time per byte")
-    if per_byte in items:
-        return constant_value(f"{path}.{per_byte}", items[per_byte])
-    return time_per_byte(f"{path}.{bandwidth}", items[bandwidth]) if bandwidth in items else None
+    section = _INTERFACES_OF_LEVELS if is_inside else INTERFACES
+    own = {} if entry is None else section.values(section.items(entry))
+    return Interfaces(**{"count": rails} | own)
 
 
 def _message_model(
-    model: type[MessageModel], values: Mapping[str, Any], items: Mapping[str, Entry], outer: MessageModel | None
+    model: type[MessageModel], values: Mapping[str, Any], segments: Entry | None, outer: MessageModel | None
 ) -> MessageModel:
-    """The model of messages with these constants, and what else the file says of it; inside a node, as outside it."""
-    own = dict(values)
+    """The model of messages with these values and segments; inside a node, as outside it."""
+    own: dict[str, Any] = {}
     if isinstance(outer, model):
         as_outside = (key for key in (*model.choices, *model.flags) if key not in model.flags_of_level)
         own |= {key: getattr(outer, key) for key in as_outside}
-    own |= {key: items[key].text(allowed) for key, allowed in model.choices.items() if key in items}
-    own |= {key: items[key].flag() for key in model.flags if key in items}
-    if "segments" in items:
-        own["segments"] = segments_from(items["segments"], model)
-    return model(**own)
-
-
-def _sharing(items: Mapping[str, Entry], default: Sharing) -> Sharing:
-    """How links are shared: a word, or a mapping of that word to how it is done."""
-    if "sharing" not in items:
-        return default
-    entry = items["sharing"]
-    if not isinstance(entry.content, dict):
-        return SHARINGS[entry.text(SHARINGS)]()
-    options = {name: rule.option for name, rule in SHARINGS.items() if rule.option is not None}
-    given = entry.mapping(tuple(options))
-    if len(given) != 1:
-        ways = (
-            f"{{{name}: {kind.upper() if isinstance(kind, str) else kind[-1]}}}" for name, (_, kind) in options.items()
-        )
-        raise entry.error("one way of sharing links", " or ".join(ways))
-    ((name, item),) = given.items()
-    field, kind = options[name]
-    return SHARINGS[name](**{field: item.quantity(kind) if isinstance(kind, str) else item.text(kind)})
-
-
-def _routing(items: Mapping[str, Entry]) -> Routing:
-    """Which way messages take: a word, or a mapping of that word to how it chooses."""
-    if "routing" not in items:
-        return Network.routing
-    entry = items["routing"]
-    if not isinstance(entry.content, dict):
-        return ROUTINGS[entry.text(ROUTINGS)]()
-    options = {name: routing.options for name, routing in ROUTINGS.items() if routing.options}
-    given = entry.mapping(tuple(options), tuple(options) if len(options) == 1 else ())
-    if len(given) != 1:
-        raise entry.error("one routing", " or ".join(f"{{{name}: ...}}" for name in options))
-    ((name, item),) = given.items()
-    said = item.mapping(tuple(options[name]))
-    values = {
-        key: said[key].whole(0, kind) if isinstance(kind, int) else said[key].text(kind)
-        for key, kind in options[name].items()
-        if key in said
-    }
-    return ROUTINGS[name](**values)
+    if segments is not None:
+        own["segments"] = segments_from(segments, model)
+    return model(**own | dict(values))
 
 
 def _local(items: Mapping[str, Entry]) -> dict[str, Any]:
     """What messages within a node cost: within a socket, and between sockets."""
     found: dict[str, Any] = {}
-    for key, more in (("node", ()), ("socket", ("per_node",))):
+    for key, section in (("node", _NODE), ("socket", _SOCKET)):
         if key not in items:
             continue
-        if "segments" in items[key].mapping():
-            given = items[key].mapping(("segments", *more), ("segments", *more))
-            found[key] = LocalMessages(segments=_local_segments(given["segments"]))
-            if more:
-                found["sockets_per_node"] = given["per_node"].whole(low=1)
-            continue
-        given = items[key].mapping(("startup", "bandwidth", *more), ("startup", "bandwidth", *more))
-        startup_s = given["startup"].quantity("time")
-        check_constant(f"network.{key}.startup", startup_s, given["startup"].place)
-        found[key] = LocalMessages(startup_s, time_per_byte(f"network.{key}.bandwidth", given["bandwidth"]))
-        if more:
-            found["sockets_per_node"] = given["per_node"].whole(low=1)
+        keys = ("segments",) if "segments" in items[key].mapping() else ("startup", "bandwidth")
+        needed = (*keys, *section.required)
+        values = section.values(items[key].mapping(needed, needed))
+        if section.required:
+            found["sockets_per_node"] = values.pop("sockets_per_node")
+        found[key] = LocalMessages(**values)
     return found
-
-
-def _local_segments(entry: Entry) -> tuple[HockneySegment, ...]:
-    """Segments of messages within a node, which have a startup and a bandwidth."""
-    return tuple(one for one in segments_from(entry, Hockney, LOCAL_KEYS) if isinstance(one, HockneySegment))
 
 
 def _check_keys_of(model: type[MessageModel], items: Mapping[str, Entry]) -> None:
     """InputError for a key that only another network model has."""
-    owners: dict[str, str] = {}
-    for one in MESSAGE_MODELS.values():
-        owners = {**dict.fromkeys((*one.choices, *one.flags), one.name), **owners}  # a subclass has those of its base
+    own = {key.name for key in model.keys}
+    owners = {key.name: one.name for one in reversed([*MESSAGE_MODELS.values()]) for key in one.keys}
     for key, item in items.items():
-        owner = owners.get(key) or next(iter(MODELS_OF.get(f"network.{key}", ())), model.name)
-        if owner != model.name and key not in (*model.choices, *model.flags, *model.constants()):
-            what = f"{key!r} belongs to the network model {owner}, not to {model.name}"
-            raise InputError(what, item.place, allowed=f"{', '.join(model.constants())}; or 'model: {owner}'")
+        if key in owners and key not in own:
+            what = f"{key!r} belongs to the network model {owners[key]}, not to {model.name}"
+            allowed = f"{', '.join(model.constants())}; or 'model: {owners[key]}'"
+            raise InputError(what, item.place, allowed=allowed)
 
 
 def nodes_by_ranks(entry: Entry, shared_disk: bool, folder: Path) -> NodesByRanks:
@@ -259,10 +273,13 @@ def _topology(entry: Entry, nodes: int, folder: Path) -> Topology:
 
 def _kind_and_options(entry: Entry, folder: Path) -> tuple[str, dict[str, Any]]:
     """As ``build_topology`` takes them."""
-    known = {option.key for topology in TOPOLOGIES.values() for option in topology.options}
-    items = entry.mapping({"kind", *known}, ("kind",))
+    items = topology_section().items(entry)
     kind = items["kind"].text(TOPOLOGIES)
-    options = {option.key: option for option in TOPOLOGIES[kind].options}
+    options = {option.name: option for option in TOPOLOGIES[kind].options}
     given = {key: item for key, item in items.items() if key != "kind"}
     check_options(kind, given, [*options], entry.place)
-    return kind, {options[key].name: options[key].read(item, folder) for key, item in given.items()}
+    return kind, {options[key].target: _option(options[key].form, item, folder) for key, item in given.items()}
+
+
+def _option(form: Form, entry: Entry, folder: Path) -> Any:
+    return form.read_in(entry, folder) if isinstance(form, FileIn) else form.read(entry)

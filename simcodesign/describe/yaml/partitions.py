@@ -13,37 +13,90 @@ from numpy.typing import NDArray
 from simcodesign.core.errors import InputError, Place, nearest
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.constants import CONSTANTS, value_of
-from simcodesign.describe.machine_checks.network_checks import MOST_INTERFACES, check_interfaces, check_occupancy
-from simcodesign.describe.machine_parts.accelerator import Accelerator
-from simcodesign.describe.machine_parts.disk import Disk
-from simcodesign.describe.machine_parts.memory import CacheLevel, Memory
-from simcodesign.describe.machine_parts.processor import Processor
+from simcodesign.describe.keys.forms import Choice, Name, OneOf, Quantity, Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Named, Section
+from simcodesign.describe.machine_checks.network_checks import check_interfaces, check_occupancy
+from simcodesign.describe.machine_parts.accelerator import ACCELERATOR, Accelerator
+from simcodesign.describe.machine_parts.disk import DISK, Disk
+from simcodesign.describe.machine_parts.memory import CACHE, MEMORY, CacheLevel, Memory
+from simcodesign.describe.machine_parts.processor import PROCESSOR, Processor
+from simcodesign.describe.network.interfaces import INTERFACES
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.partitions import INSIDE, INTERFACE, OF_NODES, Partition, constants_inside
 from simcodesign.describe.randomness.noise import Noise, share_as_distribution
 from simcodesign.describe.topology.options import MAX_HOSTS
-from simcodesign.describe.yaml.accelerators_and_storage import accelerator_from
-from simcodesign.describe.yaml.constants import OTHER_NAMES, constant_value, constants_from, time_per_byte
+from simcodesign.describe.yaml.constants import OTHER_NAMES
 from simcodesign.describe.yaml.memory import caches_from
+from simcodesign.describe.yaml.network import INSIDE as NETWORK_INSIDE
 from simcodesign.describe.yaml.network import networks_inside
-from simcodesign.describe.yaml.noise import noise_from
+from simcodesign.describe.yaml.noise import NOISE_OF_PARTITION, noise_from
 from simcodesign.describe.yaml.tree import Entry
 
+
+def _differing(section: Section, path: str) -> Section:
+    """The keys of a part at this path, each by default as the machine states it."""
+    paths = {key.name: f"{path}.{key.name}" for key in section.keys}
+    return Section(
+        *(
+            replace(
+                key,
+                form=_differing(key.form, paths[key.name]) if isinstance(key.form, Section) else key.form,
+                default=f"as `{paths[key.name]}`",
+                required=False,
+            )
+            for key in section.keys
+        )
+    )
+
+
 #: What a partition may state of its processors, its memory and its disks.
-_KEYS = {
-    "processor": ("rate", "clock", "cpi"),
-    "memory": ("latency", "bandwidth", "per_byte"),
-    "disk": ("read_startup", "write_startup", "bandwidth", "per_byte"),
+_PARTS = {
+    "processor": _differing(PROCESSOR.only("rate", "clock", "cpi"), "processor"),
+    "memory": _differing(MEMORY.only("latency", "bandwidth", "per_byte"), "memory"),
+    "disk": _differing(DISK.only("read_startup", "write_startup", "bandwidth", "per_byte"), "disk"),
 }
-#: All of its keys.
-KEYS = ("name", "nodes", "processors_per_node", *_KEYS, "caches", "accelerator", "network", "node", "socket", "noise")
+_INTERFACES = _differing(INTERFACES.only("count", "bandwidth", "per_byte"), "network.interfaces")
+_NETWORK = Section(Key("interfaces", _INTERFACES, "the network interfaces of a node", required=True))
+_NODE = Section(Key("network", NETWORK_INSIDE, "the network between the processors of these nodes"))
+_SOCKET = Section(Key("per_node", Whole(1), "sockets of a node"), *_NODE.keys)
+#: A network inside nodes, or a cache, that a partition has not, where the machine has it.
+_NONE = "none"
+_OR_NONE = Choice((_NONE,))
+#: Keys of a partition, besides its name and the number of its nodes.
+_OWN = (
+    Key("processors_per_node", Whole(1), "processors of each of its nodes"),
+    *(Key(part, section, "what differs") for part, section in _PARTS.items()),
+    Key(
+        "caches",
+        Named(OneOf(_OR_NONE, _differing(CACHE, "caches.NAME")), "what differs of this cache; `none` if they lack it"),
+        "caches of these nodes, by their names",
+    ),
+    Key(
+        "accelerator",
+        _differing(ACCELERATOR, "accelerator"),
+        "what differs; all keys if the machine states none, and only these nodes have some",
+    ),
+    Key("network", _NETWORK, "what is their own of the network between nodes: their interfaces"),
+    Key("node", OneOf(_OR_NONE, _NODE), "what these nodes have inside, or `none`"),
+    Key("socket", OneOf(_OR_NONE, _SOCKET), "sockets of these nodes with a network of their own, or `none`"),
+    Key(
+        "noise",
+        OneOf(Quantity("count"), NOISE_OF_PARTITION),
+        "what varies times on these nodes, without `slow_nodes` and `bursts`",
+    ),
+)
+#: All keys of a partition.
+PARTITION = Section(
+    Key("name", Name(), "its name: letters, digits, _ and -", required=True),
+    Key("nodes", Whole(1, MAX_HOSTS), "its nodes", required=True),
+    *(replace(key, default=f"as `{key.name}`") for key in _OWN),
+)
 #: What all accelerators of a machine have in common.
 _ALIKE = {"count": "count", "is_full_duplex": "link.duplex", "capacity_bytes": "memory.capacity"}
 _ALIKE |= {"dynamic_power_w": "dynamic_power"}
 #: What a partition states in full, or not at all.
 _WHOLE = ("topology", "segments")
-#: A network inside nodes that a partition has not, where the machine has it.
-_NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -68,13 +121,13 @@ class PartitionReader:
         found: list[Partition] = []
         only_some, first = accelerator is None, accelerator
         for item in entry.sequence():
-            given = item.mapping(KEYS, ("name", "nodes"))
+            given = PARTITION.items(item)
             own: dict[str, FloatOrArray] = {}
-            for part, names in _KEYS.items():
+            for part, section in _PARTS.items():
                 if part in given:
-                    own |= _paths(part, constants_from(given[part], part, only=names))
+                    own |= _paths(part, section.read(given[part]))
             if "accelerator" in given:
-                stated = accelerator_from(_merged(self.items.get("accelerator"), given["accelerator"]))
+                stated = ACCELERATOR.read(_merged(self.items.get("accelerator"), given["accelerator"]))
                 first = first or stated
                 own |= _other_accelerator(stated, first, given["accelerator"])
             has = not only_some or "accelerator" in given
@@ -94,7 +147,7 @@ class PartitionReader:
     @staticmethod
     def _noise(entry: Entry, nodes: int) -> Noise:
         """What varies times on the nodes of a partition; slow nodes and bursts are those of the machine."""
-        noise = noise_from(entry, nodes, ())
+        noise = noise_from(entry, nodes, NOISE_OF_PARTITION)
         if isinstance(noise, Noise):
             return noise
         return Noise(compute=share_as_distribution(noise, "noise", entry.place))
@@ -112,24 +165,17 @@ class PartitionReader:
     def _interfaces(self, entry: Entry) -> tuple[int | None, dict[str, FloatOrArray]]:
         """The interfaces of a node to the network, ``{interfaces: {count: 4, bandwidth: 25 GB/s}}``: how many, None if
         that is not stated, and their constant."""
-        given = entry.mapping(("interfaces",), ("interfaces",))["interfaces"]
-        items = given.mapping(("count", "bandwidth", "per_byte"))
-        if {"bandwidth", "per_byte"} <= items.keys():
-            raise items["per_byte"].error(f"{INTERFACE} is given twice: as a bandwidth and as time per byte")
-        own: dict[str, FloatOrArray] = {}
-        if "bandwidth" in items:
-            own[INTERFACE] = time_per_byte(INTERFACE, items["bandwidth"])
-        elif "per_byte" in items:
-            own[INTERFACE] = constant_value(INTERFACE, items["per_byte"])
+        given = _NETWORK.items(entry)["interfaces"]
+        items = _INTERFACES.items(given)
+        values = _INTERFACES.values(items)
+        own: dict[str, FloatOrArray] = {INTERFACE: values["per_byte_s"]} if "per_byte_s" in values else {}
         if own:
             interfaces = replace(self.network.interfaces, per_byte_s=own[INTERFACE])
             check_occupancy(replace(self.network, interfaces=interfaces), "interface", given.place)
-        if "count" not in items:
-            return None, own
-        count = items["count"].whole(1, MOST_INTERFACES)
-        interfaces = replace(self.network.interfaces, count=count)
-        check_interfaces(replace(self.network, interfaces=interfaces), items["count"].place)
-        return count, own
+        if "count" in items:
+            interfaces = replace(self.network.interfaces, count=values["count"])
+            check_interfaces(replace(self.network, interfaces=interfaces), items["count"].place)
+        return values.get("count"), own
 
     def _inside(self, given: Mapping[str, Entry], processors: int | None) -> tuple[Network, ...] | None:
         """The networks inside the nodes of a partition, with what it does not state as the machine states it; None for

@@ -10,24 +10,99 @@ from dataclasses import replace
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import FUNCTIONS, Expression, parse
 from simcodesign.core.units import base_unit_of, parse_quantity
-from simcodesign.describe.demands.base import ONE
+from simcodesign.describe.keys.forms import Expr, Flag, Name, Number, OneOf, Quantity, Text, Value
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.resources import AMOUNT, Component, Custom, Resource, Trait
 from simcodesign.describe.yaml.tree import Entry
 
-#: Keys of a machine file.
-CUSTOM_KEYS = ("parameters", "properties", "resources", "conflicts", "components")
 #: Keys of a use of a resource, which no resource can have as its name.
 USE_KEYS = ("traits", "from", "to")
-PARAMETER_KEYS = ("default", "unit", "about", "range", "whole", "origin", "choices")
-_RESOURCE_KEYS = ("time", "argument", "instances", "traits", "dynamic_power", "energy", "about")
-_COMPONENT_KEYS = ("count", "static_power", "rack_units", "die_area", "price", "about")
 #: A number and a unit. An expression cannot look like that.
 WITH_UNIT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-zµμ%][A-Za-zµμ%/]*")
 _AREA = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(mm2|cm2|m2)")
 _AREA_UNITS = {"mm2": 1e-6, "cm2": 1e-4, "m2": 1.0}
 #: ``separate(messages)``: a trait with an argument.
 _TRAIT = re.compile(r"([A-Za-z0-9_]+)\s*(?:\(\s*([A-Za-z0-9_]+)\s*\))?")
+
+
+#: Keys of a parameter of a machine.
+PARAMETER = Section(
+    Key("default", Value(), "its value where nothing is set"),
+    Key("unit", Text(), "its unit, of which only the dimension counts"),
+    Key("about", Text(), "what it is"),
+    Key("range", Items(Value(), "the smallest, or the largest"), "smallest and largest value", "any number"),
+    Key("whole", Flag(), "whether it must be a whole number", "false"),
+    Key("origin", Text(), "where the default is from"),
+    Key("choices", Named(Number(), "the number that this name stands for"), "names of its values, each with a number"),
+)
+
+
+class QuantityOrFormula(OneOf):
+    """A quantity with its unit, or an expression in SI units."""
+
+    def __init__(self, dimension: str) -> None:
+        super().__init__(Quantity(dimension), Expr())
+        self.dimension = dimension
+
+    def read(self, entry: Entry) -> Expression:
+        if WITH_UNIT.fullmatch(entry.text().strip()):
+            return parse(entry.quantity(self.dimension), entry.place)
+        return entry.expression()
+
+
+class Area(Expr):
+    """A number with its unit, or an expression in m2."""
+
+    def read(self, entry: Entry) -> Expression:
+        match = _AREA.fullmatch(entry.text().strip())
+        if match is None:
+            return entry.expression()
+        return parse(parse_quantity(match.group(1), "count", entry.place) * _AREA_UNITS[match.group(2)], entry.place)
+
+
+_RESOURCE = Section(
+    Key("time", Expr(), "seconds for an amount", required=True),
+    Key("argument", Name(), "name of the amount in `time`", AMOUNT),
+    Key("instances", Expr(), "how many work at once", "1"),
+    Key("traits", Named(Expr(), "the time with this trait, of `base`"), "what changes the time, by name"),
+    Key("dynamic_power", QuantityOrFormula("power"), "what an instance draws while it works", "0 W"),
+    Key("energy", QuantityOrFormula("energy"), "energy of an amount", "0 J"),
+    Key("about", Text(), "what it is"),
+)
+_COMPONENT = Section(
+    Key("count", Expr(), "how many there are", "1"),
+    Key("static_power", QuantityOrFormula("power"), "what each draws always", "0 W"),
+    Key("rack_units", QuantityOrFormula("count"), "height of each in a rack", "0"),
+    Key("die_area", Area(), "silicon of each", "0 mm2"),
+    Key("price", QuantityOrFormula("count"), "price of each", "0"),
+    Key("about", Text(), "what it is"),
+)
+#: Keys of a machine file.
+CUSTOM = (
+    Key(
+        "parameters",
+        Named(OneOf(Value(), PARAMETER), "one parameter"),
+        "numbers of the machine that `--set machine.NAME` and sweeps change",
+    ),
+    Key(
+        "properties",
+        Named(Expr(), "one number, as an expression"),
+        "numbers of the machine that expressions may use, by name",
+    ),
+    Key("resources", Named(OneOf(Expr(), _RESOURCE), "one resource"), "resources of your own, by name"),
+    Key(
+        "conflicts",
+        Items(Items(Name(), "the name of a resource"), "one such list"),
+        "lists of resources that cannot work at the same time",
+    ),
+    Key(
+        "components",
+        Named(_COMPONENT, "one kind of part"),
+        "parts that are counted, with what they draw, cost and measure",
+    ),
+)
 
 
 def custom_from(items: Mapping[str, Entry], place: Place) -> Custom:
@@ -66,7 +141,7 @@ def parameters_from(entry: Entry, reserved: tuple[str, ...] = (), lowest: bool =
 
 
 def _parameter(name: str, entry: Entry, lowest: bool) -> Parameter:
-    items = entry.mapping(PARAMETER_KEYS) if not isinstance(entry.content, str) else {"default": entry}
+    items = PARAMETER.items(entry) if not isinstance(entry.content, str) else {"default": entry}
     unit, about, origin = (items[key].text() if key in items else "" for key in ("unit", "about", "origin"))
     whole = name == "P" or ("whole" in items and items["whole"].flag())
     bare = Parameter(name, None, unit, about, whole=whole, origin=origin, place=entry.place)
@@ -124,17 +199,10 @@ def parameter_number(parameter: Parameter, entry: Entry) -> float:
 def _resource(entry: Entry) -> Resource:
     if isinstance(entry.content, str):
         return Resource(entry.expression(), place=entry.place)
-    items = entry.mapping(_RESOURCE_KEYS, ("time",))
+    items = _RESOURCE.items(entry)
+    own = _RESOURCE.values({key: item for key, item in items.items() if key not in ("traits", "about")})
     traits = items["traits"].mapping() if "traits" in items else {}
-    return Resource(
-        time=items["time"].expression(),
-        argument=items["argument"].name() if "argument" in items else AMOUNT,
-        instances=items["instances"].expression() if "instances" in items else ONE,
-        traits=dict(_trait(name, item) for name, item in traits.items()),
-        dynamic_power=quantity_or_expression(items["dynamic_power"], "power") if "dynamic_power" in items else None,
-        energy=quantity_or_expression(items["energy"], "energy") if "energy" in items else None,
-        place=entry.place,
-    )
+    return Resource(**own, traits=dict(_trait(name, item) for name, item in traits.items()), place=entry.place)
 
 
 def _trait(written: str, entry: Entry) -> tuple[str, Trait]:
@@ -158,31 +226,6 @@ def _conflicts(entry: Entry) -> tuple[tuple[str, ...], ...]:
 
 
 def _component(entry: Entry) -> Component:
-    items = entry.mapping(_COMPONENT_KEYS)
-
-    def of(key: str, dimension: str) -> Expression | None:
-        return quantity_or_expression(items[key], dimension) if key in items else None
-
-    return Component(
-        count=items["count"].expression() if "count" in items else ONE,
-        static_power=of("static_power", "power"),
-        rack_units=of("rack_units", "count"),
-        die_area=_area(items["die_area"]) if "die_area" in items else None,
-        price=of("price", "count"),
-        place=entry.place,
-    )
-
-
-def _area(entry: Entry) -> Expression:
-    """A number with its unit, or an expression in m2."""
-    match = _AREA.fullmatch(entry.text().strip())
-    if match:
-        return parse(parse_quantity(match.group(1), "count", entry.place) * _AREA_UNITS[match.group(2)], entry.place)
-    return entry.expression()
-
-
-def quantity_or_expression(entry: Entry, dimension: str) -> Expression:
-    """A quantity with its unit, or an expression in SI units."""
-    if WITH_UNIT.fullmatch(entry.text().strip()):
-        return parse(entry.quantity(dimension), entry.place)
-    return entry.expression()
+    own = _COMPONENT.read(entry)
+    own.pop("about", None)
+    return Component(**own, place=entry.place)

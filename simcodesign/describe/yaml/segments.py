@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from inspect import isabstract
-from typing import Any
 
-from simcodesign.core.errors import InputError
-from simcodesign.describe.constants import check_constant
+from simcodesign.describe.keys.forms import ABOVE_0, Amount, Bandwidth, Flag
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items, Section
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 from simcodesign.describe.network.message_models.hockney import Hockney
 from simcodesign.describe.network.size_segments import UP_TO, check_segments
-from simcodesign.describe.yaml.constants import time_per_byte
 from simcodesign.describe.yaml.tree import Entry
-
-#: What segments of messages within a node, or between its sockets, have: who waits is said for all messages.
-LOCAL_KEYS = (*Hockney.in_segments(), "bandwidth", UP_TO)
 
 
 def said_by_segments() -> tuple[str, ...]:
@@ -24,42 +21,62 @@ def said_by_segments() -> tuple[str, ...]:
     return *keys, "bandwidth"
 
 
-def segments_from(
-    entry: Entry, model: type[MessageModel], keys: Collection[str] | None = None
-) -> tuple[SizeSegment, ...]:
-    """The segments of messages of this network model; with all of its keys, or some."""
+def segment_section(model: type[MessageModel]) -> Section:
+    """Return the keys of a segment of this model of messages."""
+    per_byte = model.per_byte_key()
+    own = [_in_segment(key, model) for key in model.keys if key.name in model.constants_by_size()]
+    about = "largest message of the range; the last range has none"
+    return Section(
+        Key("bandwidth", Bandwidth(), "bytes per second of these messages", required=True, field="per_byte_s"),
+        *(replace(key, required=key.required and key.name != per_byte) for key in own),
+        Key(UP_TO, Amount("size", ABOVE_0), about, "no end", field="up_to_bytes"),
+        Key("rendezvous", Flag(), "whether senders wait for their receivers", "false"),
+    )
+
+
+def _in_segment(key: Key, model: type[MessageModel]) -> Key:
+    return replace(key, default=f"as `network.{key.name}`") if key.name in model.beside_segments else key
+
+
+def segments_key() -> Key:
+    """Return the key with the segments of any model of messages."""
+    models = [model for model in MESSAGE_MODELS.values() if not isabstract(model.segment)]
+    keys = {key.name: replace(key, required=False) for model in models for key in segment_section(model).keys}
+    about = "costs by the size of the message, in place of `startup` and `bandwidth` (docs/segments.md)"
+    return Key("segments", Items(Section(*keys.values()), "one range of sizes"), about)
+
+
+def segments_from(entry: Entry, model: type[MessageModel], section: Section | None = None) -> tuple[SizeSegment, ...]:
+    """The segments of messages of this network model; with all of its keys, or with those of a section."""
     if isabstract(model.segment):
         raise entry.error(f"the network model {model.name} has no segments", "its constants, for messages of all sizes")
     every = entry.sequence()
     if not every:
         raise entry.error("no segments", "one or more, the last one without up_to")
+    keys = section or segment_section(model)
     segments = tuple(_segment(item, model, keys, is_last=item is every[-1]) for item in every)
     check_segments(segments, entry.place.path, entry.place)
     return segments
 
 
-def _segment(entry: Entry, model: type[MessageModel], keys: Collection[str] | None, is_last: bool) -> SizeSegment:
-    per_byte, constants = model.per_byte_key(), model.constants_by_size()
-    items = entry.mapping(keys or (*constants, "bandwidth", "rendezvous", UP_TO))
-    required = [key for key in model.required if key != per_byte]
-    entry.mapping(required=(*required, *(() if is_last else (UP_TO,))))
+def _segment(entry: Entry, model: type[MessageModel], section: Section, is_last: bool) -> SizeSegment:
+    items = section.items(entry)
+    if not is_last:
+        entry.mapping(required=(UP_TO,))
     if is_last and UP_TO in items:
         raise items[UP_TO].error("the last segment has no end", f"no {UP_TO}, or one more segment after it")
-    if ("bandwidth" in items) == (per_byte in items):
-        many = "given twice: as a bandwidth and as time per byte" if "bandwidth" in items else "missing"
-        raise InputError(f"'bandwidth' (or {per_byte!r}) is {many}", entry.place)
-    values: dict[str, Any] = {}
-    for key, (name, dimension) in constants.items():
-        if key in items:
-            values[name] = items[key].quantity(dimension)
-            check_constant(f"{entry.place.path}.{key}", values[name], items[key].place)
-    if "bandwidth" in items:
-        values["per_byte_s"] = time_per_byte(f"{entry.place.path}.bandwidth", items["bandwidth"])
-    if UP_TO in items:
-        values["up_to_bytes"] = items[UP_TO].quantity("size")
-    if "rendezvous" in items:
-        values["rendezvous"] = items["rendezvous"].flag()
-    return model.segment(**values)
+    return model.segment(**section.values(items))
+
+
+class LocalSegments(Items):
+    """Segments of messages within a node, or between its sockets: who waits is stated for all messages."""
+
+    def read(self, entry: Entry) -> tuple[SizeSegment, ...]:
+        return segments_from(entry, Hockney, _LOCAL)
+
+
+_LOCAL = Section(*(key for key in segment_section(Hockney).keys if key.name not in ("rendezvous", "receive_overhead")))
+LOCAL_SEGMENTS = LocalSegments(_LOCAL, "one range of sizes")
 
 
 def check_not_beside(items: Mapping[str, Entry], model: type[MessageModel]) -> None:

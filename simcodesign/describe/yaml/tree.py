@@ -133,10 +133,7 @@ class Entry:
     def error(self, what: str, allowed: str | None = None) -> InputError:
         """An InputError about this entry."""
         return InputError(
-            what,
-            self.place,
-            value=self.content if isinstance(self.content, str) else _kind(self),
-            allowed=allowed,
+            what, self.place, value=self.content if isinstance(self.content, str) else _kind(self), allowed=allowed
         )
 
 
@@ -380,13 +377,3 @@ def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError
-
-
-def amount(items: dict[str, Entry], key: str) -> Expression | None:
-    """The expression of an entry, if it is there."""
-    return items[key].expression() if key in items else None
-
-
-def when(items: dict[str, Entry]) -> Expression | None:
-    """The condition of a demand, if it has one."""
-    return items["when"].expression() if "when" in items else None

@@ -10,68 +10,163 @@ from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.describe.constants import CONSTANTS, OF_THE_WHOLE, POWERS, cache_of, check_constant, check_not_former
 from simcodesign.describe.demands.base import ONE, Demand
 from simcodesign.describe.formulas.formula import Formula, check_phases
+from simcodesign.describe.keys.forms import Expr, Name, OneOf, Text, Value, Whole
+from simcodesign.describe.keys.key import Form, Key, Schema
+from simcodesign.describe.keys.section import Items, Named, Section
 from simcodesign.describe.measured.times import MeasuredTimes
-from simcodesign.describe.network.size_segments import segment_at
+from simcodesign.describe.network.size_segments import NUMBERED_PATHS, segment_at
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.programs.overlap import overlapping, started
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.randomness.node_failures import Checkpoints
 from simcodesign.describe.workload import RESERVED, Workload
 from simcodesign.describe.yaml.constants import constant_value
-from simcodesign.describe.yaml.demands import demand_keys, demand_reader
-from simcodesign.describe.yaml.formulas import formulas_from, measured_of_workload
-from simcodesign.describe.yaml.machine import check_format
-from simcodesign.describe.yaml.noise import imbalance_from
-from simcodesign.describe.yaml.resources import WITH_UNIT, check_name, parameter_value, parameters_from
-from simcodesign.describe.yaml.tree import Entry, amount
-
-_KEYS = (
-    "simcodesign",
-    "name",
-    "about",
-    "source",
-    "parameters",
-    "equations",
-    "presets",
-    "imbalance",
-    "checkpoints",
-    "footprint",
-    "accelerator_footprint",
-    "size",
-    "size_parameter",
-    "program",
-    "data",
-    "groups",
-    "formulas",
-    "measured",
+from simcodesign.describe.yaml.demands.collective import demand_keys, demand_reader
+from simcodesign.describe.yaml.formulas import FORMULAS, MEASURED, formulas_from, measured_of_workload
+from simcodesign.describe.yaml.machine import FORMAT, check_format
+from simcodesign.describe.yaml.noise import IMBALANCE, imbalance_from
+from simcodesign.describe.yaml.resources import (
+    PARAMETER,
+    WITH_UNIT,
+    QuantityOrFormula,
+    check_name,
+    parameter_value,
+    parameters_from,
 )
-_BLOCK_KEYS = ("phase", "repeat", "do", "constants", "about", "useful_flops", "index")
+from simcodesign.describe.yaml.tree import Entry
+
+
+class BlockConstants(Form):
+    """Constants of the machine that a block replaces, by their paths."""
+
+    content = dict
+
+    def read(self, entry: Entry) -> tuple[tuple[str, Expression], ...]:
+        for path, item in entry.mapping().items():
+            check_not_former(path, item.place)
+        numbered = {path for path in entry.mapping() if cache_of(path) is not None or segment_at(path) is not None}
+        constants = entry.mapping(((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) | numbered)
+        return tuple((path, _constant(path, item)) for path, item in constants.items())
+
+    def schemas(self) -> list[Schema]:
+        known = {path: one[2] for path, one in sorted((CONSTANTS | POWERS).items()) if path not in OF_THE_WHOLE}
+        inner = {path: Key(path, QuantityOrFormula(dimension)).schema() for path, dimension in known.items()}
+        numbered = {NUMBERED_PATHS: Expr().schema()}
+        return [{"type": "object", "properties": inner, "patternProperties": numbered, "additionalProperties": False}]
+
+    def words(self) -> list[str]:
+        return ["mapping"]
+
+
+class StepForm(Form):
+    """A step of a program, whose keys ``step_section`` declares."""
+
+    content = dict
+
+    def read(self, entry: Entry) -> Step:
+        return _step(entry)
+
+    def schemas(self) -> list[Schema]:
+        return [{"$ref": "#/$defs/step"}]
+
+    def words(self) -> list[str]:
+        return ["mapping"]
+
+
+_BLOCK = Section(
+    Key("phase", Name(), "the name under which the time of a block is booked"),
+    Key("repeat", Expr(), "how often a block is done", "1"),
+    Key("do", Items(StepForm(), "one step"), "the steps of a block", required=True, field="body"),
+    Key("constants", BlockConstants(), "constants of the machine that this block replaces, by their paths"),
+    Key("about", Text(), "what a block is"),
+    Key("useful_flops", Expr(), "operations of all ranks that a repetition adds to a rate", "not stated"),
+    Key("index", Name(), "a name that counts the repetitions of a block from 0"),
+)
+_START = Section(
+    Key("start", StepForm(), "a step that begins now and is waited for later (docs/overlap.md)", required=True),
+    Key("as", Name(), "the name under which `start` is waited for", required=True),
+)
+_OVERLAP = Key("overlap", Items(StepForm(), "one step"), "steps that begin together; it ends with the last of them")
+
+
+def step_section() -> Section:
+    """Return all keys of a step of a program: of blocks, and of every demand."""
+    readers = ((key, demand_reader(key)) for key in demand_keys())
+    demands = (Key(key, reader.keys, reader.about) for key, reader in readers if reader is not None)
+    return Section(*(replace(key, required=False) for key in (*_BLOCK.keys, *_START.keys)), _OVERLAP, *demands)
+
+
+_CHECKPOINTS = Section(
+    Key("interval", Expr(), "seconds of work between two", required=True),
+    Key("write", Expr(), "seconds to write one", required=True),
+    Key("restart", Expr(), "seconds of a restart after a failure", "0"),
+)
+_PARAMETER = Section(
+    *(replace(key, default="it must be set") if key.name == "default" else key for key in PARAMETER.keys)
+)
+#: Keys of a workload file.
+WORKLOAD = Section(
+    Key("simcodesign", Whole(), "version of the format", range=str(FORMAT), required=True),
+    Key("name", Name(), "name of the workload", required=True),
+    Key("about", Text(), "one sentence about the workload"),
+    Key("source", Text(), "where the workload is from"),
+    Key(
+        "parameters",
+        Named(OneOf(Value(), _PARAMETER), "one parameter"),
+        "its parameters, which `--set` and sweeps change",
+    ),
+    Key("equations", Named(Expr(), "one equation"), "values that other expressions may use, in any order"),
+    Key("presets", Named(Named(Value(), "the value of a parameter"), "one set"), "named sets of values of parameters"),
+    Key(
+        "imbalance",
+        IMBALANCE,
+        "how the ranks' shares of computation differ; a fraction (lognormal) or a distribution",
+        "0 %",
+    ),
+    Key("checkpoints", _CHECKPOINTS, "what all ranks write together again and again (docs/failures.md)"),
+    Key("footprint", Expr(), "bytes of memory that a rank needs", "the sum of `data`"),
+    Key("accelerator_footprint", Expr(), "bytes that a rank needs in the memory of its accelerator", "not stated"),
+    Key("size", Expr(), "how large the problem is; for tables of counters", "not stated"),
+    Key(
+        "size_parameter",
+        Name(),
+        "the parameter that is the problem size of a process, for `explore` and `compare --requirements`",
+        "n",
+    ),
+    Key("program", Items(StepForm(), "one step"), "what every rank does, step by step", required=True),
+    Key("data", Named(Expr(), "the bytes of one"), "bytes of each data structure of a rank, by name"),
+    Key(
+        "groups",
+        Named(Expr(), "the colour of a rank; ranks with the same colour are one group"),
+        "the communicators, by name",
+    ),
+    Key("formulas", FORMULAS, "closed forms of the time, from papers or by hand (docs/formulas.md)"),
+    Key("measured", MEASURED, "measured times, one mapping or several (docs/measured.md)"),
+)
+
+#: Keys whose values are those of the workload, whatever else the file states.
+_AS_THEY_ARE = ("name", "about", "source", "footprint", "accelerator_footprint", "size", "data", "groups")
 
 
 def workload_from(entry: Entry) -> Workload:
     """The workload of a file's tree."""
-    items = entry.mapping(_KEYS, ("simcodesign", "name", "program"))
+    items = WORKLOAD.items(entry)
     check_format(items["simcodesign"])
     parameters = parameters_from(items["parameters"], ("rank",)) if "parameters" in items else {}
     equations = items["equations"].mapping() if "equations" in items else {}
     _check_distinct(parameters, equations)
+    own = WORKLOAD.values({key: item for key, item in items.items() if key in _AS_THEY_ARE})
+    if "size_parameter" in items:
+        own["size_parameter"] = _size_parameter(items["size_parameter"], parameters)
     workload = Workload(
-        name=items["name"].name(),
-        about=items["about"].text() if "about" in items else "",
-        source=items["source"].text() if "source" in items else "",
+        **own,
         parameters=parameters,
         equations={name: _equation(name, item) for name, item in equations.items()},
         program=_steps(items["program"]),
         presets=_presets(items["presets"], parameters) if "presets" in items else {},
         imbalance=imbalance_from(items["imbalance"]) if "imbalance" in items else 0.0,
         checkpoints=_checkpoints(items["checkpoints"]) if "checkpoints" in items else None,
-        footprint=amount(items, "footprint"),
-        accelerator_footprint=amount(items, "accelerator_footprint"),
-        size=amount(items, "size"),
-        size_parameter=_size_parameter(items["size_parameter"], parameters) if "size_parameter" in items else "n",
         place=entry.place,
-        data={name: item.expression() for name, item in items["data"].mapping().items()} if "data" in items else {},
-        groups=_groups(items["groups"]) if "groups" in items else {},
         formulas=formulas_from(items["formulas"]) if "formulas" in items else {},
     )
     if "measured" in items:
@@ -90,11 +185,7 @@ def _size_parameter(entry: Entry, parameters: Mapping[str, Parameter]) -> str:
 
 
 def _checkpoints(entry: Entry) -> Checkpoints:
-    """``{interval: SECONDS, write: SECONDS, restart: SECONDS}``."""
-    items = entry.mapping(("interval", "write", "restart"), ("interval", "write"))
-    return Checkpoints(
-        items["interval"].expression(), items["write"].expression(), amount(items, "restart") or parse(0)
-    )
+    return Checkpoints(**{"restart": parse(0)} | _CHECKPOINTS.read(entry))
 
 
 def _check_distinct(parameters: dict[str, Parameter], equations: dict[str, Entry]) -> None:
@@ -145,11 +236,11 @@ def _step(entry: Entry) -> Step:
     if reader is None:
         allowed = nearest(name, {*demand_keys(), "phase", "do", "start", "overlap"})
         raise InputError("unknown step", item.place, value=name, allowed=allowed)
-    return reader(name, item)
+    return reader.read(name, item)
 
 
 def _start(entry: Entry) -> Demand:
-    items = entry.mapping(("start", "as"), ("start", "as"))
+    items = _START.items(entry)
     return started(_demand(items["start"]), items["as"].name())
 
 
@@ -165,36 +256,19 @@ def _demand(entry: Entry) -> Demand:
 
 
 def _block(entry: Entry) -> Block:
-    items = entry.mapping(_BLOCK_KEYS, ("do",))
-    if "constants" in items:
-        for path, item in items["constants"].mapping().items():
-            check_not_former(path, item.place)
-    constants = _block_constants(items["constants"]) if "constants" in items else {}
-    return Block(
-        repeat=items["repeat"].expression() if "repeat" in items else ONE,
-        body=_steps(items["do"]),
-        phase=items["phase"].name() if "phase" in items else None,
-        constants=tuple((path, _constant(path, item)) for path, item in constants.items()),
-        about=items["about"].text() if "about" in items else "",
-        place=entry.place,
-        useful_flops=amount(items, "useful_flops"),
-        index=_index(items["index"], items) if "index" in items else None,
-    )
+    items = _BLOCK.items(entry)
+    if "do" in items and not items["do"].sequence():
+        raise InputError("there is nothing to do", items["do"].place)
+    if "index" in items:
+        _check_index(items["index"], items)
+    return Block(**{"repeat": ONE} | _BLOCK.values(items), place=entry.place)
 
 
-def _block_constants(entry: Entry) -> dict[str, Entry]:
-    """The constants of a machine that a block replaces, by their paths."""
-    numbered = {path for path in entry.mapping() if cache_of(path) is not None or segment_at(path) is not None}
-    return entry.mapping(((CONSTANTS | POWERS).keys() - OF_THE_WHOLE) | numbered)
-
-
-def _index(entry: Entry, items: Mapping[str, Entry]) -> str:
-    """The name that counts the iterations of a block."""
+def _check_index(entry: Entry, items: Mapping[str, Entry]) -> None:
+    """Raise InputError unless the name can count the iterations of a block."""
     if "repeat" not in items:
         raise InputError("an index without 'repeat'", entry.place, value=entry.text(), allowed="repeat: N, index: k")
-    name = entry.name()
-    check_name(name, entry.place, RESERVED)
-    return name
+    check_name(entry.name(), entry.place, RESERVED)
 
 
 def _constant(path: str, entry: Entry) -> Expression:

@@ -19,7 +19,7 @@ from simcodesign.describe.demands.replay import Replay
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.goal.schedule import ANY_TAG, Schedule
 from simcodesign.describe.machine import Machine
-from simcodesign.describe.yaml.demands import MOST_TAG
+from simcodesign.describe.yaml.demands.messages import MOST_TAG
 from simcodesign.generate.columns import Column
 from simcodesign.generate.counter_tally import Tally, retired
 from simcodesign.generate.demands.base import LOWERINGS, Lowering

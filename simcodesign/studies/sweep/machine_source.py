@@ -63,7 +63,7 @@ def _shape(tree: Entry) -> list[int]:
     """The shape of the network in the file, empty if it has none, or one of routers."""
     topology = tree.mapping()["network"].mapping()["topology"].mapping()
     kind = TOPOLOGIES.get(topology["kind"].text())
-    if "shape" not in topology or kind is None or "dims" not in [option.key for option in kind.options]:
+    if "shape" not in topology or kind is None or "dims" not in [option.name for option in kind.options]:
         return []
     return [item.whole(low=1) for item in topology["shape"].sequence()]
 

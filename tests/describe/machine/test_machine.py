@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from simcodesign.core.errors import InputError
-from simcodesign.describe.constants import AT_LEAST_ONE, CONSTANTS, MODELS_OF
+from simcodesign.describe.constants import CONSTANTS, MODELS_OF, RANGES
 from simcodesign.describe.design_point import bind
+from simcodesign.describe.keys.forms import FROM_1
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.interfaces import Interfaces
 from simcodesign.describe.network.message_models.hockney import Hockney
@@ -517,7 +518,7 @@ def test_every_constant_can_be_replaced(path: str) -> None:
     toy = read_machine(text + ("processors_per_node: 2\n" if text == LOGGOP else "") + inside + PARTS)
     value = float(toy.constants()[path]) / 2 if "per_byte" not in path else 1e-9
     value = 5e-9 if path.endswith("loaded_per_byte") else value
-    if path in AT_LEAST_ONE:
+    if RANGES.get(path) == FROM_1:
         value = 10.0
     if path == "network.per_byte":
         value = 2e-8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,16 +16,13 @@ from simcodesign.cli import app
 from simcodesign.cli.app import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
 from simcodesign.cli.run.replication import PRECISION_NOT_REACHED
 from simcodesign.cli.run.verdict import OUT_OF_TOLERANCE
-from simcodesign.core.errors import Place
 from simcodesign.core.files.input_files import CONFINED
 from simcodesign.core.operation_kinds import COMPONENTS
 from simcodesign.core.units import DIMENSIONS
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.formulas.symbols import SYMBOLS
 from simcodesign.describe.schema.key_table import key_table
-from simcodesign.describe.schema.key_texts import key_texts
-from simcodesign.describe.schema.watched import Node, content_of, watched
-from simcodesign.describe.yaml.tree import read_yaml
+from simcodesign.describe.yaml.tree import Entry
 from simcodesign.lessons.folders import available, lesson_folder
 from simcodesign.lessons.yaml import lesson
 from simcodesign.studies.explore import aspen_model, machine_model, native_model
@@ -59,16 +57,14 @@ def test_every_public_name_effect_and_symbol_is_there(pages: ModuleType) -> None
     assert first_column(pages, "symbols") == [*SYMBOLS]
 
 
-@pytest.mark.thorough  # all keys of machines take most of a minute
 @pytest.mark.parametrize("kind", ["machine", "workload"])
 def test_every_key_is_in_one_table(pages: ModuleType, kind: str) -> None:
-    """Of the page of its kind of file, and something is written of it; of what no reader takes, nothing is written."""
+    """Every key is in a table of the page of its kind of file, and something is written about it."""
     text = (REFERENCE / f"{kind}-keys.md").read_text(encoding="utf-8")
     sections = re.findall(rf"```\{{keys\}} {kind} (\S+)", text)
     shown = [key.path for section in sections for key in pages.keys_of(kind, section)]
     assert sorted(shown) == sorted(key.path for key in key_table(kind))
-    assert [key.path for key in key_table(kind) if not key.is_written] == []
-    assert key_texts(kind).keys() <= {*shown}
+    assert [key.path for key in key_table(kind) if not key.about] == []
 
 
 def rows_below(text: str, heading: str) -> list[tuple[str, str]]:
@@ -104,23 +100,21 @@ def test_metrics_of_hardware_are_those_of_the_page() -> None:
 
 def test_every_key_of_lessons_is_in_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """As their reader asks for them."""
-    node = Node()
-    monkeypatch.setattr(
-        lesson, "read_yaml", lambda path: watched(content_of(read_yaml(path)), node, None, Place(str(path)))
-    )
-    own = set[str]()
+    asked, own = set[str](), set[str]()
+    mapping = Entry.mapping
+
+    def noted(self: Entry, allowed: Collection[str] | None = None, required: Collection[str] = ()) -> dict[str, Entry]:
+        if Path(self.place.file).name == "lesson.yaml":
+            asked.update(allowed or ())
+        return mapping(self, allowed, required)
+
+    monkeypatch.setattr(Entry, "mapping", noted)
     for name in available():
         read = lesson.read_lesson(lesson_folder(name))
         own |= {*read.sliders, *read.runs}
-    node.collapse()
     text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
-    assert {key for key in named_keys(node) - own if not re.search(rf"\b{key}\b", text)} == set()
-
-
-def named_keys(node: Node) -> set[str]:
-    """All keys that readers allowed, at any depth."""
-    below = [*node.children.values(), *(one for one in (node.any_key, node.item) if one is not None)]
-    return {*(node.keys or ())}.union(*map(named_keys, below))
+    assert len(asked) > 50
+    assert {key for key in asked - own if not re.search(rf"\b{key}\b", text)} == set()
 
 
 def test_every_effect_has_its_assumption_its_limits_and_a_picture() -> None:

@@ -19,6 +19,8 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.registry import Registry
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Choice, Constant, Flag
+from simcodesign.describe.keys.key import Key
 
 ENTRY_POINTS = "simcodesign.message_models"
 
@@ -53,16 +55,19 @@ class MessageModel(ABC):
     #: What machine files call it, and readers.
     name: ClassVar[str]
     title: ClassVar[str]
-    #: Key in a file -> field and dimension: constants that are required, the time per byte last; and others.
+    #: Keys of its constants, choices and flags in the network of a machine file; the last required one is the time per
+    #: byte.
+    keys: ClassVar[tuple[Key, ...]] = ()
+    #: The constants among them: key -> field and dimension. Those that are required, and the others.
     required: ClassVar[Mapping[str, tuple[str, str]]]
-    optional: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    optional: ClassVar[Mapping[str, tuple[str, str]]]
     #: Those that a segment may leave out, and the model then states.
     beside_segments: ClassVar[tuple[str, ...]] = ()
     #: Segments of its messages by size.
     segment: ClassVar[type[SizeSegment]]
-    #: What a file may say of the model besides constants: key, and field -> its words; and what is true or false.
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    flags: ClassVar[tuple[str, ...]] = ()
+    #: The choices among them: key, and field -> its words; and the flags.
+    choices: ClassVar[Mapping[str, tuple[str, ...]]]
+    flags: ClassVar[tuple[str, ...]]
     #: Flags that are false between nodes, and that each network inside nodes states for itself.
     flags_of_level: ClassVar[tuple[str, ...]] = ()
     #: Constants by the symbols of the literature.
@@ -85,6 +90,11 @@ class MessageModel(ABC):
 
     def __init_subclass__(cls) -> None:
         cls.has_symbolic_prices = vars(cls).get("has_symbolic_prices", False)
+        constants = [(key, key.form.dimension) for key in cls.keys if isinstance(key.form, Constant)]
+        cls.required = {key.name: (key.target, dimension) for key, dimension in constants if key.required}
+        cls.optional = {key.name: (key.target, dimension) for key, dimension in constants if not key.required}
+        cls.choices = {key.name: tuple(key.form.choices) for key in cls.keys if isinstance(key.form, Choice)}
+        cls.flags = tuple(key.name for key in cls.keys if isinstance(key.form, Flag))
 
     @property
     @abstractmethod

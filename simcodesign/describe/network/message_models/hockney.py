@@ -9,6 +9,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Choice, Constant, Flag
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 
 #: How a rank sends: each message holds it until its last byte has left; or its startup alone does, and the bytes of all
@@ -46,12 +48,41 @@ class Hockney(MessageModel):
 
     name = "hockney"
     title = "Hockney's model"
-    required: ClassVar = {"startup": ("startup_s", "time"), "per_byte": ("per_byte_s", "per_byte")}
-    optional: ClassVar = {"receive_overhead": ("receive_overhead_s", "time")}
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("startup", Constant("time"), "time of a message beside its bytes", required=True, field="startup_s"),
+        Key(
+            "per_byte",
+            Constant("per_byte"),
+            "time per byte, in place of `bandwidth`",
+            required=True,
+            field="per_byte_s",
+        ),
+        Key(
+            "receive_overhead", Constant("time"), "time of the receiver's processor", "0 s", field="receive_overhead_s"
+        ),
+        Key("startup_per", Choice(STARTUPS), "whether every hop repeats the startup", MESSAGE),
+        Key(
+            "sends",
+            Choice(SENDS),
+            "whether messages of a rank flow side by side, or each holds it until its bytes have left",
+            NONBLOCKING,
+        ),
+        Key(
+            "hops_hold_sender",
+            Flag(),
+            "whether what hops add holds the sender as well; counts with `sends: blocking`",
+            "true",
+        ),
+        Key(
+            "holds_receiver",
+            Flag(),
+            "in networks inside nodes: whether a message holds its receiver as long as its sender, because processors"
+            " copy it (docs/levels.md)",
+            "false",
+        ),
+    )
     beside_segments = ("receive_overhead",)
     segment = HockneySegment
-    choices: ClassVar = {"startup_per": STARTUPS, "sends": SENDS}
-    flags = ("hops_hold_sender", "holds_receiver")
     flags_of_level = ("holds_receiver",)
     symbols: ClassVar = {"ts": "network.startup", "tw": "network.per_byte"}
     has_local_costs = bytes_follow_startup = goes_in_trains = has_symbolic_prices = True

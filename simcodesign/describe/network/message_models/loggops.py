@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.keys.forms import Constant
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.network.message_models.base import MESSAGE_MODELS, MessageModel, SizeSegment
 
 
@@ -33,13 +35,25 @@ class LogGOPS(MessageModel):
 
     name = "loggop"
     title = "LogGOPS"
-    required: ClassVar = {
-        "L": ("latency_s", "time"),
-        "o": ("overhead_s", "time"),
-        "g": ("gap_s", "time"),
-        "G": ("per_byte_s", "per_byte"),
-    }
-    optional: ClassVar = {"O": ("overhead_per_byte_s", "per_byte")}
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("L", Constant("time"), "LogGOPS: latency of a message", required=True, field="latency_s"),
+        Key(
+            "o",
+            Constant("time"),
+            "LogGOPS: time of the processor to send, and to receive",
+            required=True,
+            field="overhead_s",
+        ),
+        Key("g", Constant("time"), "LogGOPS: gap between two messages of an interface", required=True, field="gap_s"),
+        Key(
+            "G",
+            Constant("per_byte"),
+            "LogGOPS: time per byte that a message occupies an interface",
+            required=True,
+            field="per_byte_s",
+        ),
+        Key("O", Constant("per_byte"), "LogGOPS: time of the processor per byte", "0 s/B", field="overhead_per_byte_s"),
+    )
     segment = LogGOPSSegment
     symbols: ClassVar = {"tw": "network.G", **{letter: f"network.{letter}" for letter in ("L", "o", "g", "G", "O")}}
     ranks_work_in_order = False

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.link_loads import BoolArray, IntArray
 from simcodesign.describe.topology.low_diameter.global_links import (
@@ -27,7 +29,6 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     checked_speeds,
     largest_divisor,
 )
-from simcodesign.describe.topology.options import Option, whole
 
 
 @register_topology
@@ -46,10 +47,10 @@ class DragonflyTopology(RouterTopology):
     """
 
     kind: ClassVar[str] = "dragonfly"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("terminals", "hosts of a router", whole()),
-        Option("routers", "routers of a group", whole()),
-        Option("global_links", "ports of a router for links to other groups", whole()),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key("terminals", Whole(1), "hosts of a router"),
+        Key("routers", Whole(1), "routers of a group"),
+        Key("global_links", Whole(1), "ports of a router for links to other groups"),
         ARRANGEMENT,
         *SPEEDS,
     )

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.link_loads import IntArray
 from simcodesign.describe.topology.low_diameter.global_links import (
@@ -26,7 +28,6 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     checked_speeds,
     largest_divisor,
 )
-from simcodesign.describe.topology.options import Option, whole
 
 
 @register_topology
@@ -46,11 +47,11 @@ class DragonflyPlusTopology(RouterTopology):
     """
 
     kind: ClassVar[str] = "dragonfly_plus"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("terminals", "hosts of a leaf switch", whole()),
-        Option("leaves", "leaf switches of a group", whole()),
-        Option("spines", "spine switches of a group", whole()),
-        Option("global_links", "ports of a spine switch for links to other groups", whole()),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key("terminals", Whole(1), "hosts of a leaf switch"),
+        Key("leaves", Whole(1), "leaf switches of a group"),
+        Key("spines", Whole(1), "spine switches of a group"),
+        Key("global_links", Whole(1), "ports of a spine switch for links to other groups"),
         ARRANGEMENT,
         *SPEEDS,
     )
@@ -108,10 +109,7 @@ class DragonflyPlusTopology(RouterTopology):
 
     @property
     def router_links(self) -> Mapping[str, int]:
-        return {
-            "within groups": 2 * self.edge_routers * self.spines,
-            "between groups": self.between_groups.link_count,
-        }
+        return {"within groups": 2 * self.edge_routers * self.spines, "between groups": self.between_groups.link_count}
 
     @property
     def router_diameter(self) -> int:

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Choice
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.link_loads import IntArray
-from simcodesign.describe.topology.options import Option
 
 CONSECUTIVE, PALMTREE = "consecutive", "palmtree"
 ARRANGEMENTS = (CONSECUTIVE, PALMTREE)
-ARRANGEMENT = Option(
-    "arrangement",
-    f"which port of a group leads where: {CONSECUTIVE} (default) or {PALMTREE}",
-    lambda entry, folder: entry.text(ARRANGEMENTS),
-)
+ARRANGEMENT = Key("arrangement", Choice(ARRANGEMENTS), "which port of a group leads where", CONSECUTIVE)
 #: Ports of a group for links to other groups, at most: cables between two groups are looked at one by one.
 MOST_PORTS = 2**14
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import ROUTINGS, Topology
 from simcodesign.describe.topology.link_group import (
     DIMENSION_OF,
@@ -21,7 +22,7 @@ from simcodesign.describe.topology.link_group import (
     values_of_links,
 )
 from simcodesign.describe.topology.link_loads import BoolArray, IntArray
-from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole
+from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 #: From routers to routers, with the hosts there or what else decides between equal ways: next routers and links.
 RouterStep = Callable[[IntArray, IntArray, IntArray], tuple[IntArray, IntArray]]
@@ -29,8 +30,8 @@ RouterStep = Callable[[IntArray, IntArray, IntArray], tuple[IntArray, IntArray]]
 MOST_COUNTED_LINKS = 2**25
 #: Options of all these networks: values of the links of hosts first, then of each kind of links between routers.
 SPEEDS = tuple(
-    Option(name, "of the links of hosts, and of each kind of others", values_of_links(name), dimension=dimension)
-    for name, dimension in DIMENSION_OF.items()
+    Key(name, values_of_links(name), "of the links of hosts, and of each kind of others", default)
+    for name, default in (("bandwidth", "as `network.link_bandwidth`"), ("latency", "as `network.hop_latency`"))
 )
 
 

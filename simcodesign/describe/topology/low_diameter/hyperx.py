@@ -11,6 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
+from simcodesign.describe.keys.section import Items
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.grid_shape import MAX_DIMS, similar_shape
 from simcodesign.describe.topology.link_loads import IntArray
@@ -22,7 +25,7 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     checked_speeds,
     largest_divisor,
 )
-from simcodesign.describe.topology.options import MAX_HOSTS, Option, checked_whole, whole, wholes
+from simcodesign.describe.topology.options import MAX_HOSTS, checked_whole
 
 
 class Dimension(NamedTuple):
@@ -61,10 +64,15 @@ class HyperXTopology(RouterTopology):
     """
 
     kind: ClassVar[str] = "hyperx"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("shape", "routers in every dimension", wholes()),
-        Option("terminals", "hosts of a router (default: the hosts divided by the routers)", whole()),
-        Option("cables", "parallel cables in every dimension (default: 1)", wholes()),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "shape",
+            Items(Whole(1), "nodes or routers in one dimension", make=list),
+            "routers in every dimension",
+            required=True,
+        ),
+        Key("terminals", Whole(1), "hosts of a router", "the hosts divided by the routers"),
+        Key("cables", Items(Whole(1), "of one dimension", make=list), "parallel cables in every dimension", "1"),
         *SPEEDS,
     )
     shape: tuple[int, ...]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError, Place
+from simcodesign.describe.keys.forms import Whole
+from simcodesign.describe.keys.key import Key
 from simcodesign.describe.topology.base import register_topology
 from simcodesign.describe.topology.grid_shape import prime_factors
 from simcodesign.describe.topology.link_loads import IntArray
@@ -21,7 +23,7 @@ from simcodesign.describe.topology.low_diameter.hosts_on_routers import (
     check_multiple,
     checked_speeds,
 )
-from simcodesign.describe.topology.options import Option, checked_whole, whole
+from simcodesign.describe.topology.options import checked_whole
 
 MAX_Q = 1024
 
@@ -48,8 +50,8 @@ class SlimFlyTopology(RouterTopology):
     """
 
     kind: ClassVar[str] = "slim_fly"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option("q", "a power of a prime: there are 2 q^2 routers", whole()),
+    options: ClassVar[tuple[Key, ...]] = (
+        Key("q", Whole(1), "a power of a prime: there are 2 q^2 routers", range="a power of a prime from 3 on"),
         *SPEEDS,
     )
     can_be_resized: ClassVar[bool] = False
