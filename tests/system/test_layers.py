@@ -39,7 +39,7 @@ LAYERS: list[list[set[str]]] = [
     [{"cli"}],
 ]
 # Parts in which imports also lead up between the modules and folders of a folder; down alone in all others.
-CLIMBING = {"analytic", "generate", "lessons", "locality", "report"}
+CLIMBING = {"analytic", "lessons", "locality", "report"}
 # What reads files also has keys and entries that the folders below it need: imports of it from these do not count.
 READERS = f"{PACKAGE}.describe.yaml."
 # The two readings are independent: analytic stands above generate, and may still not import it.

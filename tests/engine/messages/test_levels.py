@@ -120,6 +120,16 @@ def test_each_level_has_its_costs(target: int, startup_s: float, per_byte_s: flo
     )
 
 
+def test_receives_from_anyone_where_links_differ() -> None:
+    """Mailboxes come after the links, whose groups have costs of their own; both messages want the GPU of rank 0."""
+    machine = within({"kind": "torus", "shape": [4, 2], "bandwidth": ["300 GB/s", "100 GB/s"]})
+    sends = [{"send": {"to": 0, "bytes": MEGABYTES, "when": f"rank == {rank}"}} for rank in (1, 4)]
+    anyone = [{"receive": {"from": "anyone", "when": "rank == 0"}}] * 2
+    named = [{"receive": {"from": rank, "when": "rank == 0"}} for rank in (1, 4)]
+    times = [took_s(program(*sends, *receives), machine, 5, "node, links") for receives in (anyone, named)]
+    assert times[0] == times[1] > 2 * MEGABYTES * PER_BYTE_S
+
+
 def test_a_ring_of_four_sockets() -> None:
     """Two hops of 100 ns to the opposite socket; both messages of a link in turn. Sockets 0 and 1 send to 2: the message
     of 0 passes the link 1 -> 2 as well (or 0 -> 3 -> 2, which is as short: then none waits there)."""
