@@ -313,7 +313,7 @@ class EvaluatedStep:
     @property
     def machine(self) -> Machine:
         """The machine with the constants that hold here, whose messages are sent as the demand says."""
-        return self.block.machine.of_demand(self.demand)
+        return self.demand.sent_on(self.block.machine)
 
     @property
     def repetitions(self) -> FloatOrArray:

@@ -31,7 +31,6 @@ from simcodesign.describe.constants import (
     value_of,
     with_values,
 )
-from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.machine_checks.memory_checks import check_memory, clocked, with_cache_constants
 from simcodesign.describe.machine_checks.model_change import model_of_constants, replaces_segments
 from simcodesign.describe.machine_checks.network_checks import (
@@ -181,11 +180,9 @@ class Machine(MachineNodes, ShownInNotebooks):
         all."""
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
-    def of_demand(self, demand: Demand) -> Machine:
-        """Return the machine whose messages are sent as those of a demand, and through as many interfaces; the same
-        object for all demands of this kind."""
-        sends, tuning = demand.sends_as, self.network.tunings.get(demand.collective_algorithm or ("", ""))
-        used = None if tuning is None else tuning.interfaces
+    def sending(self, sends: str | None, used: int | None = None) -> Machine:
+        """Return the machine whose messages are sent as ``sends`` has it, through so many interfaces of a rank, None:
+        through all; the same object whenever they are the same."""
         if used is None and self.network.message_model.sending(sends) is self.network.message_model:
             return self
         if (sends, used) not in self._by_sends:

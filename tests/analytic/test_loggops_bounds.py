@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcodesign.analytic.demands.base import LEAST_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.messages.halo import halo
 from simcodesign.analytic.messages.message_costs import price
@@ -50,12 +51,14 @@ MACHINES = st.builds(
 
 
 def assert_bounded(step: str, where: Machine, ranks: int, is_exact: bool = False) -> None:
-    """The simulation of one operation takes no less than its forecast, and no more than twice as
-    long, which is chosen by hand from what random operations showed (``docs/messages.md``): up to 1.46."""
+    """The simulation of one operation takes as long as its forecast unless that is said to be a lower bound; then no
+    less, and no more than twice as long, which is chosen by hand from what random operations showed
+    (``docs/messages.md``): up to 1.46."""
     one = workload(f"- {step}")
-    forecasted = forecast(one, where, {"P": ranks}).makespan_s
+    result = forecast(one, where, {"P": ranks})
+    forecasted, is_stated = result.makespan_s, any(LEAST_IN_LOGGOPS in text for text in result.basis)
     simulated = simulate(one, where, {"P": ranks}, effects="none").makespan_s
-    if is_exact:
+    if is_exact or not is_stated:
         assert simulated == pytest.approx(forecasted, rel=ROUNDING)
     assert forecasted * (1 - ROUNDING) <= simulated <= 2 * forecasted * (1 + ROUNDING)
 

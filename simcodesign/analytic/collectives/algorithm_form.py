@@ -41,6 +41,7 @@ class AlgorithmForm:
     ``sent_per_byte(ranks)``: bytes that a process sends on average for each byte that it contributes, as models of
     requirements in the literature count them, which call this function ``cost_function``.
     ``copies_in_turn``: text of how many blocks a rank copies to pack and unpack messages, for P = 2^k.
+    ``least_in_loggops(ranks)``: where the cost is a lower bound in LogGOPS, because ranks do not all do alike.
     ``synchronises``: no rank leaves before the last one has come and has done all of its rounds.
     ``folds``: where P is no power of two, some ranks only fold in and out; the last rank takes part in all rounds.
     ``doubling``: who sends to whom in its rounds, if these are at distance 1, 2, 4, ... P/2 where P is a power of two.
@@ -58,6 +59,7 @@ class AlgorithmForm:
     sent_per_byte: Callable[[FloatOrArray], FloatOrArray]
     cost_function: str = ""
     copies_in_turn: str = ""
+    least_in_loggops: Callable[[FloatOrArray], NDArray[np.bool_]] | None = None
     synchronises: bool = False
     folds: bool = False
     succession: Succession = UNKNOWN

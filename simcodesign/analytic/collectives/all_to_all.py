@@ -153,5 +153,6 @@ register_algorithm_form(
         "P - 1",
         "P - 1",
         sent_to_each_other,
+        least_in_loggops=lambda ranks: np.asarray(ranks) > 2,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
@@ -105,6 +106,11 @@ def sent_by_doubling(ranks: FloatOrArray) -> FloatOrArray:
     return COLLECTIVES["Allreduce"].numeric(np.asarray(ranks, dtype=np.float64))
 
 
+def some_fold(ranks: FloatOrArray) -> NDArray[np.bool_]:
+    """Whether some ranks only fold in and out: P is no power of two."""
+    return np.asarray(np.exp2(floor_log2(ranks)) != ranks)
+
+
 def sent_both_ways(ranks: FloatOrArray) -> FloatOrArray:
     """Twice P - 1 messages of all of the bytes, over P processes."""
     sent: FloatOrArray = 2.0 * (np.asarray(ranks) - 1.0) / np.asarray(ranks)
@@ -121,6 +127,7 @@ register_algorithm_form(
         "log2(P)",
         sent_by_doubling,
         "Allreduce",
+        least_in_loggops=some_fold,
         synchronises=True,
         folds=True,
         succession=Succession(

@@ -20,7 +20,7 @@ from simcodesign.analytic.collectives.algorithm_form import (
 )
 from simcodesign.analytic.collectives.all_to_all import sent_to_each_other
 from simcodesign.analytic.collectives.allgather import allgather_ring
-from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, sent_by_doubling
+from simcodesign.analytic.collectives.allreduce import allreduce_recursive_doubling, sent_by_doubling, some_fold
 from simcodesign.analytic.collectives.barrier import barrier_dissemination, sent_by_signals
 from simcodesign.analytic.collectives.broadcast import broadcast_binomial
 from simcodesign.analytic.collectives.gather import gather_binomial
@@ -157,6 +157,7 @@ register_algorithm_form(
         "log2(P)",
         "log2(P)",
         sent_by_doubling,
+        least_in_loggops=some_fold,
         folds=True,
         on_nodes=OnNodes(allreduce_two_level, _allreduce_steps),
     ),

@@ -157,6 +157,8 @@ class ClosedForm(Generic[D]):
         return []
 
 
+#: The basis of what is forecast in LogGOPS where ranks do not all do alike.
+LEAST_IN_LOGGOPS = "a lower bound, since its ranks do not all do alike (LogGOPS)"
 #: Kind of demand -> its closed form.
 CLOSED_FORMS: Registry[Any, ClosedForm[Any]] = Registry("closed form", __name__, ENTRY_POINTS)
 

@@ -10,7 +10,7 @@ import numpy as np
 from simcodesign.analytic.collectives.algorithm_form import algorithm_form_of
 from simcodesign.analytic.collectives.loaded import loaded_s
 from simcodesign.analytic.collectives.on_levels import OnLevels, Refined, refined
-from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm, Floats
+from simcodesign.analytic.demands.base import CLOSED_FORMS, LEAST_IN_LOGGOPS, Charge, ClosedForm, Floats
 from simcodesign.analytic.demands.messages import flies_at, group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.group_levels import LevelGroups, first_alike, level_groups
@@ -56,9 +56,13 @@ class CollectiveForm(ClosedForm[Collective]):
                 basis.add(found.basis)
                 return found.cost, lambda: found.busy_s
             if demand.looks_at_nodes:
+                if _is_least(demand, step, levels_at(step).between.ranks):
+                    basis.add(LEAST_IN_LOGGOPS)
                 return _on_nodes(demand, step)
             prices = prices_at(step, groups.ranks).copied_late
             cost = _cost(demand, step, prices, size_names(step, groups))
+            if _is_least(demand, step, groups.ranks, size_names(step, groups)):
+                basis.add(LEAST_IN_LOGGOPS)
             return cost, lambda: all_busy_s(cost, prices)
 
         charge = group_charge(step, several or sizes, of_group)
@@ -252,6 +256,20 @@ def _cost(
         return form.segmented(size, prices, _segments(demand, step, names))
     except InputError as error:
         raise InputError(error.what, error.place or demand.place, value=demand.label, allowed=error.allowed) from None
+
+
+def _is_least(
+    demand: Collective,
+    step: EvaluatedStep,
+    ranks: FloatOrArray,
+    names: Mapping[str, FloatOrArray] | None = None,
+) -> bool:
+    """Whether its cost among so many ranks, or nodes, is a lower bound at some design point, in LogGOPS."""
+    if step.machine.network.message_model.ranks_work_in_order:
+        return False
+    choices = demand.choices(ranks, step.amount(demand.bytes, "bytes", names))
+    parts = ((algorithm_form_of(way).least_in_loggops, where) for way, where in choices)
+    return any(is_least is not None and bool(np.any(is_least(ranks) & where)) for is_least, where in parts)
 
 
 def _on_nodes(demand: Collective, step: EvaluatedStep) -> tuple[Cost, Callable[[], FloatOrArray]]:

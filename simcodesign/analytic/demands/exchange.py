@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.on_levels import AT_SLOWEST, BOUND, FOLLOWED, can_be_followed
-from simcodesign.analytic.demands.base import CLOSED_FORMS, Charge, ClosedForm
+from simcodesign.analytic.demands.base import CLOSED_FORMS, LEAST_IN_LOGGOPS, Charge, ClosedForm
 from simcodesign.analytic.demands.messages import group_charge, prices_at
 from simcodesign.analytic.formulas.formula_prices import Payment, SymbolicPrices
 from simcodesign.analytic.group_levels import MOST_RANKS, members_at_points
@@ -23,7 +23,7 @@ from simcodesign.analytic.group_sizes import (
     symbolic_size,
 )
 from simcodesign.analytic.messages.collective_traffic import Traffic, halo_traffic
-from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, most_neighbours, most_work_s
+from simcodesign.analytic.messages.halo import busy_s, carried_halo, halo, is_least_halo, most_neighbours, most_work_s
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.message_models.base import hold_receivers
 from simcodesign.analytic.messages.posted_together import times_of
@@ -55,12 +55,17 @@ class ExchangeForm(ClosedForm[Exchange]):
             grid = _extents(demand, groups, amount)
             prices = _prices(demand, step) if demand.group is None else prices_at(step, groups.ranks)
             cost = halo(sizes, grid, demand.periodic, prices, messages)
+            if is_least_halo(sizes, grid, demand.periodic, prices, messages):
+                basis.add(f"{demand.label}: {LEAST_IN_LOGGOPS}")
             return cost, lambda: busy_s(sizes, grid, demand.periodic, prices, messages)
 
-        return _on_levels(demand, step, group_charge(step, group_sizes(step), of_group))
+        basis = set[str]()
+        charge = _on_levels(demand, step, group_charge(step, group_sizes(step), of_group))
+        return charge if charge.basis else replace(charge, basis=tuple(basis))
 
     def operation(self, demand: Exchange, step: EvaluatedStep, charge: Charge) -> Operation:
-        if demand.group is not None or charge.basis:
+        is_on_levels = charge.basis and LEAST_IN_LOGGOPS not in charge.basis[0]
+        if demand.group is not None or is_on_levels:
             return Operation(step.phase, demand.label, float(charge.time_s))
         grid = [int(extent) for extent in demand.checked_extents(step.evaluation.ranks, step.amount)]
         sizes = tuple(float(size) for size in demand.sizes_bytes(step.amount))

@@ -310,7 +310,7 @@ def _cost_alike(
     key = (name, size_bytes, algorithm, options, ranks)
     if key not in known:
         demand = as_demand(recording, op, ranks)
-        prices, form = price(machine.of_demand(demand).network, float(ranks)), algorithm_form_of(demand)
+        prices, form = price(demand.sent_on(machine).network, float(ranks)), algorithm_form_of(demand)
         cost = (form.segmented or form.cost)(size_bytes, prices, *options) if options else form.cost(size_bytes, prices)
         known[key] = _of_each(cost, all_busy_s(cost, prices), ranks)
     return known[key]
@@ -322,7 +322,7 @@ def _cost_there(recording: Recording, op: int, members: NDArray[np.int64], machi
     demand, count = as_demand(recording, op, len(members)), len(members)
     segments = float(options[0]) if options else None
     from_root = np.roll(members, -int(root))
-    sent = machine.of_demand(demand)
+    sent = demand.sent_on(machine)
     there = cost_of_members(demand, float(size_bytes), sent, recording.ranks, from_root, segments)
     return _of_each(there.cost, there.busy_s, count)
 

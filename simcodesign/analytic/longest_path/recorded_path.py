@@ -135,7 +135,7 @@ class _Entries:
         for some in several:
             entries = some.ravel()
             places = sent.among(np.arange(some.size).reshape(some.shape))
-            machine = self._machine.of_demand(demand)
+            machine = demand.sent_on(self._machine)
             operation = Together.of(self._recording.rank[entries], places, machine, self._ranks)
             if some is not members:
                 self._graph.spend(size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simcodesign.analytic.messages.message import Message
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts
-from simcodesign.analytic.messages.posted_together import SHORT, carried_s, exchanged_s
+from simcodesign.analytic.messages.posted_together import SHORT, carried_s, exchanged_s, go_as_posted
 from simcodesign.analytic.pipelining.pace import Carry, Pace
 from simcodesign.core.units import FloatOrArray
 
@@ -46,11 +46,35 @@ def halo(
     return Cost(time, sent, total)
 
 
+def is_least_halo(
+    sizes: Sequence[FloatOrArray],
+    grid: Sequence[FloatOrArray],
+    periodic: bool,
+    p: MessageCosts,
+    messages: Sequence[FloatOrArray],
+) -> bool:
+    """Whether the time of ``halo`` is a lower bound at some design point."""
+    rows = _rows(sizes, grid, periodic, p, list(messages))
+    if all(row.message.in_order for row in rows):
+        return False
+    in_order = go_as_posted([row.message for row in rows], _counts(rows))
+    return not bool(np.all(np.logical_and(_are_alike(rows), in_order)))
+
+
 def _posted_s(rows: Sequence[_Row]) -> FloatOrArray:
-    """Seconds in LogGOPS. If an extent is 2, each of the two ranks has the other as its neighbour, and all do alike."""
-    is_alike = functools.reduce(np.logical_and, (row.periodic | (np.asarray(row.extent) <= 2) for row in rows))
-    counts = [row.neighbours(False) * row.count for row in rows]
-    return exchanged_s([row.message for row in rows], counts, is_alike)
+    """Seconds in LogGOPS."""
+    return exchanged_s([row.message for row in rows], _counts(rows), _are_alike(rows))
+
+
+def _are_alike(rows: Sequence[_Row]) -> NDArray[np.bool_]:
+    """Whether all ranks do alike. If an extent is 2, each of the two ranks has the other as its neighbour."""
+    every = (row.periodic | (np.asarray(row.extent) <= 2) for row in rows)
+    return np.asarray(functools.reduce(np.logical_and, every))
+
+
+def _counts(rows: Sequence[_Row]) -> list[FloatOrArray]:
+    """Messages of a rank inside the grid, of each size."""
+    return [row.neighbours(False) * row.count for row in rows]
 
 
 def carried_halo(

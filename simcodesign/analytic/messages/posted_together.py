@@ -90,13 +90,18 @@ def exchanged_s(
 ) -> FloatOrArray:
     """Seconds of so many messages of each size that a rank sends, and as many that come to it: exact where all ranks
     are alike and send in the order in which messages are posted, or messages of one size; otherwise a lower bound."""
+    exact_s, least_s = several_posted_s(messages, counts), _least_posted_s(messages, counts)
+    return np.where(is_alike & go_as_posted(messages, counts), exact_s, least_s)
+
+
+def go_as_posted(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> NDArray[np.bool_]:
+    """Whether messages that a rank posts together go in that order, or are of one size."""
     equal = [
         _of_used(np.maximum, time, counts) <= _of_used(np.minimum, time, counts)
         for time in zip(*map(times_of, messages), strict=True)
     ]
-    is_as_posted = functools.reduce(np.logical_and, equal) | (sum(counts, start=np.zeros(())) <= SHORT)
-    exact_s, least_s = several_posted_s(messages, counts), _least_posted_s(messages, counts)
-    return np.where(is_alike & is_as_posted, exact_s, least_s)
+    total = np.asarray(sum(counts, start=np.zeros(())))
+    return np.asarray(functools.reduce(np.logical_and, equal) | (total <= SHORT))
 
 
 def _least_posted_s(messages: Sequence[Message], counts: Sequence[FloatOrArray]) -> FloatOrArray:

@@ -21,6 +21,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.expressions.expression import Expression, parse
 from simcodesign.core.units import FloatOrArray
+from simcodesign.describe.machine import Machine
 from simcodesign.describe.network.interfaces import Tunings
 from simcodesign.describe.randomness.distribution import Distribution
 
@@ -113,6 +114,12 @@ class Demand:
     def collective_algorithm(self) -> tuple[str, str] | None:
         """The operation and the algorithm of a collective operation; None of others."""
         return None
+
+    def sent_on(self, machine: Machine) -> Machine:
+        """Return the machine whose messages are sent as those of the demand, and through as many interfaces; the same
+        object for all demands of this kind."""
+        tuning = machine.network.tunings.get(self.collective_algorithm or ("", ""))
+        return machine.sending(self.sends_as, None if tuning is None else tuning.interfaces)
 
     @property
     def communicator(self) -> str | None:

@@ -336,7 +336,7 @@ class _Layout:
         keys, number = np.unique(np.stack([self.recording.op[entry], self._calls.size]), axis=1, return_inverse=True)
         named = {operation for operation, _ in (*ALGORITHM_SENDS, *machine.network.tunings)}
         of_key = [
-            machine.of_demand(as_demand(self.recording, op, ranks))
+            as_demand(self.recording, op, ranks).sent_on(machine)
             if self.recording.operations[op][1] in named
             else machine
             for op, ranks in keys.T.tolist()

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS
 from simcodesign.analytic.forecast import forecast
-from simcodesign.analytic.messages.halo import halo
+from simcodesign.analytic.messages.halo import halo, is_least_halo
 from simcodesign.analytic.messages.message_costs import price
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
@@ -626,7 +626,11 @@ def test_halo_exchange(dims: list[tuple[int, int]], model: LogGOPS, periodic: bo
     programs = [list(halo_exchange(me, grid, sizes, periodic)) for me in range(ranks)]
     extents, floats = [float(extent) for extent in grid], [float(size) for size in sizes]
     expected = makespan_ns(schedule(programs), model)
-    assert halo(floats, extents, periodic, price(network(model), ranks)).time_s == close(expected)
+    prices = price(network(model), ranks)
+    if is_least_halo(floats, extents, periodic, prices, [1.0] * len(floats)):
+        assert halo(floats, extents, periodic, prices).time_s <= expected / 1e9 * (1 + 1e-12)
+    else:
+        assert halo(floats, extents, periodic, prices).time_s == close(expected)
 
 
 @settings(max_examples=examples(60))
