@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
@@ -12,8 +11,6 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
-from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.engine import selection
 from tests import MOST_PARAMETERS, RANDOM, ROOT, THOROUGH, examples
 
 # No deadline: the time of one example depends more on the load of the machine than on the code.
@@ -112,14 +109,3 @@ def shared_measured() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the measurements in ../shared/measured, beside the checkout")
     return folder
-
-
-@pytest.fixture(scope="module")
-def quick_engine() -> Iterator[None]:
-    """In ``make test-all`` ``auto`` is the compiled engine, however small the Plan: many thousand runs of a module take a
-    third of the time. That both engines give the same is tested elsewhere; the ordinary suite keeps to what users get.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        if THOROUGH and HAVE_NUMBA:
-            patch.setattr(selection, "SIMPY_UP_TO", 0)
-        yield

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from simcodesign.comparison.attribution import changes_of
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.native.library import library
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity
@@ -86,7 +86,7 @@ def note_long_ladder(forecast: Result, effects: tuple[str, ...], point: DesignPo
         1 for at, _ in enumerate(rungs) if any(_AT_LINKS & {*one.switches_on} for one in rungs[: at + 1])
     )
     seconds = messages * (MESSAGE_S * (1 + len(rungs)) + HOP_S * hops * passing_links)
-    seconds *= 1.0 if HAVE_NUMBA and engine != "simpy" else SIMPY_TIMES
+    seconds *= 1.0 if library() is not None and engine != "simpy" else SIMPY_TIMES
     if seconds > LONG_S:
         check_operations_fit(point)
         each = f"{1 + len(rungs)} simulations of {messages:,.0f} messages"

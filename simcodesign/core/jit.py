@@ -26,7 +26,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 #: For functions that Python never calls itself: they need no wrappers, which take long to compile.
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: Modules whose constants and functions compiled functions of other folders use.
-_CONSTANTS = ("core/jit.py", "core/operation_kinds.py", "generate/plan.py", "engine/introsort.py")
+_CONSTANTS = ("core/jit.py", "core/operation_kinds.py")
 
 #: The last of these is called with a sentence when something is about to be compiled, which takes a minute. A program
 #: that shows its progress puts one there.
@@ -88,8 +88,7 @@ def _announce() -> None:
     """Say once in a process, however much there is to compile, that it is done for the first time."""
     if listeners:
         listeners[-1](
-            "compiling for the first time, once: some 75 CPU seconds for the engine, 150 for everything "
-            "(simcodesign warm-up compiles everything ahead)"
+            "compiling for the first time, once: up to 45 CPU seconds (simcodesign warm-up compiles everything ahead)"
         )
 
 
@@ -98,33 +97,3 @@ def _digest(folder: Path) -> str:
     """A short name of the contents of the modules of a folder, and of the constants that they share."""
     files = [*sorted(folder.glob("*.py")), *(_PACKAGE / name for name in _CONSTANTS)]
     return source_hash(b"\0".join(path.read_bytes() for path in files)).hex()
-
-
-def prefetcher() -> Callable[[Any, int], None]:
-    """A function for compiled callers that asks the processor to fetch what stands at a place of an array into its
-    cache. It changes nothing."""
-    if not HAVE_NUMBA:
-        return lambda array, place: None
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def prefetch(typing: Any, array: Any, place: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            kind, index = signature.args
-            given = context.make_array(kind)(context, builder, values[0])
-            number = context.cast(builder, values[1], index, types.intp)
-            there = cgutils.get_item_pointer(context, builder, kind, given, [number])
-            there = builder.bitcast(there, ir.IntType(8).as_pointer())
-            number_type = ir.IntType(32)
-            shape = ir.FunctionType(ir.VoidType(), [there.type, number_type, number_type, number_type])
-            fetch = builder.module.declare_intrinsic("llvm.prefetch", [there.type], shape)
-            # Not to write; into the nearest cache; data.
-            builder.call(fetch, [there, number_type(0), number_type(3), number_type(1)])
-            return context.get_dummy_value()
-
-        return types.void(array, place), code
-
-    return prefetch  # type: ignore[no-any-return]

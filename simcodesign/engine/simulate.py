@@ -55,9 +55,9 @@ def simulate_experiment(
         return make_plan(point, effects, seed, counters, background)
 
     plan, log = run_with_background(
-        made, lambda plan: run(plan, chosen_engine(plan, experiment.engine), on_progress, timeline)
+        made, lambda plan: run(plan, chosen_engine(plan, experiment.engine, timeline), on_progress, timeline)
     )
-    taken = chosen_engine(plan, experiment.engine)
+    taken = chosen_engine(plan, experiment.engine, timeline)
     return with_failures(measured(point, plan, log, effects, seed, taken, timeline), point, effects, seed)
 
 

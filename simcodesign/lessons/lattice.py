@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.formulas.values import formula_values
 from simcodesign.core.errors import InputError, nearest
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.units import FloatOrArray
 from simcodesign.describe.scenario import Scenario
 from simcodesign.engine.simulate import simulate
@@ -20,8 +19,6 @@ from simcodesign.studies.replication.output_analysis import interval
 from simcodesign.studies.replication.replicate import random_sources_of
 
 Floats = NDArray[np.float64]
-#: Of the many small simulations of a lattice: all of them together are worth the start of the compiled engine.
-_ENGINE = "compiled" if HAVE_NUMBA else "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +84,7 @@ def ladder_at(run: Run, stops: Stops) -> Floats:
         for count in range(len(run.effects) + 1):
             effects = run.effects[:count]
             seeds = range(run.seeds if random_sources_of(point, effects) else 1)
-            runs = (simulate(scenario, effects=effects, seed=seed, engine=_ENGINE) for seed in seeds)
+            runs = (simulate(scenario, effects=effects, seed=seed) for seed in seeds)
             times_s = [float(one.headline_s) for one in runs]
             if len(times_s) > 1:
                 one = interval(times_s)

@@ -19,8 +19,6 @@ from simcodesign.engine.simulate import simulate
 from tests import examples
 from tests.builders import machine, network, network_with, workload
 
-pytestmark = pytest.mark.usefixtures("quick_engine")
-
 #: Rounding of sums of a few hundred times.
 ROUNDING = 1e-12
 #: Whole nanoseconds and picoseconds a byte, so that what comes at the same time in theory does so in the simulation.

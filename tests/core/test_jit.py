@@ -184,29 +184,3 @@ def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch: pytest.MonkeyP
     function = compiled(folded)
     with pytest.warns(UserWarning, match="cannot be kept in .*No space left"):
         assert function(np.array([1.0, 2.0]), 0.5) == folded(np.array([1.0, 2.0]), 0.5)
-
-
-WITHOUT_NUMBA = """
-import sys
-sys.modules["numba"] = None
-from random import Random
-from tests.oracles.event_contract import ROUNDED, TIED, Writer, shuffled
-from tests.engine.test_engines_agree import outcome
-from simcodesign.core.jit import HAVE_NUMBA
-from simcodesign.engine.compiled import engine as compiled_engine
-from simcodesign.engine.reference import run as simpy_engine
-assert not HAVE_NUMBA
-random, ends = Random(7), 0
-for times in (TIED, ROUNDED) * 60:
-    plan = shuffled(Writer(random, times, random.randint(5, 50)).plan(), random)
-    expected = outcome(simpy_engine.run, plan)
-    assert outcome(compiled_engine.run, plan) == expected
-    ends += isinstance(expected, dict)
-print(ends)
-"""
-
-
-@pytest.mark.thorough
-def test_the_compiled_engine_without_numba() -> None:
-    """The same Logs and the same errors."""
-    assert 20 <= int(printed(WITHOUT_NUMBA, HERE)) <= 110

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pickle
 from dataclasses import fields, replace
 from functools import partial
-from importlib.util import find_spec
 from random import Random
 
 import numpy as np
@@ -17,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
+from simcodesign.core.native.library import library
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine
@@ -54,21 +54,14 @@ from tests.oracles.event_contract import (
 )
 from tests.shipped_pairs import load_machine, load_workload, pair_parameters, ranks_of
 
-#: Engine -> its module and what this needs besides.
-ENGINES = {
-    "simpy": ("simcodesign.engine.reference.engine", None),
-    "compiled": ("simcodesign.engine.compiled.engine", "numba"),
-}
+ENGINES = tuple(selection.ENGINES)
 OTHERS = [name for name in ENGINES if name != "simpy"]
 
 
 def engine(name: str) -> Run:
-    """The engine's ``run``, by the rules of LogGOPSim where a Plan has them; skips the test where it cannot be had."""
-    module, needs = ENGINES[name]
-    if find_spec(module) is None:
-        pytest.skip(f"there is no {module}")
-    if needs is not None and find_spec(needs) is None:
-        pytest.skip(f"the {name} engine needs {needs}")
+    """The engine's ``run``; skips the test where the library of C functions cannot be had."""
+    if name == "compiled" and library() is None:
+        pytest.skip("there is no C compiler")
     return partial(selection.run, engine=name)
 
 

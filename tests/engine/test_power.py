@@ -209,7 +209,6 @@ def test_computations_one_after_another_never_add_up(steps: list[tuple[int, int]
 
 
 def test_engines_agree() -> None:
-    pytest.importorskip("numba")
     one, other = (
         simulate(workload(PROGRAMS[0]), powered("torus-cluster"), {"P": 6}, engine=name)
         for name in ("simpy", "compiled")

@@ -18,6 +18,7 @@ from simcodesign.core.stations.uses import StationUses
 from simcodesign.describe.scenario import Scenario
 from simcodesign.describe.yaml.files import load_machine
 from simcodesign.engine import memory_estimate, selection
+from simcodesign.engine.native import engine as native_engine
 from simcodesign.engine.reference import engine as simpy_engine
 from simcodesign.engine.simulate import simulate
 from simcodesign.generate.lower import make_plan
@@ -25,40 +26,37 @@ from simcodesign.generate.lower import make_plan
 CASE = ("jacobi", "torus-cluster", {"P": 8})
 
 
-@pytest.fixture(autouse=True)
-def _nothing_warned_yet() -> Iterator[None]:
-    selection._warn_that_numba_is_missing.cache_clear()
+#: With fair sharing and so many ranks a burst is 240 and 2,256 messages; the latter took SimPy 3.3 s.
+FEW, MANY = 16, 48
+
+
+@pytest.fixture
+def no_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Without the compiled engine, about which nothing has been said yet."""
+    monkeypatch.setattr(selection, "library", lambda: None)
+    selection._warn_that_it_takes_long.cache_clear()
     yield
-    selection._warn_that_numba_is_missing.cache_clear()
+    selection._warn_that_it_takes_long.cache_clear()
 
 
-def test_small_runs_take_simpy() -> None:
-    assert simulate(*CASE).engine == "simpy"
-
-
-@pytest.mark.thorough
-def test_large_runs_take_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
-    monkeypatch.setattr(selection, "SIMPY_UP_TO", 100)
+def test_runs_take_the_compiled_engine() -> None:
     assert simulate(*CASE).engine == "compiled"
     assert simulate(*CASE, engine="simpy").engine == "simpy"
-    assert simulate("jacobi", "torus-cluster", {"P": 1, "sweeps": 1}).engine == "simpy"
 
 
-def test_hops_count_as_operations_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
-    operations = len(simulate(*CASE, timeline=True).timeline.rank)
-    monkeypatch.setattr(selection, "SIMPY_UP_TO", operations)
-    assert simulate(*CASE, effects="hops").engine == "simpy"
-    assert simulate(*CASE, effects="links").engine == "compiled"
+def test_small_timelines_take_simpy_which_records_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = simulate(*CASE, timeline=True)
+    assert result.engine == "simpy"
+    assert result.timeline.services is not None
+    monkeypatch.setattr(selection, "SIMPY_UP_TO", len(result.timeline.rank))
+    assert simulate(*CASE, effects="hops", timeline=True).engine == "simpy"
+    assert simulate(*CASE, effects="links", timeline=True).engine == "compiled"  # hops count as operations do
 
 
-@pytest.mark.parametrize(("ranks", "engine"), [(16, "simpy"), (48, "compiled")])
-def test_few_messages_with_fair_shares_take_the_compiled_engine(ranks: int, engine: str) -> None:
-    """240 and 2,256 messages: the latter took SimPy 3.3 s and the compiled engine 0.04 s."""
-    pytest.importorskip("numba")
+@pytest.mark.parametrize(("ranks", "engine"), [(FEW, "simpy"), (MANY, "compiled")])
+def test_messages_with_fair_shares_count_several_times(ranks: int, engine: str) -> None:
     point = Scenario.of("burst", load_machine("mesh-256", {"network.sharing": "max_min"}), {"P": ranks}).bind()
-    assert selection.chosen_engine(make_plan(point, ("hops", "links"), 0), "auto") == engine
+    assert selection.chosen_engine(make_plan(point, ("hops", "links"), 0), "auto", records_services=True) == engine
 
 
 @pytest.mark.parametrize("engine", ["SimPy", "numba", "", None, 3])
@@ -67,14 +65,14 @@ def test_unknown_engines(engine: object) -> None:
         simulate(*CASE, engine=engine)
 
 
-def test_the_compiled_engine_needs_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "HAVE_NUMBA", False)
-    with pytest.raises(InputError, match=r"needs Numba.*pip install simcodesign\[fast\]"):
+@pytest.mark.usefixtures("no_library")
+def test_the_compiled_engine_may_not_be_installed() -> None:
+    with pytest.raises(InputError, match=r"not installed.*allowed: simpy; or install a C compiler"):
         simulate(*CASE, engine="compiled")
 
 
-def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "HAVE_NUMBA", False)
+@pytest.mark.usefixtures("no_library")
+def test_without_the_compiled_engine_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert simulate(*CASE).engine == "simpy"
@@ -83,7 +81,7 @@ def test_without_numba_large_runs_say_so_once(monkeypatch: pytest.MonkeyPatch) -
         assert [simulate(*CASE).engine for _ in range(2)] == ["simpy", "simpy"]
         assert simulate(*CASE, engine="simpy").engine == "simpy"
     (result,) = caught
-    assert "Numba is not installed" in str(result.message)
+    assert "the compiled engine is not installed" in str(result.message)
     assert result.filename == __file__
 
 
@@ -121,7 +119,6 @@ def same(one: object, other: object) -> bool:
 @pytest.mark.parametrize("effects", ["none", "all", "links,disks"])
 @pytest.mark.parametrize("name", ["jacobi", "cg-iteration", "collectives", "transpose", "burst"])
 def test_both_engines_give_the_same_result(name: str, effects: str) -> None:
-    pytest.importorskip("numba")
     one, other = (
         simulate(name, "torus-cluster", {"P": 8}, effects=effects, engine=engine, timeline=True)
         for engine in ("simpy", "compiled")
@@ -135,9 +132,7 @@ def test_both_engines_give_the_same_result(name: str, effects: str) -> None:
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated time and events never go back, nor beyond what the Result says."""
-    if engine == "compiled":
-        pytest.importorskip("numba")
-    module = simpy_engine if engine == "simpy" else pytest.importorskip("simcodesign.engine.compiled.engine")
+    module = simpy_engine if engine == "simpy" else native_engine
     monkeypatch.setattr(module, "REPORT_EVERY", 50)
     calls: list[tuple[float, int]] = []
     result = simulate(*CASE, engine=engine, on_progress=lambda time, events: calls.append((time, events)))

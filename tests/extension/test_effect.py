@@ -56,8 +56,6 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 def test_a_message_on_one_link_by_hand(files: tuple[Path, Path], source: int, engine: str) -> None:
     """1 s to set out, 10 s on the link, or 20 s on a slow one."""
-    if engine == "compiled":
-        pytest.importorskip("numba")
     workload, machine = files
     link = int(sc.Machine.load(machine).network.topology.routes(np.array([source]), np.array([source + 1])).link[0])
     simulated = sc.simulate(
@@ -82,7 +80,6 @@ def test_an_effect_may_switch_on_what_shipped_ones_do() -> None:
 
 
 def test_both_engines_are_equal_where_links_are_busy() -> None:
-    pytest.importorskip("numba")
     readable, compiled = (
         sc.simulate("transpose", "torus-cluster", {"P": 16}, effects="all", engine=engine).to_dict()
         for engine in ("simpy", "compiled")

@@ -690,7 +690,6 @@ ALL = Noise(
 @pytest.mark.parametrize("model", ["hockney", "loggop"])
 @pytest.mark.parametrize("effects", [BOTH, effect_names()])
 def test_both_engines_say_the_same_with_all_of_it(model: str, effects: tuple[str, ...]) -> None:
-    pytest.importorskip("numba")
     program = mixed(
         compute="exponential", read="exponential", memory="exponential", write="{distribution: weibull, shape: 2}"
     )

@@ -144,7 +144,6 @@ def test_arrows_carry_sizes(tmp_path: Path) -> None:
 
 
 def test_timelines_of_the_compiled_engine_say_what_they_lack(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
     result = simulated("links", "compiled")
     with pytest.warns(UserWarning, match="engine simpy"):
         events = trace_events(result, tmp_path / "run.json")

@@ -74,7 +74,6 @@ def test_they_are_short(name: str) -> None:
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_bounds_and_engines(name: str) -> None:
-    pytest.importorskip("numba")
     workload, given = load_workload(name), {"P": 16, **SMALL[name]}
     effects = ["hops", "links", "interfaces", "imbalance", "noise"]
     comparison = compare(workload, "torus-cluster", given, effects=effects[:3])

@@ -550,7 +550,6 @@ def test_simulation_stays_in_its_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_engines_agree(name: str) -> None:
-    pytest.importorskip("numba")
     given = {"P": 4, **SMALL[name]}
     effects = ["links", "interfaces", "memory", "imbalance", "noise"]
     one, other = (

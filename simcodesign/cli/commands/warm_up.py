@@ -27,5 +27,5 @@ def run(options: WarmUpOptions) -> None:
     if not HAVE_NUMBA:
         complain("note: Numba is not installed, so there is nothing to compile (pip install simcodesign[fast])")
         return
-    complain("note: compiling takes about 150 CPU seconds the first time, and a few seconds if everything is compiled")
+    complain("note: compiling takes about 45 CPU seconds the first time, and a few seconds if everything is compiled")
     compile_all(options.jobs or usable_cpus())

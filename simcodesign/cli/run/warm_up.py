@@ -10,13 +10,7 @@ import numpy as np
 
 from simcodesign.core.processes.process_pool import ProcessExecutor
 from simcodesign.describe.goal.format import read_goal, write_goal
-from simcodesign.describe.machine import Machine
-from simcodesign.describe.machine_parts.processor import Processor
-from simcodesign.describe.network.message_models.loggops import LogGOPS
-from simcodesign.describe.network.network import Network
-from simcodesign.describe.topology.build import build_topology
-from simcodesign.describe.yaml.files import workload_of
-from simcodesign.engine.simulate import schedule_of, simulate
+from simcodesign.engine.simulate import schedule_of
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
 from simcodesign.locality.stack.distances import reuse_profile, stack_profile
@@ -27,20 +21,10 @@ from simcodesign.locality.traces.formats import open_trace
 
 def compile_all(jobs: int) -> None:
     """Compile what is not compiled yet, in ``jobs`` processes, which Ctrl-C ends."""
-    tasks: list[Callable[[], None]] = [_engine, _schedules, _locality, _files]
+    tasks: list[Callable[[], None]] = [_locality, _files]
     with ProcessExecutor(min(jobs, len(tasks))) as executor:
         for done in [executor.submit(task) for task in tasks]:
             done.result()
-
-
-def _engine() -> None:
-    simulate("jacobi", "torus-cluster", {"P": 4}, effects="all", engine="compiled")
-
-
-def _schedules() -> None:
-    schedule = schedule_of("jacobi", "torus-cluster", {"P": 2})
-    network = Network(build_topology("crossbar", 2), LogGOPS())
-    simulate(workload_of(schedule), Machine("loggop", Processor(1e9), network), effects="all", engine="compiled")
 
 
 def _locality() -> None:

@@ -70,8 +70,9 @@ def simulate(
     those of every rank and phase (``Result.counters``).
 
     ``seed``: of all random numbers; the same seed gives the same Result. ``on_progress``: called with what has been
-    done now and then. ``engine``: ``"simpy"``, ``"compiled"`` (needs Numba), or ``"auto"``, which takes the compiled
-    one above ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result to the last bit.
+    done now and then. ``engine``: ``"simpy"``, ``"compiled"``, or ``"auto"``, which takes the compiled one if it is
+    installed, and SimPy for a timeline up to ``selection.SIMPY_UP_TO`` operations and hops. Both give the same Result
+    to the last bit.
 
     ``replications``: how many simulations; the answer is then the mean of every quantity with its interval. 1 is
     allowed of an open stream, whose response time then has an interval from batch means. ``precision``: replicate,

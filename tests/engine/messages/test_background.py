@@ -17,8 +17,8 @@ from simcodesign.analytic.forecast import forecast
 from simcodesign.core.errors import CapacityError, DeadlockError, InputError
 from simcodesign.core.operation_kinds import COMPUTE, RECEIVE, SEND
 from simcodesign.engine import background, simulate
-from simcodesign.engine.compiled import engine as compiled
 from simcodesign.engine.event_contract import Log
+from simcodesign.engine.native import engine as compiled
 from simcodesign.engine.reference import run as reference
 from simcodesign.generate.plan import NONE, BackgroundMessages, Edges, Plan
 from tests import examples

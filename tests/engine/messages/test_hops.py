@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcodesign.engine.native.state import every_hop_takes_time
 from simcodesign.generate.plan import LINK, NONE, Plan
 from tests import examples
 from tests.engine.test_engines_agree import agree, engine
@@ -23,8 +24,6 @@ from tests.oracles.event_contract import (
     with_unequal_links,
 )
 
-pytest.importorskip("numba")
-journeys = pytest.importorskip("simcodesign.engine.compiled.journeys")
 compiled = engine("compiled")
 
 
@@ -44,7 +43,7 @@ def test_many_of_these_have_no_arbitrations_and_wait() -> None:
     random = Random(17)
     every = [Writer(random, TIED, 60, hoarding=False, most_ranks=20).plan() for _ in range(200)]
     plans = [with_time_on_the_way(plan, random, TIED) for plan in every]
-    plans = [plan for plan in plans if journeys.every_hop_takes_time(plan)]
+    plans = [plan for plan in plans if every_hop_takes_time(plan)]
     assert len(plans) > 60
     longest = [int(compiled(plan).longest_queue[plan.stations.kind == LINK].max(initial=0)) for plan in plans]
     assert sum(count > 2 for count in longest) > 10
@@ -65,12 +64,12 @@ def test_a_hop_of_no_time_is_arbitrated() -> None:
     random, found = Random(3), 0
     for _ in range(100):
         plan = with_time_on_the_way(Writer(random, TIED, 60, hoarding=False).plan(), random, TIED)
-        if plan.routes is None or not journeys.every_hop_takes_time(plan) or not (plan.stations.kind == LINK).any():
+        if plan.routes is None or not every_hop_takes_time(plan) or not (plan.stations.kind == LINK).any():
             continue
         found += 1
         latency_s = plan.routes.latency_s.copy()
         latency_s.flat[0] = 0.0
-        assert not journeys.every_hop_takes_time(replace(plan, routes=replace(plan.routes, latency_s=latency_s)))
+        assert not every_hop_takes_time(replace(plan, routes=replace(plan.routes, latency_s=latency_s)))
     assert found > 20
 
 

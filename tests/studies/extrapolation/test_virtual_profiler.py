@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.core.simulation_parts import RANK_COUNTERS, RankCounters
 from simcodesign.counters.frequency_refinement import refine_kernels
 from simcodesign.counters.models import fit_application
@@ -370,9 +369,7 @@ def test_counting_changes_nothing_and_engines_agree(
 ) -> None:
     plain = simulate(work, on, {"P": P}, effects=effects, engine="simpy")
     runs = [
-        simulate(work, on, {"P": P}, effects=effects, engine=engine, counters=True)
-        for engine in ("simpy", "compiled")
-        if engine == "simpy" or HAVE_NUMBA
+        simulate(work, on, {"P": P}, effects=effects, engine=engine, counters=True) for engine in ("simpy", "compiled")
     ]
     assert runs[0].makespan_s == plain.makespan_s
     assert runs[0].phases == plain.phases

@@ -142,7 +142,6 @@ def _left(ladder: str) -> float:
 
 @pytest.mark.parametrize("word", ["linear/2x2x2/67108864", "binomial/8x8x8/67108864"])
 def test_the_command_writes_the_ladders_that_are_shown(word: str, tmp_path: Path) -> None:
-    pytest.importorskip("numba")
     assert fugaku_table.main(str(tmp_path / "rows.csv"), word) == 0
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         (line,) = csv.DictReader(file)

@@ -106,7 +106,6 @@ def test_cells_of_maps_forecast(row: list[str]) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("row", [row for row in MAPS if row[1] == "64"], ids=lambda row: f"{row[0]} {row[1]}")
 def test_cells_of_maps_simulated(row: list[str]) -> None:
-    pytest.importorskip("numba")
     phase = row[0].removeprefix("large, ").replace(" ", "-")
     machine = load_machine("power-challenge", {"nodes": 64})
     result = simulate("seismic", machine, {"P": 64}, preset="large", phases=[phase])

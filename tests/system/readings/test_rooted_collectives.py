@@ -16,8 +16,6 @@ from simcodesign.engine.simulate import simulate
 from tests import THOROUGH, builders, examples, numbers_of_ranks
 from tests.builders import algorithm_entry, workload
 
-pytestmark = pytest.mark.usefixtures("quick_engine")
-
 #: At most some thousand sums follow one another, each rounded to 1.1e-16.
 ROUNDING = 1e-12
 CHAINS = [operation for operation, algorithm in sorted(SEGMENTED) if algorithm == "chain"]

@@ -39,8 +39,6 @@ from tests.shipped_pairs import (
     with_power,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_engine")
-
 #: Some 10^5 additions of float64: each rounds by at most 1.1e-16 of the sum, rarely in the same direction.
 ROUNDING = 1e-12
 #: One, powers of two, odd, prime, and as many as the smallest machine has.

@@ -1,0 +1,1 @@
+"""Functions written in C: compiling, finding and loading their shared library."""

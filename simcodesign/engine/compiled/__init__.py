@@ -1,1 +1,0 @@
-"""The engine in Numba, equal to the one in SimPy to the last bit."""

@@ -1,0 +1,178 @@
+"""What C and Python share of a run: structs whose fields the library itself tells, filled with NumPy's arrays.
+
+``run.h`` has the only list of all fields. Python gives a field by its name, as ``run["memory.finish_s"] = array``; the
+type is checked there, so that no layout can differ.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.operation_kinds import RECEIVE, SEND
+from simcodesign.generate.plan import ANY, ANY_TAG, LIMITED, NONE
+
+Array = NDArray[Any]
+CACHE_LINE = 64
+#: Types of C and of NumPy.
+_TYPES: dict[str, np.dtype[Any]] = {
+    "double": np.dtype(np.float64),
+    "int64_t": np.dtype(np.int64),
+    "int32_t": np.dtype(np.int32),
+    "int8_t": np.dtype(np.int8),
+    "uint8_t": np.dtype(np.uint8),
+}
+#: Numbers that C writes down as well.
+_CONSTANTS = {"NONE": NONE, "SEND": SEND, "RECEIVE": RECEIVE, "LIMITED": LIMITED, "ANY": ANY, "ANY_TAG": ANY_TAG}
+_MOST_STRUCTS = 32
+
+
+class _Field(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("offset", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("is_array", ctypes.c_int64),
+    ]
+
+
+class _Struct(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("name", ctypes.c_char_p),
+        ("offset", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("fields", ctypes.POINTER(_Field)),
+    ]
+
+
+class _Constant(ctypes.Structure):
+    _fields_: ClassVar = [("name", ctypes.c_char_p), ("value", ctypes.c_int64)]
+
+
+class Field(NamedTuple):
+    """A field of a part of a run."""
+
+    word: int  # of 8 bytes, from the beginning of the run
+    dtype: np.dtype[Any]
+    is_array: bool
+
+
+class Layout(NamedTuple):
+    """All fields by their names (``part.field``), the constants, and the words that a run takes."""
+
+    fields: dict[str, Field]
+    constants: dict[str, int]
+    words: int
+
+
+@cache
+def layout_of(library: ctypes.CDLL) -> Layout:
+    """Return what the library tells of its structs. RuntimeError if it was made for other constants."""
+    constants = _constants_of(library)
+    for name, value in _CONSTANTS.items():
+        if constants[name] != value:
+            raise RuntimeError(f"{library._name}: {name}, got {constants[name]} (allowed: {value})")
+    structs = (_Struct * _MOST_STRUCTS)()
+    count = library.engine_structs(structs)
+    dtypes = dict(_TYPES)
+    fields: dict[str, Field] = {}
+    for struct in structs[: count - 1]:
+        own = _fields_of(struct)
+        if struct.offset < 0:
+            dtypes[struct.name.decode()] = _record(struct, own, dtypes)
+            continue
+        for field in own:
+            word = (struct.offset + field.offset) // 8
+            name = f"{struct.name.decode()}.{field.name.decode()}"
+            fields[name] = Field(word, dtypes[field.type.decode()], bool(field.is_array))
+    return Layout(fields, constants, structs[count - 1].size // 8)
+
+
+def _constants_of(library: ctypes.CDLL) -> dict[str, int]:
+    library.engine_constants.restype = ctypes.POINTER(_Constant)
+    every = library.engine_constants()
+    constants: dict[str, int] = {}
+    while every[len(constants)].name is not None:
+        constant = every[len(constants)]
+        constants[constant.name.decode()] = constant.value
+    return constants
+
+
+def _fields_of(struct: _Struct) -> list[_Field]:
+    fields: list[_Field] = []
+    while struct.fields[len(fields)].name is not None:
+        fields.append(struct.fields[len(fields)])
+    return fields
+
+
+def _record(struct: _Struct, fields: list[_Field], dtypes: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
+    """The type of the records of an array. A field may be several numbers."""
+    one = [dtypes[field.type.decode()] for field in fields]
+    several = [field.size // dtype.itemsize for field, dtype in zip(fields, one, strict=True)]
+    return np.dtype(
+        {
+            "names": [field.name.decode() for field in fields],
+            "formats": [(dtype, count) if count > 1 else dtype for dtype, count in zip(one, several, strict=True)],
+            "offsets": [field.offset for field in fields],
+            "itemsize": struct.size,
+        }
+    )
+
+
+class Run:
+    """All that a run needs and has: arrays and numbers by the names of their fields. What is not given is 0, or no
+    array at all."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.layout = layout_of(library)
+        self.words = np.zeros(self.layout.words, np.int64)
+        self.arrays: dict[str, Array] = {}
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Give a number, or an array: it is used in place if it has the type of the field. None: there is none."""
+        field = self.layout.fields[name]
+        if not field.is_array:
+            self._number(field)[0] = value
+            return
+        array = np.zeros(0, field.dtype) if value is None else _of_type(np.asarray(value), field.dtype)
+        self.arrays[name] = array
+        self.words[field.word] = array.ctypes.data if array.size else 0
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the array, or the number as it is now."""
+        field = self.layout.fields[name]
+        return self.arrays[name] if field.is_array else self._number(field)[0].item()
+
+    def _number(self, field: Field) -> Array:
+        return self.words[field.word : field.word + 1].view(field.dtype)
+
+    def give(self, part: str, **values: Any) -> None:
+        """Give several fields of a part."""
+        for name, value in values.items():
+            self[f"{part}.{name}"] = value
+
+    def make_room(self, part: str, count: int, *names: str) -> None:
+        """Make arrays of so many items that C will write before it reads them. Memory that is never touched is never
+        taken. An array begins with a line of the processor's cache."""
+        for name in names:
+            dtype = self.layout.fields[f"{part}.{name}"].dtype
+            size = count * dtype.itemsize
+            buffer = np.empty(size + CACHE_LINE, np.uint8)
+            skip = -buffer.ctypes.data % CACHE_LINE
+            self[f"{part}.{name}"] = buffer[skip : skip + size].view(dtype)
+
+    def fill(self, part: str, count: int, value: float, *names: str) -> None:
+        """Make arrays of so many items of one value."""
+        for name in names:
+            self[f"{part}.{name}"] = np.full(count, value, self.layout.fields[f"{part}.{name}"].dtype)
+
+
+def _of_type(array: Array, dtype: np.dtype[Any]) -> Array:
+    if array.dtype == np.bool_ and dtype == np.uint8:
+        array = array.view(np.uint8)
+    return np.ascontiguousarray(array, dtype)
