@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
-from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from simcodesign.core import jit
 from simcodesign.core.errors import InputError
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_profile
@@ -40,20 +37,6 @@ def keys(address: np.ndarray, line_bytes: int = 64) -> list[int]:
 def profile(counts: dict[int, float], cold: float, line_bytes: int = 64) -> StackDistanceProfile:
     return StackDistanceProfile.from_counts([*counts], [*counts.values()], cold, line_bytes)
 
-
-def plain_python() -> ModuleType:
-    """The loops as they are where there is no Numba."""
-    spec = importlib.util.spec_from_file_location("lru_stack_without_numba", lru_stack.__file__)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jit, "HAVE_NUMBA", False)
-        spec.loader.exec_module(module)
-    return module
-
-
-PLAIN = plain_python()
 
 #: Counts by distance.
 histograms = st.dictionaries(st.integers(0, 60) | st.integers(0, 3), st.integers(0, 30), max_size=12)
@@ -120,21 +103,23 @@ def test_seeds() -> None:
     assert one == same != other
 
 
-@given(histograms, st.integers(0, 40), st.integers(0, 2**32))
-def test_without_numba_all_is_the_same(counts: dict[int, int], cold: int, seed: int) -> None:
-    """The order of the draws too, and where there is none: compiled or not."""
+@given(histograms, st.integers(0, 40), st.integers(0, 2**32), st.integers(0, 3))
+def test_draws_are_put_in_order_as_described(counts: dict[int, int], cold: int, seed: int, depth: int) -> None:
+    """Each draw is chosen among those that are left and not too deep, until there are none."""
     draws = np.sort(np.repeat([-1, *counts], [cold, *counts.values()]))
     chances = np.random.default_rng(seed).random(len(draws))
-    ordered = []
-    for module in (PLAIN, lru_stack):
-        copy = draws.copy()
-        done = module.shuffle(copy, chances, 2)
-        values = np.empty(done + 2, np.int64)
-        stack = module.stack_for(2 + cold)
-        module.touch(stack, np.concatenate([[-1, -1], copy[:done]]), values)
-        ordered.append((done, copy.tolist(), values.tolist()))
-    assert ordered[0] == ordered[1]
-    assert mattson(ordered[0][2])[2:] == ordered[0][1][: ordered[0][0]]
+    expected, left, keys_then = [], draws.tolist(), depth
+    for chance in chances:
+        possible = [at for at, distance in enumerate(left) if distance < keys_then]
+        if not possible:
+            break
+        chosen = possible[int(chance * len(possible))]
+        expected.append(left[chosen])
+        left[chosen] = left[0]  # the first one that is left takes its place
+        left.pop(0)
+        keys_then += expected[-1] < 0
+    assert lru_stack.shuffle(draws, chances, depth) == len(expected)
+    assert draws.tolist() == expected + left
 
 
 @given(st.lists(st.integers(-1, 2**30), min_size=1, max_size=3000), st.integers(1, 400), st.integers(0, 5))

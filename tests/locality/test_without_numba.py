@@ -50,27 +50,8 @@ for policy in [Policy(inclusion, allocate) for inclusion in INCLUSIONS for alloc
     assert simulator.counts() == model.counts()
 """
 
-TEXT = """
-from pathlib import Path
-from simcodesign.locality.traces.text_bytes import DIN, LACKEY
-from simcodesign.locality.traces.text_parser import parse_lines
-from tests.oracles import text_lines
-address = rng.integers(0, 2**64, 200, np.uint64).tolist()
-lackey = "==1== message\\n" + "".join(f"{'I ' if n % 3 else ' L'} {a:08x},8\\n" for n, a in enumerate(address))
-din = "".join(f"{n % 3} {a:x} 4\\n" for n, a in enumerate(address))
-for text, labels in ((lackey, LACKEY), (din, DIN), (lackey + " X 1,8\\n", LACKEY), ("0 " + "1" * 17 + "\\n", DIN)):
-    data = np.frombuffer(bytearray(text.encode()), np.uint8)
-    for fetches in (False, True):
-        parsed, expected = (parse(data, labels, labels is LACKEY, fetches, 7) for parse in (parse_lines, text_lines.parse_lines))
-        assert parsed.wrong == expected.wrong
-        if parsed.wrong < 0:
-            assert parsed[1:] == expected[1:]
-            for column in ("address", "kind", "group"):
-                assert (getattr(parsed.accesses, column) == getattr(expected.accesses, column)).all()
-"""
 
-
-@pytest.mark.parametrize("program", [STACK, HIERARCHY, TEXT], ids=["stack", "hierarchy", "text"])
+@pytest.mark.parametrize("program", [STACK, HIERARCHY], ids=["stack", "hierarchy"])
 @pytest.mark.thorough
 def test_the_answers_are_the_same(program: str) -> None:
     done = subprocess.run(

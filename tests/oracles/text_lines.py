@@ -11,8 +11,11 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.locality.traces.text_bytes import BLANK, COMMA, DECIMAL, DIGIT, MESSAGE, NEWLINE, NOTHING, Parsed
+from simcodesign.locality.traces.text_bytes import DIGIT, NOTHING, Parsed
 from simcodesign.locality.traces.trace import FETCH, MOST_SIZE, Accesses, Addresses, Kinds, Sizes
+
+NEWLINE, COMMA = (ord(sign) for sign in "\n,")
+DECIMAL, BLANK, MESSAGE = (np.isin(np.arange(256), [*each]) for each in (b"0123456789", b" \t\r", b"=-*"))
 
 
 class _Lines:

@@ -81,8 +81,6 @@ SLOW = {
     "simcodesign.locality.stack.reuse",
     "simcodesign.locality.stack.writebacks",
     "simcodesign.locality.streams.kernels",
-    "simcodesign.locality.streams.lru_stack",
-    "simcodesign.locality.traces.text_parser",
 }
 # The commands: a function imports what it runs, so that the program starts at once. What the larger ones run stands in
 # BODIES, which import at their heads, also the options of their command.

@@ -14,9 +14,7 @@ from simcodesign.engine.simulate import schedule_of
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
 from simcodesign.locality.stack.distances import reuse_profile, stack_profile
-from simcodesign.locality.streams.from_profile import synthetic_stream
 from simcodesign.locality.streams.kernels import kernel_trace
-from simcodesign.locality.traces.formats import open_trace
 
 
 def compile_all(jobs: int) -> None:
@@ -29,7 +27,7 @@ def compile_all(jobs: int) -> None:
 
 def _locality() -> None:
     trace = kernel_trace("triad", n=100)
-    synthetic_stream(stack_profile(trace, 8), 100, seed=0)
+    stack_profile(trace, 8)
     reuse_profile(trace, 8)
     for ways in (8, 64):  # sets so large are listed: code of its own
         simulate_hierarchy(trace, [CacheGeometry(4096, ways=ways)])
@@ -38,8 +36,6 @@ def _locality() -> None:
 
 def _files() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        goal, text = Path(folder, "a.goal"), Path(folder, "a.lackey")
+        goal = Path(folder, "a.goal")
         write_goal(schedule_of("jacobi", "torus-cluster", {"P": 4}), goal)
         read_goal(goal)
-        text.write_text(" L 1ffe0,8\n S 1ffe8,8\n")
-        list(open_trace(text).chunks())

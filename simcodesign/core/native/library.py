@@ -16,6 +16,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.native.compiler import (
     FLAGS,
     LIBRARY_NAME,
@@ -40,6 +41,15 @@ def library() -> ctypes.CDLL | None:
     except (CompilerError, OSError) as error:
         warnings.warn(f"the C functions are not used: {error}", stacklevel=2)
         return None
+
+
+def required_library(what: str) -> ctypes.CDLL:
+    """Return the library of C functions. Raises InputError if ``what`` cannot be done because there is none."""
+    found = library()
+    if found is None:
+        allowed = "an installed C compiler; then install simcodesign again"
+        raise InputError(f"{what} needs the C functions of simcodesign, which are not installed", allowed=allowed)
+    return found
 
 
 def up_to_date_library(main_source: Path, folders: Sequence[Path]) -> Path | None:

@@ -26,6 +26,18 @@ class Integers(Address):
     dtype = np.int64
 
 
+class UnsignedIntegers(Address):
+    """``uint64_t *``."""
+
+    dtype = np.uint64
+
+
+class ShortUnsignedIntegers(Address):
+    """``uint32_t *``."""
+
+    dtype = np.uint32
+
+
 class ShortIntegers(Address):
     """``int32_t *``."""
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
 from simcodesign.locality.profile import COLD, StackDistanceProfile
+from simcodesign.locality.streams import lru_stack
 from simcodesign.locality.traces.trace import Addresses, at_least, line_shift
 
 #: No address is above this.
@@ -78,8 +79,6 @@ def _draws(profile: StackDistanceProfile, accesses: int) -> NDArray[np.int64]:
 
 def _accessed(draws: NDArray[np.int64], keys: int, seed: int, key_bytes: int) -> Addresses:
     """The addresses of the draws in a random order, after a first access to each of ``keys``."""
-    from simcodesign.locality.streams import lru_stack
-
     most = keys + int(np.count_nonzero(draws < 0))
     if most > END // key_bytes:
         raise InputError("keys of a stream", value=most, allowed=f"up to {END // key_bytes} of {key_bytes} bytes")

@@ -9,7 +9,6 @@ import numpy as np
 from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Accesses, Kinds
 
 NOTHING = 255  # no digit, no label
-NEWLINE, COMMA, COLON, ZERO = (ord(sign) for sign in "\n,:0")
 
 
 def _table(values: dict[str, int]) -> Kinds:
@@ -19,11 +18,7 @@ def _table(values: dict[str, int]) -> Kinds:
     return table
 
 
-DECIMAL = np.isin(np.arange(256), [ord(byte) for byte in "0123456789"])
 DIGIT = _table({byte: int(byte, 16) for byte in "0123456789abcdefABCDEF"})
-BLANK = np.isin(np.arange(256), [ord(byte) for byte in " \t\r"])
-#: Bytes of which two begin a message of valgrind: ``==pid==``, ``--pid--``, ``**pid**``.
-MESSAGE = np.isin(np.arange(256), [ord(byte) for byte in "=-*"])
 #: Formats of lines.
 IS_DIN, IS_LACKEY, IS_PIN = 0, 1, 2
 LACKEY = _table({"L": LOAD, "S": STORE, "M": MODIFY, "I": FETCH})

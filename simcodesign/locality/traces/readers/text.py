@@ -27,6 +27,7 @@ from simcodesign.core.files.readers import FileStart, Match
 from simcodesign.locality.traces.byte_streams import Stream, open_stream
 from simcodesign.locality.traces.readers.registry import READERS, TraceReader
 from simcodesign.locality.traces.text_bytes import DIN, IS_DIN, IS_LACKEY, IS_PIN, LACKEY, PIN, Parsed
+from simcodesign.locality.traces.text_parser import parse_lines
 from simcodesign.locality.traces.trace import CHUNK, MOST_ADDRESS, Accesses, Kinds, Trace, at_least_one, empty_trace
 
 #: Bytes parsed at a time, and so the longest line.
@@ -97,8 +98,6 @@ class TextTrace(Trace):
 
 def parsed_blocks(stream: Stream, text: TextFormat, instructions: bool = False) -> Iterator[Parsed]:
     """The lines of a stream, a block at a time; InputError at the first that is wrong or does not end."""
-    from simcodesign.locality.traces.text_parser import parse_lines
-
     group = 0
     buffer = bytearray(2 * BLOCK_BYTES)
     view = np.frombuffer(buffer, np.uint8)
