@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from simcodesign.core.errors import InputError
 from simcodesign.core.native import library as module
 from simcodesign.core.native.compiler import LIBRARY_NAME, CompilerError, find_compiler
-from simcodesign.core.native.library import library, up_to_date_library
+from simcodesign.core.native.library import library, required_library, up_to_date_library
 from tests import ROOT
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -106,6 +107,12 @@ def test_an_installed_library_needs_neither_sources_nor_compiler(
     assert up_to_date_library(tmp_path / "all.c", [tmp_path]) is None
     (tmp_path / LIBRARY_NAME).touch()
     assert up_to_date_library(tmp_path / "all.c", [tmp_path]) == tmp_path / LIBRARY_NAME
+
+
+def test_what_needs_the_library_says_so_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "library", lambda: None)
+    with pytest.raises(InputError, match=r"a trace of text needs the C functions .*allowed: an installed C compiler"):
+        required_library("a trace of text")
 
 
 @needs_compiler
