@@ -181,7 +181,7 @@ class Machine(MachineNodes, ShownInNotebooks):
         return noises_of(self.partitions, self.noise_model, self.node_of(ranks), part)
 
     def sending(self, sends: str | None, used: int | None = None) -> Machine:
-        """Return the machine whose messages are sent as ``sends`` has it, through so many interfaces of a rank, None:
+        """Return the machine whose messages are sent as ``sends`` has it, through ``used`` interfaces of a rank, None:
         through all; the same object whenever they are the same."""
         if used is None and self.network.message_model.sending(sends) is self.network.message_model:
             return self

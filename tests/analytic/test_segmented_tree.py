@@ -21,8 +21,6 @@ from tests import builders
 from tests.builders import read_machine, workload
 from tests.oracles.segmented_tree import segmented_reduce_s
 
-pytestmark = pytest.mark.usefixtures("quick_engine")
-
 ROUNDING = 1e-12
 MOST_RANKS = 40
 CONSTANTS = {"startup_s": 3e-6, "per_byte_s": 1e-9}
