@@ -16,7 +16,7 @@ SHORT = 16
 def introsort(items: Any, keys: Any, count: int, ranges: Any) -> None:
     """Sort the first ``count`` items by their keys; both move. ``ranges``: room for as many numbers.
 
-    Lists or arrays: the compiled engine compiles this.
+    ``engine/native/loggopsim.c`` does this in C.
     """
     pending = 1 if count > SHORT else 0
     if pending:
