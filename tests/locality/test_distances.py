@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack import distances as module
 from simcodesign.locality.stack.distances import (
@@ -54,8 +53,6 @@ def rows(profile: StackDistanceProfile) -> tuple[list[int], list[float], float]:
 @pytest.mark.parametrize(("grain", "line_bytes"), [("line64", 64), ("elem8", 8)])
 def test_histograms_of_recorded_traces(cases: Path, name: str, grain: str, line_bytes: int) -> None:
     """Equal to those on which three other programs agree."""
-    if not HAVE_NUMBA:
-        pytest.skip("needs numba: a million accesses take long without it")
     expected = pd.read_csv(cases / "cache" / f"hist_{name}_{grain}.csv")
     result = stack_profile(recorded(cases, name), line_bytes)
     warm = expected[expected["sd"] >= 0]

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import CapacityError
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.locality.stack import engine as stack_engine
+from simcodesign.locality.stack import slots
+from simcodesign.locality.stack.reuse import ReuseMeter
 from tests.oracles.mattson import mattson_distances, reuse_distances_by_dict
 from tests.oracles.plain_stack import PlainReuse, PlainStack
-
-stack_engine = pytest.importorskip("simcodesign.locality.stack.engine") if HAVE_NUMBA else None
-needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="needs numba; without it this takes too long")
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -56,7 +55,6 @@ def histogram(counter) -> tuple[list[int], list[int], int]:
     return distance.tolist(), count.tolist(), counter.cold
 
 
-@needs_numba
 @given(
     seed=SEEDS,
     count=st.integers(0, 1500),
@@ -74,7 +72,6 @@ def test_engine_is_mattson(seed: int, count: int, slots: int, spread: int, first
     assert histogram(counter) == histogram_of(expected)
 
 
-@needs_numba
 @given(seed=SEEDS, shift=st.integers(0, 63))
 def test_engine_counts_without_measuring(seed: int, shift: int) -> None:
     keys = streams(seed, 500)
@@ -93,13 +90,11 @@ def test_plain_is_mattson(seed: int, count: int, times: int, shift: int) -> None
     assert histogram(counter) == histogram_of(expected)
 
 
-@needs_numba
 @given(seed=SEEDS, count=st.integers(0, 1000), page_bits=st.sampled_from([0, 2, 6]))
 def test_reuse_is_by_dict(seed: int, count: int, page_bits: int) -> None:
-    from_module = pytest.importorskip("simcodesign.locality.stack.reuse")
     keys = streams(seed, count)
     expected = reuse_distances_by_dict(keys)
-    assert in_chunks(from_module.ReuseMeter(0, page_bits).measure, keys, seed).tolist() == expected.tolist()
+    assert in_chunks(ReuseMeter(0, page_bits).measure, keys, seed).tolist() == expected.tolist()
     assert in_chunks(PlainReuse(0).measure, keys, seed).tolist() == expected.tolist()
 
 
@@ -122,7 +117,6 @@ def expected_of(kind: str) -> np.ndarray:
     return PlainStack(0).measure(many(kind))
 
 
-@needs_numba
 @pytest.mark.parametrize(
     "kind", ["dense", "sparse", "first sparse, then dense", "a loop", "there and back", "distinct"]
 )
@@ -137,7 +131,6 @@ def test_engine_grows(kind: str, slots: int, spread: int) -> None:
     assert histogram(counter) == histogram_of(expected)
 
 
-@needs_numba
 def test_the_two_last_keys_survive_new_pages() -> None:
     """Pages are broken up while the last keys are remembered by the place of their entries."""
     sparse = np.arange(5000, dtype=np.uint64) * np.uint64(1 << 20)
@@ -145,22 +138,18 @@ def test_the_two_last_keys_survive_new_pages() -> None:
     assert np.array_equal(stack_engine.StackCounter(0).measure(keys), PlainStack(0).measure(keys))
 
 
-@needs_numba
 def test_read_only_and_strided_arrays_are_read() -> None:
     keys = np.repeat(np.arange(9, dtype=np.uint64), 2)
     keys.setflags(write=False)
     assert stack_engine.StackCounter(0).measure(keys[::2]).tolist() == [-1] * 9
 
 
-@needs_numba
 def test_slots_that_have_no_number_are_an_error() -> None:
-    slots = pytest.importorskip("simcodesign.locality.stack.slots")
     assert slots.capacity_for(3_000_000_000, 8, 1 << 16) < 2**32
     with pytest.raises(CapacityError, match="too many different lines, got 4000000000"):
         slots.capacity_for(4_000_000_000, 8, 1 << 16)
 
 
-@needs_numba
 @pytest.mark.parametrize("page_bits", [0, 2, 6])
 def test_a_chunk_may_begin_with_the_last_key(page_bits: int) -> None:
     """The page of the last key is the current one then, and its neighbours are others."""

@@ -19,22 +19,6 @@ assert not HAVE_NUMBA
 rng = np.random.default_rng(3)
 """
 
-STACK = """
-from simcodesign.locality.stack.distances import reuse_distances, stack_distances, stack_profile
-from simcodesign.locality.profile import StackDistanceProfile
-from tests.oracles.mattson import mattson_distances, reuse_distances_by_dict
-for first, most in ((0, 3), (0, 300), (2**64 - 300, 300), (0, 2**62), (5, 50)):
-    for line_bytes in (1, 8, 64, 2**62):
-        address = rng.integers(0, most, 150, np.uint64) + np.uint64(first)
-        keys = address // np.uint64(line_bytes)
-        expected = mattson_distances(keys)
-        assert (stack_distances(address, line_bytes) == expected).all()
-        assert (reuse_distances(address, line_bytes) == reuse_distances_by_dict(keys)).all()
-        profile, counted = stack_profile(address, line_bytes), StackDistanceProfile.from_distances(expected, line_bytes)
-        assert (profile.distance == counted.distance).all() and (profile.count == counted.count).all()
-        assert profile.cold == counted.cold
-"""
-
 HIERARCHY = """
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.counts import INCLUSIONS, Policy
@@ -51,7 +35,7 @@ for policy in [Policy(inclusion, allocate) for inclusion in INCLUSIONS for alloc
 """
 
 
-@pytest.mark.parametrize("program", [STACK, HIERARCHY], ids=["stack", "hierarchy"])
+@pytest.mark.parametrize("program", [HIERARCHY], ids=["hierarchy"])
 @pytest.mark.thorough
 def test_the_answers_are_the_same(program: str) -> None:
     done = subprocess.run(

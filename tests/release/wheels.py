@@ -1,6 +1,6 @@
 """Wheels of six platforms, all built on this machine by zig: ``python -m tests.release.wheels SDIST FOLDER``.
 
-Needs hatchling, hatch-vcs and ziglang. Only the wheel of this platform is run; for the others, the format of the library, its
+Needs hatchling, hatch-vcs and ziglang. None is run: the format of the library, its
 processor and the names of its exported functions are checked.
 """
 

@@ -13,7 +13,6 @@ from simcodesign.describe.goal.format import read_goal, write_goal
 from simcodesign.engine.simulate import schedule_of
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy.simulate import lru_hits, simulate_hierarchy
-from simcodesign.locality.stack.distances import reuse_profile, stack_profile
 from simcodesign.locality.streams.kernels import kernel_trace
 
 
@@ -27,8 +26,6 @@ def compile_all(jobs: int) -> None:
 
 def _locality() -> None:
     trace = kernel_trace("triad", n=100)
-    stack_profile(trace, 8)
-    reuse_profile(trace, 8)
     for ways in (8, 64):  # sets so large are listed: code of its own
         simulate_hierarchy(trace, [CacheGeometry(4096, ways=ways)])
     lru_hits(np.arange(100) * 64, 8)

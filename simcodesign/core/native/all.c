@@ -2,6 +2,7 @@
 #include "layout.h"
 
 #include "lru_stack.c"
+#include "stack_distances.c"
 #include "text_parser.c"
 
 #if __has_include("../../engine/native/all.c")

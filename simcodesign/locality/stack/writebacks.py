@@ -14,20 +14,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.jit import compiled_without_arrays
 from simcodesign.locality.profile import StackDistanceProfile
 from simcodesign.locality.stack.distances import stack_counter
-from simcodesign.locality.stack.keys import NO_ROOM, Keys, grown, new_keys, stretch_of
-from simcodesign.locality.stack.slots import ONE, ZERO, U, Words
-from simcodesign.locality.traces.trace import MODIFY, STORE, Addresses, Kinds, Trace, line_shift
+from simcodesign.locality.stack.keys import new_keys
+from simcodesign.locality.stack.reuse import State, run
+from simcodesign.locality.traces.trace import Addresses, Kinds, Trace, line_shift
 
 #: Accesses that can be told apart: the time of the last one stands in half a word.
 MOST = 2**32 - 1
-#: Places in ``state``: accesses so far, pages in use, different keys, the access that is next, intervals that ended.
-TIME, USED, DISTINCT, NEXT, ENDED = range(5)
 # An entry of a key: the time of its last access, the largest distance since its last store, whether it is dirty.
-_TIME, _LARGEST, _DIRTY = U(32), ONE, ONE
-_LARGEST_MASK = U(2**31 - 1)
+_TIME, _LARGEST, _DIRTY = (np.uint64(number) for number in (32, 1, 1))
+_LARGEST_MASK = np.uint64(2**31 - 1)
 
 
 def profiles_with_writebacks(trace: Trace, line_bytes: int) -> tuple[StackDistanceProfile, StackDistanceProfile]:
@@ -47,64 +44,25 @@ class DirtyIntervals:
     """Collects the largest stack distance between each store to a key ``address >> shift`` and the next."""
 
     def __init__(self, shift: int) -> None:
-        self._shift = U(shift)
+        self._shift = shift
         self._keys = new_keys(np.uint64)
-        self._state = np.zeros(5, np.uint64)
+        self._state = State()
         self._ended: list[NDArray[np.int64]] = []
 
     def add(self, address: Addresses, kind: Kinds, distances: NDArray[np.int64]) -> None:
         """The next n accesses: addresses, kinds and stack distances, each (n,)."""
-        address, kind = np.require(address, np.uint64, ["C", "W"]), np.require(kind, np.uint8, ["C", "W"])
+        kind, distances = np.require(kind, np.uint8, ["C"]), np.require(distances, np.int64, ["C"])
         ended = np.empty(len(address), np.int64)
-        self._state[NEXT] = self._state[ENDED] = 0
-        with np.errstate(over="ignore"):  # without Numba, Python would warn of hashes that wrap around
-            while not follow(address, kind, distances, self._shift, self._state, self._keys, ended):
-                self._keys, pages = grown(self._keys, int(self._state[USED]), int(self._state[DISTINCT]))
-                self._state[USED] = pages
-        self._ended.append(ended[: int(self._state[ENDED])].copy())
+        self._state.ended = 0
+        columns = (kind, distances, ended)
+        self._keys = run("writebacks_follow", address, self._shift, self._state, self._keys, *columns)
+        self._ended.append(ended[: self._state.ended].copy())
 
     def largest(self) -> NDArray[np.int64]:
         """The largest distance of every interval, those that last to the end of the trace included."""
-        entry = self._keys.entry[self._keys.entry != 0]
+        entry = self._keys.entries[self._keys.entries != 0]
         time, largest = entry >> _TIME, (entry >> _LARGEST) & _LARGEST_MASK
         since = np.empty(len(entry), np.int64)  # keys accessed after the last access of each
         since[np.argsort(time)] = np.arange(len(entry))[::-1]
-        is_dirty = (entry & _DIRTY) == ONE
+        is_dirty = (entry & _DIRTY) == _DIRTY
         return np.concatenate([*self._ended, np.maximum(largest.astype(np.int64), since)[is_dirty]])
-
-
-@compiled_without_arrays
-def follow(
-    address: Addresses,
-    kind: Kinds,
-    distances: NDArray[np.int64],
-    shift: np.uint64,
-    state: Words,
-    keys: Keys,
-    ended: NDArray[np.int64],
-) -> bool:
-    """Processes accesses; returns whether all are done, or the memory for pages is full."""
-    entry, page_bits = keys.entry, keys.page_bits
-    n, time, count = state[NEXT], state[TIME], state[ENDED]
-    while n < np.uint64(len(address)):
-        key = address[n] >> shift
-        stretch = stretch_of(keys, key >> page_bits, state, USED)
-        if stretch == NO_ROOM:
-            break
-        here = stretch + (key & ((ONE << page_bits) - ONE))
-        before = entry[here]
-        if before == ZERO:
-            state[DISTINCT] += ONE
-        dirty, largest = before & _DIRTY, (before >> _LARGEST) & _LARGEST_MASK
-        if dirty == ONE and distances[n] > np.int64(largest):
-            largest = np.uint64(distances[n])
-        if kind[n] == STORE or kind[n] == MODIFY:
-            if dirty == ONE:
-                ended[count] = np.int64(largest)
-                count += ONE
-            dirty, largest = ONE, ZERO
-        time += ONE
-        entry[here] = (time << _TIME) | (largest << _LARGEST) | dirty
-        n += ONE
-    state[NEXT], state[TIME], state[ENDED] = n, time, count
-    return bool(n == np.uint64(len(address)))
