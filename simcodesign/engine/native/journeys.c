@@ -56,7 +56,7 @@ static int64_t take_out_of_day(Journeys *journeys) {
 /* Add a message to those of a day. */
 static inline void write_message(Journeys *journeys, Message message, int64_t day) {
     Day *it = &journeys->days[day];
-    if (it->first == NONE || it->count == BLOCK) {
+    if (it->first == NONE || it->count == MESSAGES_IN_BLOCK) {
         int64_t block = journeys->free_block;
         if (block == NONE) block = journeys->block_count++;
         else journeys->free_block = journeys->following[block];
@@ -66,7 +66,7 @@ static inline void write_message(Journeys *journeys, Message message, int64_t da
         it->last = (int32_t)block;
         it->count = 0;
     }
-    journeys->later[(int64_t)it->last * BLOCK + it->count++] = message;
+    journeys->later[(int64_t)it->last * MESSAGES_IN_BLOCK + it->count++] = message;
     journeys->later_count++;
 }
 
@@ -76,8 +76,8 @@ static void collect_messages(Run *run, int64_t day, int64_t today) {
     int32_t block = journeys->days[day].first, last = journeys->days[day].last, in_last = journeys->days[day].count;
     journeys->days[day].first = NONE;
     while (block != NONE) {
-        for (int number = 0, count = block == last ? in_last : BLOCK; number < count; number++) {
-            Message message = journeys->later[(int64_t)block * BLOCK + number];
+        for (int number = 0, count = block == last ? in_last : MESSAGES_IN_BLOCK; number < count; number++) {
+            Message message = journeys->later[(int64_t)block * MESSAGES_IN_BLOCK + number];
             journeys->later_count--;
             if (today == NONE || day_of_message(run, &message) == today) {
                 journeys->now[journeys->slots++] = message;
@@ -98,9 +98,9 @@ static int64_t first_message_day(const Run *run) {
     double first_s = INFINITE_S;
     for (int64_t day = 0; day < JOURNEY_DAYS; day++)
         for (int32_t block = journeys->days[day].first; block != NONE; block = journeys->following[block])
-            for (int number = 0; number < (block == journeys->days[day].last ? journeys->days[day].count : BLOCK);
+            for (int number = 0; number < (block == journeys->days[day].last ? journeys->days[day].count : MESSAGES_IN_BLOCK);
                  number++)
-                first_s = sooner_of(first_s, journeys->later[(int64_t)block * BLOCK + number].time_s);
+                first_s = sooner_of(first_s, journeys->later[(int64_t)block * MESSAGES_IN_BLOCK + number].time_s);
     return day_at(journeys->days_per_s, first_s);
 }
 

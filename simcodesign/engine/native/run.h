@@ -20,7 +20,7 @@
 #define CONSTANTS(CONSTANT) \
     CONSTANT(NONE, -1) CONSTANT(SEND, 1) CONSTANT(RECEIVE, 2) CONSTANT(LIMITED, 1) CONSTANT(ANY, -2) \
     CONSTANT(ANY_TAG, -1) CONSTANT(DONE, -1) CONSTANT(AHEAD, 4) CONSTANT(DAYS, 16384) CONSTANT(JOURNEY_DAYS, 32768) \
-    CONSTANT(BLOCK, 8)
+    CONSTANT(MESSAGES_IN_BLOCK, 8)
 #define AS_ENUM(name, value) name = value,
 enum { CONSTANTS(AS_ENUM) };
 /* `missing` of an operation that a station has granted, that has met its message in a mailbox, and of a send whose

@@ -231,9 +231,9 @@ def _give_journeys(run: Run, plan: Plan) -> None:
     routes, constants = plan.routes, run.layout.constants
     assert routes is not None
     most, days = int(np.count_nonzero(routes.route != NONE)), constants["JOURNEY_DAYS"]
-    blocks, nodes = most // constants["BLOCK"] + days + 2, 2 * len(plan.stations) + 1024
+    blocks, nodes = most // constants["MESSAGES_IN_BLOCK"] + days + 2, 2 * len(plan.stations) + 1024
     run.make_room("journeys", most + 1, "now", "events", "spare", "heap")
-    run.make_room("journeys", blocks * constants["BLOCK"], "later")
+    run.make_room("journeys", blocks * constants["MESSAGES_IN_BLOCK"], "later")
     run.make_room("journeys", blocks, "following")
     run.make_room("journeys", days, "days")
     run["journeys.days"]["first"] = NONE
