@@ -17,9 +17,9 @@ from simcodesign.generate.plan import NONE, Plan
 
 #: The SimPy engine: bytes for an operation with its Plan, for a message with a route, for a station on its route, for a
 #: strand of operations and for a message in transit (a process each), and for a recorded service; what an operation
-#: takes in addition by the rules of LogGOPSim.
+#: takes in addition by the rules of LogGOPSim, and what each station that a packet passes leaves behind.
 SIMPY_OPERATION, SIMPY_ROUTE, SIMPY_HOP, SIMPY_PROCESS, SIMPY_SERVICE = 215, 80, 20, 1_500, 250
-SIMPY_LOGGOPS = 900
+SIMPY_LOGGOPS, SIMPY_PACKET_HOP = 900, 4
 #: The compiled engine: bytes for an operation with its Plan, for a message with a route, for a station on its route.
 COMPILED_OPERATION, COMPILED_ROUTE, COMPILED_HOP = 66, 24, 8
 #: In addition: by the rules of LogGOPSim for a send or a receive; with fair sharing for a message, and for a station on
@@ -49,7 +49,7 @@ def check_written(output: str, operations: int, parts: int = 0, part_bytes: floa
 
 def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
     """Return the memory that a run of the Plan takes on an engine."""
-    messages, hops, on_the_way = _travelling(plan, whole_messages=engine != "simpy")
+    messages, hops, services, on_the_way = _travelling(plan)
     kept = len(plan) * ((TIMELINE if has_timeline else 0) + (BYTES_PER_ENTRY if plan.lines is not None else 0))
     if engine != "simpy":
         if plan.loggops is not None:
@@ -58,25 +58,27 @@ def run_bytes(plan: Plan, engine: str, has_timeline: bool = False) -> float:
             kept += COMPILED_FLOW * messages + COMPILED_FLOW_HOP * int(plan.routes.start[-1])
         return kept + len(plan) * COMPILED_OPERATION + messages * COMPILED_ROUTE + hops * COMPILED_HOP
     processes = int((~plan.follows_previous[:-1]).sum()) + on_the_way
-    kept += SIMPY_SERVICE * hops if has_timeline else 0
+    kept += SIMPY_SERVICE * services if has_timeline else 0
+    kept += SIMPY_PACKET_HOP * services if services > hops else 0
     kept += SIMPY_LOGGOPS * len(plan) if plan.loggops is not None else 0
     return kept + len(plan) * SIMPY_OPERATION + messages * SIMPY_ROUTE + hops * SIMPY_HOP + processes * SIMPY_PROCESS
 
 
-def _travelling(plan: Plan, whole_messages: bool = False) -> tuple[int, int, int]:
-    """Return the messages with a route, the stations that they or their packets pass, and the most in transit.
+def _travelling(plan: Plan) -> tuple[int, int, int, int]:
+    """Return the messages with a route, the stations on their routes, those that they or their packets pass, and the
+    most in transit.
 
-    ``whole_messages``: count the stations of messages alone. A packet is made when the previous one has left the first
-    station, so no message has more packets in transit than stations.
+    A packet is made when the previous one has left the first station, so no message has more packets in transit than
+    stations.
     """
     if plan.routes is None:
-        return 0, 0, 0
+        return 0, 0, 0, 0
     sends = np.flatnonzero(plan.routes.route != NONE)
     hops = (plan.routes.start[1:] - plan.routes.start[:-1])[plan.routes.route[sends]]
     packets = plan.routes.packets
     count = np.ones(len(sends), np.int64) if packets is None else packets.count[sends].astype(np.int64)
-    passed = hops if whole_messages else hops * count
-    return len(sends), int(passed.sum()), _at_once(plan, sends, np.minimum(count, np.maximum(hops, 1)))
+    on_the_way = _at_once(plan, sends, np.minimum(count, np.maximum(hops, 1)))
+    return len(sends), int(hops.sum()), int((hops * count).sum()), on_the_way
 
 
 def _at_once(plan: Plan, sends: NDArray[np.int64], count: NDArray[np.int64]) -> int:

@@ -96,7 +96,7 @@ CASES = {
     "packets": (
         "simulate burst packet-torus --effects links --engine simpy",
         "--set P=4",
-        "--set P=64 --set size=32768",
+        "--set P=64 --set size=524288",
     ),
     "routes": ("simulate burst dragonfly-1056 --effects links --engine compiled", "--set P=4", "--set P=1024"),
     "effects": (
