@@ -41,7 +41,7 @@ def test_a_width_that_is_none_is_ignored(columns: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not HAVE_NUMBA, reason="needs Numba")
 def test_no_threads_for_numba_are_an_error_with_words() -> None:
-    result = ran("locality", "--generate", "triad", "--set", "n=100", NUMBA_NUM_THREADS="0")
+    result = ran("locality", "--generate", "triad", "--set", "n=100", "--caches", "1KiB:2", NUMBA_NUM_THREADS="0")
     assert result.returncode == 2
     assert "NUMBA_NUM_THREADS, got '0' (allowed: 1 or more, or not set)" in result.stderr
     assert "Traceback" not in result.stderr

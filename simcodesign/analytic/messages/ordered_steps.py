@@ -38,7 +38,7 @@ class Step:
         """Compute the bytes of the messages of an operation of this size, or of (P,) bytes by rank."""
         if np.ndim(size_bytes):
             return np.asarray(size_bytes)[self.source if self.owner is None else self.owner]
-        return size_bytes / self.parts * self.blocks
+        return size_bytes * self.blocks / self.parts
 
     def among(self, members: Ints) -> Step:
         """The same in several groups, ``members`` (groups, n)."""

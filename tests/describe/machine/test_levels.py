@@ -87,7 +87,7 @@ def test_a_phase_may_replace_them() -> None:
         ({"node.network.sharing": "max_min"}, "node.network.sharing", "same on all levels"),
         ({"node.network.routing": "ecmp"}, "node.network.routing", "between the nodes alone"),
         ({"node.network.routing": "valiant"}, "node.network.routing", "(allowed: minimal)"),
-        ({"node.network.rails": 2}, "node.network.rails", "receive_overhead, segments"),  # routing is not offered
+        ({"node.network.rails": 2}, "node.network.rails", "receive_overhead, routing, segments"),
         ({"node.network.saturation": 0.5}, "node.network.saturation", "unknown key"),
         ({"node.network.interfaces.count": 2}, "node.network.interfaces.count", "1, as fast as all together"),
         ({"network.node": {"startup": "1 us", "bandwidth": "1 TB/s"}}, "node", "network.node says"),

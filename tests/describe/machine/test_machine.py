@@ -264,7 +264,7 @@ WRONG = [
     ("per_byte: 2.5 ns/B}", "per_byte: 11 ns/B}", "network.interfaces", "its interface"),
     ("per_byte: 2.5 ns/B}", "per_byte: -1 ns/B}", "network.interfaces.per_byte", "0, or 1e-75 to 1e+75"),
     ("per_byte: 2.5 ns/B}", "bandwidth: 0 B/s}", "network.interfaces.bandwidth", "above 0"),
-    ("per_byte: 2.5 ns/B}", "per_byte: 2 ns/B, bandwidth: 1 GB/s}", "network.interfaces.per_byte", "given twice"),
+    ("per_byte: 2.5 ns/B}", "per_byte: 2 ns/B, bandwidth: 1 GB/s}", "network.interfaces.bandwidth", "given twice"),
     ("per_byte: 2.5 ns/B}", "per_bit: 2 ns/B}", "network.interfaces.per_bit", "did you mean 'per_byte'"),
     ("{count: 2,", "{count: 0,", "network.interfaces.count", "1 to 1024"),
     ("duplex: half", "duplex: both", "network.interfaces.duplex", "full, half"),

@@ -61,7 +61,7 @@ WRONG = {
     f"segments: [{RENDEZVOUS}, {RENDEZVOUS}]": "'up_to' is missing",
     f"segments: [{DETACHED}, {EAGER}, {RENDEZVOUS}]": "ends above the one before it",
     f"segments: [{EAGER}, {EAGER}, {RENDEZVOUS}]": "ends above the one before it",
-    "segments: [{up_to: 0 B, startup: 1 us, bandwidth: 1 GB/s}, {startup: 1 us, bandwidth: 1 GB/s}]": "ends above",
+    "segments: [{up_to: 0 B, startup: 1 us, bandwidth: 1 GB/s}, {startup: 1 us, bandwidth: 1 GB/s}]": "a number above 0",
     "segments: [{startup: 1 us}]": "'bandwidth' (or 'per_byte') is missing",
     "segments: [{startup: 1 us, bandwidth: 1 GB/s, per_byte: 1 ns/B}]": "given twice",
     "segments: [{bandwidth: 1 GB/s}]": "'startup' is missing",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simcodesign.analytic.demands.base import LEAST_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.comparison.formulas.values import FormulaValues, formula_values
 from simcodesign.describe.demands.collective import ALGORITHMS, TWO_LEVEL
@@ -158,8 +159,13 @@ def test_no_rounds_are_below_the_bounds(ranks: int, size: int, gamma_ns: int) ->
 @pytest.mark.parametrize("machine", ["crossbar-16", "loggop-64"])
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_phase_alone_is_forecast(machine: str, phase: str) -> None:
-    """As all ranks start it together: powers of two, for which forms in LogGOPS are exact as well."""
+    """As all ranks start it together: powers of two, for which forms in LogGOPS are exact as well, or say that they
+    are lower bounds."""
     for ranks in (2, 8, 16):
         scenario = Scenario.of(load_workload(WORKLOAD), load_machine(machine), {"P": ranks}, phases=[phase])
-        ratio = simulate(scenario, effects="none").makespan_s / forecast(scenario).makespan_s
-        assert ratio == pytest.approx(1, rel=1e-12)
+        forecasted = forecast(scenario)
+        ratio = simulate(scenario, effects="none").makespan_s / forecasted.makespan_s
+        if any(LEAST_IN_LOGGOPS in text for text in forecasted.basis):
+            assert 1 - 1e-12 <= ratio <= 2
+        else:
+            assert ratio == pytest.approx(1, rel=1e-12)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simcodesign.analytic.demands.base import LEAST_IN_LOGGOPS
 from simcodesign.analytic.forecast import forecast
 from simcodesign.describe.demands.collective import every_algorithm
 from simcodesign.describe.network.message_models.base import SizeSegment
@@ -202,6 +203,10 @@ def test_every_algorithm_in_loggops_is_its_closed_form(key: tuple[str, str]) -> 
             made = machine(network(64, model="loggop", segments=segments))
             for size_bytes in (100.0, 300.0, 301.0, 1200.0, 3000.0, 3001.0, 9600.0):
                 step = step_of(key, size_bytes)
-                expected = forecast(step, made, {"P": ranks}).makespan_s
+                forecasted = forecast(step, made, {"P": ranks})
+                expected = forecasted.makespan_s
                 result = simulate(step, made, {"P": ranks}, effects="none").makespan_s
-                assert result == pytest.approx(expected, rel=1e-12), (ranks, size_bytes)
+                if any(LEAST_IN_LOGGOPS in text for text in forecasted.basis):
+                    assert expected * (1 - 1e-12) <= result <= 2 * expected, (ranks, size_bytes)
+                else:
+                    assert result == pytest.approx(expected, rel=1e-12), (ranks, size_bytes)
