@@ -95,11 +95,16 @@ def forecast(
         result = with_failures(result, design_point)
         if longest_path:
             result = replace(result, longest_path=longest_path_of(design_point))
-        bounded = bounds_of(design_point) if bounds else None
-        if bounded is None:
-            return result
-        notes = beyond_interfaces(result, bounded, design_point)
-        return replace(result, bounds=with_checkpoints(bounded, design_point), notes=notes)
+        return _with_bounds(result, design_point) if bounds else result
+
+
+def _with_bounds(result: Result, design_point: DesignPoint) -> Result:
+    """The result with its bounds, where there are any."""
+    bounded = bounds_of(design_point)
+    if bounded is None:
+        return result
+    notes = beyond_interfaces(result, bounded, design_point)
+    return replace(result, bounds=with_checkpoints(bounded, design_point), notes=notes)
 
 
 def _check_finite(result: Result, design_point: DesignPoint) -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from simcodesign.comparison.attribution import changes_of
-from simcodesign.core.native.library import library
+from simcodesign.core.native.shared_library import library
 from simcodesign.core.result import Result
 from simcodesign.core.to_json import attributes_of
 from simcodesign.core.units import format_quantity

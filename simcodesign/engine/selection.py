@@ -11,7 +11,7 @@ import numpy as np
 
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.memory_limit import check_memory
-from simcodesign.core.native.library import library
+from simcodesign.core.native.shared_library import library
 from simcodesign.engine.event_contract import Log, OnProgress
 from simcodesign.engine.memory_estimate import run_bytes
 from simcodesign.generate.plan import NONE, Plan

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simcodesign as sc
-from simcodesign.analytic.collectives.pipelined_tree import pipelined_tree
+from simcodesign.analytic.collectives.pipelines.tree import pipelined_tree
 from simcodesign.analytic.forecast import forecast
 from simcodesign.analytic.messages.message import Message
 from simcodesign.core.errors import InputError

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import DeadlockError
-from simcodesign.core.native.library import library
+from simcodesign.core.native.shared_library import library
 from simcodesign.describe.design_point import bind
 from simcodesign.describe.effects import effect_names
 from simcodesign.describe.machine import Machine

@@ -21,7 +21,7 @@ SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recove
 PROGRAM = """
 import sys
 from pathlib import Path
-import simcodesign.core.native.library as native
+import simcodesign.core.native.shared_library as native
 native.up_to_date_library = lambda *_: Path(sys.argv[1])
 import simcodesign as sc
 from tests.random_programs import random_case

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
+from simcodesign.analytic.collectives.pipelines.chain import pipelined_chain_s
 from simcodesign.analytic.collectives.scatter import scatter_binomial
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.even_sharing import Doubling

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.analytic.collectives.algorithm_form import ALGORITHM_FORMS, algorithm_form_of
-from simcodesign.analytic.collectives.pipelined_chain import chain_on_levels_s
+from simcodesign.analytic.collectives.pipelines.chain import chain_on_levels_s
 from simcodesign.analytic.group_levels import LevelGroups, Pattern, patterns_of
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, price
 from simcodesign.analytic.messages.message_models.base import hold_receivers

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from simcodesign.analytic.collectives.algorithm_form import AlgorithmForm, register_algorithm_form
-from simcodesign.analytic.collectives.pipelined_chain import pipelined_chain_s
-from simcodesign.analytic.collectives.pipelined_tree import pipelined_tree
+from simcodesign.analytic.collectives.pipelines.chain import pipelined_chain_s
+from simcodesign.analytic.collectives.pipelines.tree import pipelined_tree
 from simcodesign.analytic.collectives.scatter import sent_by_others
 from simcodesign.analytic.messages import ordered_steps
 from simcodesign.analytic.messages.message_costs import Cost, MessageCosts, ceil_log2

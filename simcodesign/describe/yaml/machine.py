@@ -170,18 +170,17 @@ def machine_from(entry: Entry, folder: Path) -> Machine:
         noise=noise_from(items["noise"], nodes) if "noise" in items else 0.0,
         place=entry.place,
         custom=custom,
-        failures=Failures(
-            **{"distribution": Distribution("exponential")} | FAILURES.read(items["failures"]),
-            place=items["failures"].place,
-        )
-        if "failures" in items
-        else None,
+        failures=_failures(items["failures"]) if "failures" in items else None,
         nodes_by_ranks=follows,
         partitions=partitions,
         background=Background(**BACKGROUND.read(items["background"]), place=items["background"].place)
         if "background" in items
         else None,
     )
+
+
+def _failures(entry: Entry) -> Failures:
+    return Failures(**{"distribution": Distribution("exponential")} | FAILURES.read(entry), place=entry.place)
 
 
 def _processors(items: Mapping[str, Entry], nodes: int, per_node: int) -> int:

@@ -7,7 +7,7 @@ import ctypes
 
 import numpy as np
 
-from simcodesign.core.native.library import library
+from simcodesign.core.native.shared_library import library
 from simcodesign.core.operation_kinds import SEND
 from simcodesign.engine.event_contract import (
     Log,

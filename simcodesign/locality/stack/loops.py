@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from simcodesign.core.native.library import required_library
+from simcodesign.core.native.shared_library import required_library
 
 _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_uint64
 #: Pointers, and counts in between, of what a loop over accesses takes: addresses, their number, the shift, its state.

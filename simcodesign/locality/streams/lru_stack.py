@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.native.library import required_library
 from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.shared_library import required_library
 
 Whole = NDArray[np.int64]
 #: Slots in a word of the bitmap; half of what would fit, so that no word is negative.

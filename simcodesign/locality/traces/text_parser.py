@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcodesign.core.native.library import required_library
 from simcodesign.core.native.records import Bytes, Record, ShortUnsignedIntegers, UnsignedIntegers, check_layout
+from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.traces.text_bytes import DIGIT, IS_LACKEY, Parsed
 from simcodesign.locality.traces.trace import Accesses, Kinds
 

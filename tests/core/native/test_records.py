@@ -10,7 +10,7 @@ import pytest
 
 from simcodesign.core.native.compiler import compile_library, find_compiler
 from simcodesign.core.native.records import Floats, Integers, Record, check_layout
-from tests.core.native.test_library import LAYOUT, needs_compiler
+from tests.core.native.test_shared_library import LAYOUT, needs_compiler
 
 SOURCE = """
 #include "layout.h"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from simcodesign.core.errors import InputError
-from simcodesign.core.native import library as module
+from simcodesign.core.native import shared_library as module
 from simcodesign.core.native.compiler import LIBRARY_NAME, CompilerError, find_compiler
-from simcodesign.core.native.library import library, required_library, up_to_date_library
+from simcodesign.core.native.shared_library import library, required_library, up_to_date_library
 from tests import ROOT
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -119,7 +119,7 @@ def test_what_needs_the_library_says_so_without_it(monkeypatch: pytest.MonkeyPat
 def test_several_processes_compile_at_once(source: Path) -> None:
     program = (
         "import ctypes, sys; from pathlib import Path\n"
-        "from simcodesign.core.native.library import up_to_date_library\n"
+        "from simcodesign.core.native.shared_library import up_to_date_library\n"
         "source = Path(sys.argv[1])\n"
         "print(ctypes.CDLL(str(up_to_date_library(source, [source.parent]))).answer())"
     )

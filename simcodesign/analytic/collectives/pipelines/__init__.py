@@ -1,0 +1,1 @@
+"""Collectives whose data are passed on in segments, one behind another."""
