@@ -24,7 +24,7 @@ PlanChange = Callable[[Any, Any, int], Any]
 
 
 class Mechanism(Enum):
-    """What a simulation can do besides what closed forms have; several effects may switch on one."""
+    """A part of the simulation that closed forms lack; several effects may switch on one."""
 
     OWN_ROUTES = auto()  # a message costs what its own route does, not what the distance law of the machine says
     LINKS = auto()  # messages occupy the links of their routes

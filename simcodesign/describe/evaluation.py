@@ -282,7 +282,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class EvaluatedStep:
-    """A demand where it stands in the program. ``stated``: as the program has it, before anything was chosen."""
+    """A demand at its place in the program. ``stated``: as the program has it, before anything was chosen."""
 
     demand: Demand
     block: EvaluatedBlock

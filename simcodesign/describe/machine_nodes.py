@@ -108,12 +108,12 @@ class MachineNodes(Variant):
 
     @cached_property
     def numbered_levels(self) -> tuple[Level, ...]:
-        """The same, with the numbers of their hosts, interfaces and links."""
+        """Its networks as in ``levels``, with the numbers of their hosts, interfaces and links."""
         return levels_of(self.network, self.node_kinds)
 
     def units_of(self, ranks: int) -> NDArray[np.int64]:
-        """What every rank is in, shape (levels - 1, ranks): two ranks in the same of the first k units, and of no more,
-        are on level k with each other."""
+        """Units that contain each rank, shape (levels - 1, ranks): two ranks in the same of the first k units, and of
+        no more, are on level k with each other."""
         has_sockets = any(level.depth == 2 for level in self.numbered_levels)
         node = self.node_of(ranks)
         socket = self.socket_of(ranks) if has_sockets else np.zeros_like(node)
@@ -224,7 +224,7 @@ class MachineNodes(Variant):
 
     @property
     def has_shared_caches(self) -> bool:
-        """Whether some cache is that of several processors."""
+        """Whether several processors share a cache."""
         memories = (self._memory_of(kind) for kind in self.node_kinds)
         return any(memory is not None and memory.has_shared_caches for memory in memories)
 

@@ -24,7 +24,7 @@ from simcodesign.cli.options.shared import (
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementOptions:
-    """Whether requirements are compared in place of times, and for which problem."""
+    """Whether requirements are compared instead of times, and for which problem."""
 
     requirements: Annotated[
         bool,
@@ -48,7 +48,7 @@ class RequirementOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """What is forecast and simulated, how and how often, and what is printed and written of it."""
+    """Options of `compare`: how readings are made, how often, and their outputs."""
 
     scenario: ScenarioOptions
     more: Annotated[

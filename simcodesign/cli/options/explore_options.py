@@ -31,7 +31,7 @@ from simcodesign.core.errors import InputError, Place
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemOptions:
-    """What is varied, under which constraints, for which objectives."""
+    """Parameters that are varied, constraints and objectives."""
 
     vary: Vary = field(default_factory=list)
     subject_to: Annotated[
@@ -129,7 +129,7 @@ class ExploreSimulationOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
-    """What is explored."""
+    """Options of `explore`."""
 
     names: Annotated[
         list[str],

@@ -23,7 +23,7 @@ FILES = Outputs(
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRuns:
-    """What is read besides the runs that are fitted, and how models are made of them."""
+    """Files that are read with the fitted runs, and how models are fitted."""
 
     format: Format = None
     evidence: Annotated[
@@ -66,7 +66,7 @@ class RecordedRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedRuns:
-    """Which runs are simulated in place of recorded ones, and how."""
+    """Runs that are simulated instead of recorded."""
 
     vary: Vary = field(default_factory=list)
     settings: Settings = field(default_factory=list)

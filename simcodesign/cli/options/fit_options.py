@@ -21,7 +21,7 @@ FILES = Outputs(
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(ModelOptions):
-    """What is fitted, and what becomes of the metrics in a workload."""
+    """Metrics to fit, and their part in a workload."""
 
     files: Annotated[
         list[Path],

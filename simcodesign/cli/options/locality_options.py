@@ -23,7 +23,7 @@ FILE, PROFILE, KERNEL, RUN = "a trace", "a saved profile", "--generate", "--run"
 
 @dataclass(frozen=True, kw_only=True)
 class LocalityOptions:
-    """What is measured, which distances and hits, and what is printed and saved."""
+    """Options of `locality`: the stream, the distances and hits, and the outputs."""
 
     source: Annotated[
         list[str],
@@ -89,7 +89,7 @@ class LocalityOptions:
 
     @property
     def kind(self) -> str:
-        """What is measured. InputError for nothing or several."""
+        """The stream to measure. InputError for none or several."""
         if self.run and self.generate is not None:
             raise InputError("--run and --generate exclude each other", allowed="one of them")
         if self.run and not self.source:

@@ -39,7 +39,7 @@ class StreamReplicationOptions(ReplicationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SimulateOptions:
-    """What is simulated, how and how often, and what is printed and written of it."""
+    """Options of `simulate`: how, how often, and the outputs."""
 
     scenario: ScenarioOptions
     simulation: SimulationOptions

@@ -43,7 +43,7 @@ class ValidateOptions:
 
 @dataclass(frozen=True)
 class Validated:
-    """What the page shows."""
+    """Contents of the page."""
 
     outcomes: Sequence[Any]
     dated: bool

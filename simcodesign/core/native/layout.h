@@ -1,4 +1,4 @@
-/* What each C file of simcodesign needs: exported functions, and structs whose layout Python checks.
+/* Declarations for each C file of simcodesign: exported functions, and structs whose layout Python checks.
 
    LAYOUT(run, PLACE(run, time_s), PLACE(run, operations)) exports layout_run(), which returns the size of struct run,
    then name, offset and size of each field, then an entry without a name. records.py compares them with its own. */

@@ -13,7 +13,7 @@ from simcodesign.describe.keys.forms import Bandwidth, Constant
 from simcodesign.describe.keys.key import Form, Key, Schema
 from simcodesign.describe.yaml.tree import Entry
 
-#: What stands in a path for a key of any name.
+#: The name in paths for a key of any name.
 NAME = "NAME"
 
 

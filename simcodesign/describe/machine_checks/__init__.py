@@ -1,1 +1,1 @@
-"""What the memory and the network of a machine may be, and what replaces the constants of its network."""
+"""Checks of the memory and the network of a machine, and of constants that replace those of the network."""

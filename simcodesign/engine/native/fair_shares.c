@@ -40,7 +40,7 @@ static inline void fix(Flows *flows, int32_t slot, int64_t share) {
 
 /* --- All above a cut --- */
 
-/* What flows get at least that begin at a link while the others keep their rates, if that is below `enough`. */
+/* The least rate of flows that begin at a link while the others keep their rates, if that is below `enough`. */
 static int64_t share_of_new_flows(const Flows *flows, int32_t link, int64_t enough) {
     const Total *total = &flows->totals[link];
     int64_t share = floor_of(total->capacity, total->weight);

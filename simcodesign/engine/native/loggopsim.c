@@ -308,7 +308,7 @@ static inline int64_t line_of(const Run *run, int64_t item) {
     return item >= ops ? run->rules.message_line[item - ops] : run->rules.line[item];
 }
 
-/* What it waits for. */
+/* The event that it waits for. */
 static inline int64_t processor_of(const Run *run, int64_t item) {
     int64_t ops = run->program.ops;
     return item >= ops ? run->rules.receiver[item - ops] : run->program.station[item];

@@ -1,4 +1,4 @@
-"""What C and Python share of a run: structs whose fields the library itself tells, filled with NumPy's arrays.
+"""Data of a run that C and Python share: structs whose fields the library itself tells, filled with NumPy's arrays.
 
 ``run.h`` has the only list of all fields. Python gives a field by its name, as ``run["memory.finish_s"] = array``; the
 type is checked there, so that no layout can differ.

@@ -94,7 +94,7 @@ enum { INJECT_COST, TAIL_COST, INTERFACE_COST, AFTER_INTERFACE_COST, LINK_COST, 
     VALUE(int32_t, end_hop) \
     VALUE(int32_t, weight) \
     VALUE(int32_t, unused)
-/* What a flow carries. */
+/* The load of a flow. */
 #define LOAD(VALUE, SEVERAL) \
     VALUE(double, left_bytes) /* at `since_s` */ \
     VALUE(double, since_s) /* the last change of its rate */ \
@@ -112,7 +112,7 @@ enum { INJECT_COST, TAIL_COST, INTERFACE_COST, AFTER_INTERFACE_COST, LINK_COST, 
     VALUE(int64_t, spare) /* while shares are computed: what is left of the capacity */ \
     VALUE(int64_t, mark) /* see is_dirty and is_settled */ \
     VALUE(int64_t, unfixed) /* sum of the weights of flows that share what is spare */
-/* What is looked at once for all flows of a link. */
+/* Data that all flows of a link have in common. */
 #define TOTAL(VALUE, SEVERAL) \
     VALUE(int64_t, capacity) /* for as many flows as there are */ \
     VALUE(int64_t, granted) /* sum of the rates */ \
@@ -343,7 +343,7 @@ RECORDS(AS_RECORD)
     ARRAY(int32_t, first_unexpected) \
     ARRAY(int32_t, last_unexpected) \
     ARRAY(int32_t, following) /* (N,) of a receive or a send in a box */
-/* What others send, and when the job is over. */
+/* Messages of other jobs, and when the job is over. */
 #define OTHERS(ARRAY, VALUE) \
     ARRAY(double, sets_out_s) /* by message; NULL where there are none */ \
     VALUE(int64_t, messages) \

@@ -1,4 +1,4 @@
-"""A Plan as the arrays of a run: what happens in it, and where its operations, messages and stations stand."""
+"""A Plan as the arrays of a run: what happens in it, and the state of its operations, messages and stations."""
 
 from __future__ import annotations
 

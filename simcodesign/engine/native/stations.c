@@ -104,7 +104,7 @@ static void block(Run *run, int32_t slot, double now) {
     if (program->follows_previous[op + 1]) release(run, op + 1, now);
 }
 
-/* Those who have come by now stand in line, or are blocked. */
+/* Requests that have arrived by now join the line, or are blocked. */
 static void judge(Run *run, int64_t station, double now) {
     Station *it = &run->memory.stations[station];
     int64_t vacant = run->program.capacity[station] - it->waiting;

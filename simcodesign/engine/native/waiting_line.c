@@ -1,4 +1,4 @@
-/* Who waits at a station: those still to come in a heap, those that have come in a line.
+/* Requests at a station: a heap of future arrivals, and a line of those that have arrived.
  *
  * A message asks for the next station on its way as soon as it is known when it will come there. So every station has a
  * pairing heap of requests to come, ordered by (arrival time, operation), and nothing else has to happen when one

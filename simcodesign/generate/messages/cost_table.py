@@ -27,7 +27,7 @@ MOST_LOOKED_UP = 10_000
 
 @dataclass(frozen=True)
 class SharedLevels:
-    """What messages share: links and interfaces of the network between nodes, and all of the networks inside them."""
+    """Parts that messages share: links and interfaces between nodes, and all of the networks inside them."""
 
     links_of_network: bool
     interfaces_of_network: bool

@@ -1,1 +1,1 @@
-"""What makes a Plan of lowered operations, step by step."""
+"""Passes: how a Plan is made of lowered operations, step by step."""

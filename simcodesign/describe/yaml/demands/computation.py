@@ -54,7 +54,7 @@ READERS.add(
 
 
 def work_from(entry: Entry, section: Section = WORK) -> Compute:
-    """How much to compute; the keys are those of the section."""
+    """How much to compute, with the keys of the section."""
     values = section.read(entry)
     given = [key.name for key in _AMOUNTS if key.name in values]
     if len(given) != 1:
@@ -71,7 +71,7 @@ def work_from(entry: Entry, section: Section = WORK) -> Compute:
 
 
 def _kernel(entry: Entry) -> Kernel:
-    """``compute: {on: accelerator, flops, bytes, times}``, or ``seconds`` in place of the first two."""
+    """``compute: {on: accelerator, flops, bytes, times}``, or ``seconds`` instead of the first two."""
     values = _KERNEL.read(entry)
     given = [key for key in ("flops", "seconds", "bytes") if key in values]
     if not given or ("seconds" in given and len(given) > 1):
