@@ -2,7 +2,7 @@
 # and make.
 
 PYTHON ?= python3
-EXTRAS ?= dev,browser,docs,fast,plot,sym,report,dist,opt,parquet,lab,caliper
+EXTRAS ?= dev,browser,docs,plot,sym,report,dist,opt,parquet,lab,caliper
 JOBS ?= 2
 ARGS ?=
 SEED ?=
@@ -45,11 +45,9 @@ validate: venv  ## compare the system with every published number; the page is d
 	@$(BIN)/python -m simcodesign validate -j $(JOBS) --write demo-output/report.html
 
 test: venv  ## run the ordinary tests, always the same: some of the combinations, a few examples of each property
-	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-all: venv  ## run all tests: combinations of all kinds, more examples, every kill
-	@$(ONE_THREAD) $(BIN)/python -m simcodesign warm-up -j $(JOBS)
 	@SIMCODESIGN_TESTS=all $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not benchmark' $(ARGS)
 
 test-random: venv  ## run the tests of properties on random examples; SEED=N repeats a run

@@ -19,7 +19,6 @@ from click.exceptions import Exit
 from simcodesign.cli.sections import write_sections
 from simcodesign.core.errors import SimcodesignError
 from simcodesign.core.files.input_files import allow_programs, confine
-from simcodesign.core.jit import listeners
 from simcodesign.core.registry import import_modules_of, load_entry_points
 from simcodesign.report.common.terminal import complain, write
 
@@ -157,7 +156,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     warnings.showwarning = _note
-    listeners[:] = [_note]
     try:
         app.main(arguments, prog_name="simcodesign")
     except SystemExit as end:

@@ -583,13 +583,6 @@ def test_demo_passes_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 # --- Start, progress, numbers --------------------------------------------------------------------------------
 
 
-def test_without_numba_there_is_nothing_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simcodesign.core.jit.HAVE_NUMBA", False)
-    result = run("warm-up")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "nothing to compile" in result.stderr
-
-
 def test_help_imports_nothing_heavy() -> None:
     source = (
         "import sys; from simcodesign import cli; sys.argv = ['simcodesign', '--help']; status = cli.main()\n"

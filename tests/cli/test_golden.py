@@ -111,9 +111,8 @@ def printed(line: str, capfd: pytest.CaptureFixture[str]) -> str:
 
 def test_every_command_has_one() -> None:
     names = {name_of(line) for line in LINES}
-    # What ``warm-up`` prints depends on what is compiled already; tests/cli/test_general.py has a test of that. ``lab``
-    # serves until it is ended: tests/lab.
-    assert sorted([*names, "lab", "schema", "warm-up"]) == sorted(commands(cli.app))
+    # ``lab`` serves until it is ended: tests/lab.
+    assert sorted([*names, "lab", "schema"]) == sorted(commands(cli.app))
     assert sorted(path.stem for path in FOLDER.iterdir()) == sorted(STEMS)
 
 

@@ -19,7 +19,6 @@ from rich.console import Console
 
 from simcodesign.cli.options.locality_options import RECORDED
 from simcodesign.cli.run.locality import counted
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.profile import StackDistanceProfile, load_profile
 from simcodesign.locality.traces.counted import CountedTrace
 from simcodesign.locality.traces.trace import ArrayTrace
@@ -146,7 +145,6 @@ def read(cases: Path, name: str) -> np.ndarray:
         return np.load(file)
 
 
-@pytest.mark.skipif(not HAVE_NUMBA, reason="too long without Numba")
 @pytest.mark.parametrize(("grain", "line"), [("line64", 64), ("elem8", 8)])
 def test_a_recorded_trace(run: Any, cases: Path, tmp_path: Path, grain: str, line: int) -> None:
     """The saved profile is the reference histogram of three other programs."""
@@ -167,7 +165,6 @@ def test_a_recorded_trace(run: Any, cases: Path, tmp_path: Path, grain: str, lin
         assert row["miss_ratio"] == pytest.approx(missed / count.sum(), rel=1e-12)
 
 
-@pytest.mark.skipif(not HAVE_NUMBA, reason="too long without Numba")
 def test_caches_of_a_recorded_trace(run: Any, cases: Path) -> None:
     """Hits and misses of each level are those of four other programs."""
     reference = json.loads((cases / "cache" / "hits.json").read_text())["gzip_1M"]["hier_8way_32K_256K_2M"]

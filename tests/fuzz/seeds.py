@@ -14,7 +14,7 @@ import numpy as np
 from simcodesign import cli
 from tests import ROOT
 
-#: Command lines; words that name a file of ``files`` are such inputs. ``demo``, ``schema`` and ``warm-up`` read none.
+#: Command lines; words that name a file of ``files`` are such inputs. ``demo`` and ``schema`` read none.
 LINES = """
 forecast small.yaml little.yaml -P 4 --json
 forecast small.yaml little.yaml -P 4 --phase work --bounds
@@ -163,7 +163,7 @@ def files(folder: Path) -> dict[str, bytes]:
     assert status == 0
     for name in ("ring.goal", "trace.lackey"):
         (folder / name).write_bytes(inputs[name])
-    # What Numba compiles or loads, so that it counts in no case.
+    # The library of C functions is compiled or loaded now, so that it counts in no case.
     for line in (["show", str(folder / "ring.goal")], ["locality", str(folder / "trace.lackey")]):
         with contextlib.redirect_stdout(io.StringIO()):
             assert cli.main(line) == 0

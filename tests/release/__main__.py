@@ -32,7 +32,7 @@ from tests.release.what_is_stated import (
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "release"
 #: Every extra that a user may want must be there, in one way or another.
-OF_EXTRAS = "import matplotlib, jinja2, numba, sympy, nlopt, distributed, pyarrow, pycubexr"
+OF_EXTRAS = "import matplotlib, jinja2, sympy, nlopt, distributed, pyarrow, pycubexr"
 #: What an installed package is asked to do.
 COMMANDS = (
     ("forecast", "jacobi", "torus-cluster", "-P", "16"),

@@ -75,7 +75,7 @@ WORDS = [f"{index}{suffix}" for index, (suffix, _) in enumerate(READERS)]
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What Numba compiles, so that no reader is timed while it does."""
+    """The library of C functions is compiled now, so that no reader is timed meanwhile."""
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "a.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 1\n}\n")
     load_workload(folder / "a.goal")

@@ -15,7 +15,7 @@ import simcodesign
 from tests import ROOT
 
 HEAVY = ["click", "importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "yaml"]
-LARGE = ["dask", "lark", "matplotlib", "networkx", "numba", "pandas", "pyarrow", "scipy", "sympy"]
+LARGE = ["dask", "lark", "matplotlib", "networkx", "pandas", "pyarrow", "scipy", "sympy"]
 #: What small cases need as little, and takes a tenth of their time or more.
 UNUSED = ["pydantic", "rich.markdown", "simcodesign.locality.streams.kernels"]
 #: SimPy looks up its own version.

@@ -83,7 +83,7 @@ Phases = Annotated[list[str], Option("--phase", metavar="NAME", help="Only this 
 _EFFECTS = ", ".join(effect.name for effect in SHIPPED)
 EFFECTS = Option(metavar="LIST", help=f"all, none, or some of {_EFFECTS}.")
 Effects = Annotated[str, EFFECTS]
-ENGINE = Option(metavar="NAME", help="auto, simpy, or compiled (needs Numba). The result is the same.")
+ENGINE = Option(metavar="NAME", help="auto, simpy, or compiled (in C). The result is the same.")
 Engine = Annotated[str, ENGINE]
 SEED = Option(metavar="N", help="Seed of all random numbers.")
 Seed = Annotated[int, SEED]

@@ -46,7 +46,6 @@ _THREADS = (
     "MKL_NUM_THREADS",
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
 )
 #: The environment belongs to the whole program.
 _ENVIRONMENT = threading.Lock()

@@ -14,7 +14,6 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
-from simcodesign.core.jit import listeners
 from simcodesign.core.units import format_quantity
 
 #: Seconds that must pass before most bars show.
@@ -72,7 +71,6 @@ class ProgressBar:
         self._unit, self._counter = unit, RateCounter(unit or "events")
 
     def __enter__(self) -> Self:
-        listeners.append(self._note)
         if self._on and self._patience_s is None:
             self._progress.start()
         elif self._on:
@@ -82,7 +80,6 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        listeners.remove(self._note)
         if not self._on:
             return
         if self._patience_s is not None:
@@ -121,9 +118,6 @@ class ProgressBar:
     def print(self, line: str) -> None:
         """A line that stays, above the bar; also where there is none."""
         self._progress.console.print(line, markup=False)
-
-    def _note(self, message: str) -> None:
-        self._progress.console.print(f"note: {message}", markup=False, soft_wrap=True)
 
 
 class RateCounter:

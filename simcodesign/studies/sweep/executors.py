@@ -30,7 +30,7 @@ _EACH = 3
 #: Smallest number of submitted tasks of a cluster: one that scales with its load must see some.
 _LEAST = 16
 #: Other versions of these may change the last digits of results.
-_NUMERIC = ("numpy", "scipy", "numba")
+_NUMERIC = ("numpy", "scipy")
 _LOUD = ("distributed", "tornado", "asyncio", "bokeh")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from importlib.util import find_spec
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -35,7 +34,6 @@ from tests.oracles.event_contract import (
     with_unequal_links,
 )
 
-needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="needs Numba")
 Times = tuple[float, ...]
 
 
@@ -167,7 +165,6 @@ def check(plan: Plan) -> None:
     assert (expected.others_busy_s <= expected.busy_s * (1 + 1e-12)).all()
 
 
-@needs_numba
 @settings(max_examples=examples(1000, ordinary=20))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_messages_in_turn(plan: Plan, seed: int, times: Times) -> None:
@@ -176,7 +173,6 @@ def test_messages_in_turn(plan: Plan, seed: int, times: Times) -> None:
     check(messages_of_others(random.choice((plan, unequal)), random, times))
 
 
-@needs_numba
 @settings(max_examples=examples(1000, ordinary=20))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64))
 def test_beside_messages_that_choose_routes(plan: Plan, seed: int) -> None:
@@ -184,7 +180,6 @@ def test_beside_messages_that_choose_routes(plan: Plan, seed: int) -> None:
     check(messages_of_others(with_alternative_routes(plan, random), random, TIED))
 
 
-@needs_numba
 @settings(max_examples=examples(1000, ordinary=20))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_flows(plan: Plan, seed: int, times: Times) -> None:
@@ -192,7 +187,6 @@ def test_flows(plan: Plan, seed: int, times: Times) -> None:
     check(messages_of_others(with_fair_sharing(plan, random, times), random, times))
 
 
-@needs_numba
 @settings(max_examples=examples(1000, ordinary=20))
 @given(plan=crowded_plans(TIED), seed=st.integers(0, 2**64), times=st.sampled_from([TIED, ROUNDED]))
 def test_packets(plan: Plan, seed: int, times: Times) -> None:
@@ -231,7 +225,6 @@ WAYS = {
 
 
 @pytest.mark.thorough
-@needs_numba
 @pytest.mark.parametrize("network", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("pattern", ["uniform", "permutation"])
 def test_engines_agree_and_do_not_depend_on_how_many_are_drawn(
@@ -291,7 +284,6 @@ WAIT = "[arrivals: {to: network, rate: 2000, requests: 20000, bytes: 1000, desti
 @pytest.mark.thorough
 @pytest.mark.parametrize("load", [0.3, 0.6])
 @pytest.mark.parametrize("is_fresh", [True, False])
-@needs_numba
 def test_waits_of_theory(load: float, is_fresh: bool) -> None:
     """Rare messages of the job meet a Poisson stream of others on one link of two nodes: by PASTA they wait as those of
     M/D/1 do, rho s / (2 (1 - rho)) (Pollaczek and Khinchine). Where the stream has passed a link like it before, its
@@ -314,7 +306,6 @@ def test_waits_of_theory(load: float, is_fresh: bool) -> None:
 
 
 @pytest.mark.thorough
-@needs_numba
 def test_by_the_rules_of_loggopsim() -> None:
     """Both engines alike, messages in turn and as flows."""
     text = MACHINE.replace(

@@ -18,7 +18,7 @@ from simcodesign.describe.scenario import Scenario
 from simcodesign.studies.extrapolation.study import Extrapolation, run_extrapolation
 from simcodesign.studies.extrapolation.trials import PLAIN, ApplicationRun, Trial
 
-from .predictions import CODES, ENGINE, MACHINE, Code
+from .predictions import CODES, MACHINE, Code
 
 SEEDS = range(20)
 LEVEL = 0.95
@@ -61,7 +61,7 @@ def trials(name: str, seeds: Iterable[int] = SEEDS) -> tuple[Trial, ...]:
     if runs.larger:
         targets.append(ApplicationRun(runs.target, runs.larger, volume=runs.volume))
     scenario = Scenario.of(workload, MACHINE, preset=preset)
-    question = Extrapolation(scenario, runs.profile, tuple(targets), engine=ENGINE)
+    question = Extrapolation(scenario, runs.profile, tuple(targets))
     return run_extrapolation(question, tuple(seeds)).trials
 
 

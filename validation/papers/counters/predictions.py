@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.counters.prediction import ANALYTIC, EMPIRICAL
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.scenario import Scenario
@@ -33,8 +32,6 @@ from .claims import PAPER, stated
 
 MACHINE = "xeon-cluster"
 SEEDS = range(2)
-#: The result is the same; auto would take it for the largest runs only.
-ENGINE = "compiled" if HAVE_NUMBA else "auto"
 #: What ``fit-counters --profile ... --ladder`` shows of the codes that are off.
 UNSEEN = (
     "runs on 2 to 16 processes show working sets that fit no cache yet and messages within one node: that misses of CG, "
@@ -83,7 +80,6 @@ def studied(code: str) -> ExtrapolationStudy:
         targets,
         further=runs.further,
         second_clock_hz=clock_hz * stated("frequency-low") / stated("frequency-high"),
-        engine=ENGINE,
     )
     return run_extrapolation(question, SEEDS)
 

@@ -21,7 +21,7 @@ import numpy as np
 import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.native.shared_library import library
 from simcodesign.core.operation_kinds import READ
 from simcodesign.describe.demands.computation import Compute
 from simcodesign.describe.demands.disk_access import DiskAccess
@@ -40,7 +40,6 @@ from .stations import (
     S,
     about,
     disks,
-    engine_for,
     margin_tolerance,
     program,
     weakest,
@@ -94,7 +93,6 @@ class Loop:
             {"P": ranks},
             effects="disks, memory, noise",
             seed=seed,
-            engine=engine_for(cycles),
             timeline=True,
         )
         assert result.timeline is not None
@@ -191,7 +189,7 @@ def _closed(
         f"{name}/simulation",
         tolerance=tolerance,
         reading="simulation",
-        full=long and not HAVE_NUMBA,
+        full=long and library() is None,
         measure=simulation,
         **common,
     )  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import simcodesign as sc
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.native.shared_library import library
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.disk import Disk
@@ -40,13 +40,6 @@ EXPONENTIAL = Distribution("exponential")
 MARGIN = 0.03
 #: Requests that are simulated at once: a run of so many fits in the memory of any machine.
 AT_ONCE = 250_000
-#: SimPy takes minutes for a million requests, and less time than the compiled engine takes to load for so many.
-FEW = 20_000
-
-
-def engine_for(requests: int) -> str:
-    """The name of the engine that is faster; both give the same result."""
-    return "compiled" if HAVE_NUMBA and requests > FEW else "simpy"
 
 
 def disks(nodes: int = 1, spindles: int = 1, shared_by: int = 1, processors_per_node: int = 1) -> Machine:
@@ -154,12 +147,7 @@ def observe(work: Callable[[int], Workload], machine: Machine, requests: int, ra
     runs = math.ceil(requests / AT_ONCE)
     each = work(math.ceil(requests / runs / ranks))
     return Seen(
-        tuple(
-            sc.simulate(
-                each, machine, {"P": ranks}, effects="disks, noise", seed=seed + run, engine=engine_for(requests)
-            )
-            for run in range(runs)
-        )
+        tuple(sc.simulate(each, machine, {"P": ranks}, effects="disks, noise", seed=seed + run) for run in range(runs))
     )
 
 
@@ -275,7 +263,7 @@ def simulated_case(
         measure=measure,
         derivation=tuple(line for one in quantities for line in (*one.lines, one.derived)),
         quick=quick,
-        full=long and not HAVE_NUMBA,
+        full=long and library() is None,
     )
 
 

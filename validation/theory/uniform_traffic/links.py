@@ -15,14 +15,14 @@ import simcodesign as sc
 from simcodesign.analytic.queueing.uniform_traffic import saturation_per_s, uniform_traffic
 from simcodesign.core.errors import Place
 from simcodesign.core.expressions.expression import parse
-from simcodesign.core.jit import HAVE_NUMBA
+from simcodesign.core.native.shared_library import library
 from simcodesign.describe.demands.arrivals import Arrivals
 from simcodesign.describe.network.interfaces import DUPLEXES, Interfaces
 from simcodesign.describe.workload import Workload
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..machines import ROUNDING, TH, TL, TS, TW, M, hockney
-from ..queueing.stations import engine_for, program
+from ..queueing.stations import program
 from .networks import BUSY_NETS, FIXED, NETS, Net, cube, latency_s, saturation_line, stream
 
 DALLY = "Dally and Towles, Principles and Practices of Interconnection Networks, 2004"
@@ -172,7 +172,6 @@ def _beyond_case(net: Net) -> Case:
                 {"P": net.nodes},
                 effects="links",
                 seed=9100 + number,
-                engine=engine_for(each * net.nodes),
             )
             times[f"{share:g} times"] = each / float(run.makespan_s) / bound
         return Readings(simulation=times)
@@ -192,7 +191,7 @@ def _beyond_case(net: Net) -> Case:
         reading="simulation",
         measure=measure,
         derivation=(net.load_line, saturation_line(net), line),
-        full=not HAVE_NUMBA,
+        full=library() is None,
     )
 
 

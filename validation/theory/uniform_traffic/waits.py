@@ -18,7 +18,7 @@ from simcodesign.describe.randomness.distribution import Distribution
 from simcodesign.studies.validation.case import Case, Derived, Label, Readings, Tolerance
 
 from ..machines import ROUNDING, TL, M
-from ..queueing.stations import EXPONENTIAL, engine_for
+from ..queueing.stations import EXPONENTIAL
 from .networks import BUSY_NETS, FIXED, Net, latency_s, saturation_line, stream
 
 KLEINROCK = "Kleinrock, Communication Nets, 1964 (independence approximation)"
@@ -142,7 +142,6 @@ def _simulated(name: str, share: float, sizes: str) -> float:
         {"P": net.nodes},
         effects="links, noise",
         seed=9000 + round(100 * share),
-        engine=engine_for(each * net.nodes),
     )
     return latency_s(run) / (M * TL)
 
