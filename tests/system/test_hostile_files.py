@@ -310,7 +310,6 @@ OWN_FILES = {
     "__init__.py": "the version in the project file of a checkout",
     "core/files/input_files.py": "the opener itself",
     "core/files/atomic_files.py": "writes",
-    "core/jit.py": "sources of the package",
     "core/native/shared_library.py": "sources of the package",
     "core/memory_limit.py": "what the system says of its memory",
     "core/registry.py": "metadata of installed packages",

@@ -61,7 +61,7 @@ OPTIONAL = {
 # What may be imported inside a function alone, because only POSIX systems have it (not Windows).
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # What may be imported inside a function, because it takes long to import and is not always needed: large packages,
-# modules compiled with Numba, and what few workloads have: open streams, traces of memory accesses.
+# modules of the library of C functions, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
     "importlib.metadata",

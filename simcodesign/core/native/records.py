@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,13 +68,25 @@ class Record(ctypes.Structure):
     arrays: dict[str, np.ndarray]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = {field[0]: field[1] for field in self._fields_}.get(name)
-        if isinstance(kind, type) and issubclass(kind, Address):
+        if name not in (field[0] for field in self._fields_):
+            raise AttributeError(f"struct {self.struct} has no field {name!r}")
+        kind = self.array_types().get(name)
+        if kind is not None:
             self.__dict__.setdefault("arrays", {})[name] = _checked(value, kind, f"struct {self.struct}: {name}")
             value = value.ctypes.data
-        elif kind is None:
-            raise AttributeError(f"struct {self.struct} has no field {name!r}")
         super().__setattr__(name, value)
+
+    @classmethod
+    @cache
+    def array_types(cls) -> dict[str, type[Address]]:
+        """Return the types of the fields that are arrays."""
+        types = {field[0]: field[1] for field in cls._fields_}
+        return {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Address)}
+
+    def make_room(self, length: int, *names: str) -> None:
+        """Give these fields arrays of so many values; memory is taken only for what is filled."""
+        for name in names:
+            setattr(self, name, np.empty(length, self.array_types()[name].dtype))
 
 
 class Place(ctypes.Structure):

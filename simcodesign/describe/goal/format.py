@@ -45,28 +45,21 @@ def read_goal(path: str | Path) -> Schedule:
     A dependency that goes in a circle is not looked for: a simulation reports it as a deadlock.
     """
     data, file = _read(Path(path)), str(path)
-    from simcodesign.describe.goal import scanner
+    from simcodesign.describe.goal.scanner import adjacency, scan
 
-    operations, edges, blocks, labels = _empty_arrays(scanner, data)
-    error, at, n_operations, n_edges, n_blocks, ranks = scanner.scan(data, operations, edges, blocks, labels)
-    del labels
-    blocks = scanner.Blocks(*(array[:n_blocks] for array in blocks))
-    if error != FINE:
-        rank = int(blocks.rank[-1]) if n_blocks else 0
-        raise goal_error(error, data, at, file, ranks=ranks, rank=rank)
-    _check_ranks(blocks, data, file, ranks)
+    scanned = scan(data)
+    blocks = scanned.blocks
+    if scanned.error != FINE:
+        rank = int(blocks.rank[-1]) if len(blocks.rank) else 0
+        raise goal_error(scanned.error, data, scanned.wrong, file, ranks=scanned.ranks, rank=rank)
+    _check_ranks(blocks, data, file, scanned.ranks)
     del data
-    operations = scanner.Operations(*(array[:n_operations] for array in operations))
-    edges = edges._make(array[:n_edges] for array in edges)
-    first, operations, edges = _in_order(blocks, operations, edges)
-    start, target, early = scanner.adjacency(edges, n_operations)
+    first, operations, edges = _in_order(blocks, scanned.operations, scanned.edges)
     return Schedule(
         name=Path(path).stem,
         first=first,
         **operations._asdict(),
-        edge_start=start,
-        edge_target=target,
-        edge_early=early,
+        **adjacency(edges, len(operations.kind)),
         place=Place(file),
     )
 
@@ -78,23 +71,6 @@ def _read(path: Path) -> NDArray[np.uint8]:
         size = file.readinto(data[:-1])  # type: ignore[attr-defined] # a buffered file
     data[size] = 0
     return data[: size + 1]
-
-
-def _empty_arrays(scanner: Any, data: NDArray[np.uint8]) -> tuple[Any, Any, Any, Any]:
-    """Arrays for everything that the text can hold; memory is taken only for what is filled."""
-    operations, edges, blocks = scanner.capacity(data)
-    labels = operations + edges
-    slots = 1 << (2 * labels).bit_length()
-    return (
-        scanner.Operations(*_empty(operations, "i1", "i4", "f8", "f8", "i4", "i4", "i4")),
-        scanner.Edges(*_empty(edges, "i4", "i4", "?")),
-        scanner.Blocks(*_empty(blocks, "i4", "i8", "i8")),
-        scanner.Labels(np.zeros(slots, np.int32), *_empty(labels, "i8", "i8", "i4", "i8")),
-    )
-
-
-def _empty(length: int, *types: str) -> list[NDArray[Any]]:
-    return [np.empty(length, dtype) for dtype in types]
 
 
 def _check_ranks(blocks: Any, data: NDArray[np.uint8], file: str, ranks: int) -> None:
@@ -136,33 +112,31 @@ def write_goal(schedule: Schedule, path: Path) -> None:
     that was read from a GOAL file are whole, and reading what is written gives it again. InputError when a size exceeds
     10**15 bytes or a time 10**15 nanoseconds.
     """
-    columns = _columns(schedule)
+    amount = _amounts(schedule)
     with replacing(path) as file:
         file.write(b"num_ranks %d\n" % schedule.ranks)
-        _write_ranks(columns, file)
+        _write_ranks(schedule, amount, file)
 
 
-def _columns(schedule: Schedule) -> Any:
-    from simcodesign.describe.goal import printer
-
+def _amounts(schedule: Schedule) -> NDArray[np.int64]:
+    """(N,) whole nanoseconds of each calc, whole bytes of each message."""
     amount = np.rint(np.where(schedule.kind == COMPUTE, schedule.calc_s * 1e9, schedule.size_bytes))
     if np.any(amount > MOST):
         operation = int(np.argmax(amount > MOST))
         what = f"{schedule.label(operation)} is too large for GOAL"
         raise InputError(what, schedule.place, value=int(amount[operation]), allowed=f"at most {MOST} ns or bytes")
-    fields = {name: getattr(schedule, name) for name in printer.Columns._fields if name != "amount"}
-    return printer.Columns(amount=amount.astype(np.int64), **fields)
+    return amount.astype(np.int64)
 
 
-def _write_ranks(columns: Any, file: BinaryIO) -> None:
+def _write_ranks(schedule: Schedule, amount: NDArray[np.int64], file: BinaryIO) -> None:
     """Piece by piece, each of whole ranks."""
-    from simcodesign.describe.goal import printer
+    from simcodesign.describe.goal.printer import LONGEST, printer
 
-    ends = columns.first + columns.edge_start[columns.first] + np.arange(len(columns.first))
+    put_ranks = printer(schedule, amount)
+    ends = schedule.first + schedule.edge_start[schedule.first] + np.arange(len(schedule.first))
     low, last = 0, len(ends) - 1
     while low < last:
         high = max(low + 1, int(np.searchsorted(ends, ends[low] + _PIECE, side="right")) - 1)
-        out = np.empty((ends[high] - ends[low]) * printer.LONGEST, np.uint8)
-        size = printer.put_ranks(columns, low, high, out)
-        file.write(out[:size].data)
+        out = np.empty((ends[high] - ends[low]) * LONGEST, np.uint8)
+        file.write(out[: put_ranks(low, high, out)].data)
         low = high

@@ -1,4 +1,4 @@
-"""A prefetcher that recognises sequential streams of lines, compiled: which lines it fetches ahead of their processor.
+"""A prefetcher that recognises sequential streams of lines: which lines it fetches ahead of their processor.
 
 It has a table of streams, of each the line that came last. A line that follows the last one of a stream, upwards or
 downwards, belongs to it and was fetched ahead; any other begins a stream, in place of the one that was not seen for the
@@ -9,10 +9,14 @@ in a page (Intel 64 and IA-32 Architectures Optimization Reference Manual, on th
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
+from typing import ClassVar
+
 import numpy as np
 
-from simcodesign.core.jit import compiled_without_arrays, inlined
-from simcodesign.locality.hierarchy.sets import NONE, Array, key_of
+from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.stack.distances import stack_counter
 from simcodesign.locality.traces.trace import Trace, line_shift
 
@@ -20,43 +24,41 @@ from simcodesign.locality.traces.trace import Trace, line_shift
 NO_LINE = -(2**62)
 
 
-def empty_tables(processors: int, streams: int) -> Array:
-    """(processors, 2, streams): the last line of every stream, and when it came."""
-    tables = np.zeros((processors, 2, streams), np.int64)
-    tables[:, 0] = NO_LINE
-    return tables
+class Prefetcher(Record):
+    """Tables of streams, one for each processor; ``shared_caches.c`` has the loops."""
+
+    struct = "prefetcher"
+    _fields_: ClassVar = [
+        ("last", Integers),  # (processors, streams) the last line of every stream
+        ("since", Integers),  # (processors, streams) when it came
+        ("streams", ctypes.c_int64),
+    ]
 
 
-@inlined
-def fetched_ahead(tables: Array, processor: int, key: int, now: int) -> bool:
-    """Whether a line that comes from memory was fetched ahead; it is the last of its stream from ``now`` on. Where two
-    streams are next to it, it belongs to the one that was seen last."""
-    found, oldest = NONE, 0
-    for stream in range(tables.shape[2]):
-        last, since = tables[processor, 0, stream], tables[processor, 1, stream]
-        if (last == key - 1 or last == key + 1) and (found == NONE or since > tables[processor, 1, found]):
-            found = stream
-        if since < tables[processor, 1, oldest]:
-            oldest = stream
-    here = oldest if found == NONE else found
-    tables[processor, 0, here], tables[processor, 1, here] = key, now
-    return bool(found != NONE)
+def prefetcher_for(processors: int, streams: int) -> Prefetcher:
+    """Return tables in which no stream has begun."""
+    last = np.full((processors, streams), NO_LINE, np.int64)
+    return Prefetcher(last=last, since=np.zeros((processors, streams), np.int64), streams=streams)
 
 
 def sequential_share(trace: Trace, line_bytes: int, lines: int, streams: int) -> float:
     """The share of the lines that come from memory which a prefetcher of so many streams fetches ahead, where accesses
     with a stack distance below ``lines`` find theirs in a cache. 0 where none comes."""
-    counter, tables, counts = stack_counter(line_bytes), empty_tables(1, streams), np.zeros(3, np.int64)
+    counter, prefetcher = stack_counter(line_bytes), prefetcher_for(1, streams)
+    missed = ahead = 0
     for chunk in trace.by_line(line_bytes):
         distance = counter.measure(chunk.address)
-        missed = chunk.address[(distance < 0) | (distance >= lines)]
-        _follow(np.ascontiguousarray(missed), line_shift(line_bytes), tables, counts)
-    return float(counts[1] / counts[0]) if counts[0] else 0.0
+        address = np.ascontiguousarray(chunk.address[(distance < 0) | (distance >= lines)])
+        ahead += _functions().follow_streams(prefetcher, address, len(address), line_shift(line_bytes), missed)
+        missed += len(address)
+    return ahead / missed if missed else 0.0
 
 
-@compiled_without_arrays
-def _follow(address: Array, shift: int, tables: Array, counts: Array) -> None:
-    """Lines that come from memory in turn: how many so far, and how many of them were fetched ahead."""
-    for n in range(len(address)):
-        counts[0] += 1
-        counts[1] += fetched_ahead(tables, 0, key_of(address, n, shift), counts[0])
+@cache
+def _functions() -> ctypes.CDLL:
+    library = required_library("a prefetcher")
+    check_layout(library, Prefetcher)
+    addresses, number = np.ctypeslib.ndpointer(np.uint64, flags="C"), ctypes.c_int64
+    library.follow_streams.argtypes = [ctypes.POINTER(Prefetcher), addresses, number, number, number]
+    library.follow_streams.restype = number
+    return library

@@ -1,4 +1,4 @@
-"""Hierarchies of several processors that share some of their caches, and prefetch, driven by a trace of each, compiled.
+"""Hierarchies of several processors that share some of their caches, and prefetch, driven by a trace of each.
 
 The streams of the processors go through the caches one access of each in turn, in their order; a stream that has ended
 is passed over. Each has its own memory, a page behind that of the one before it: its addresses are those of its trace,
@@ -8,50 +8,40 @@ The caches are those of ``simulate``: non-inclusive, write-back, write-allocate,
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcodesign.core.jit import compiled_without_arrays, inlined
+from simcodesign.core.native.records import Integers, Record, check_layout
+from simcodesign.core.native.shared_library import required_library
 from simcodesign.locality.cache import CacheGeometry
-from simcodesign.locality.hierarchy.fast_paths import writes
-from simcodesign.locality.hierarchy.prefetch import empty_tables, fetched_ahead
-from simcodesign.locality.hierarchy.sets import (
-    EMPTY,
-    NONE,
-    TICK,
-    Array,
-    Sets,
-    as_int,
-    at,
-    look,
-    oldest,
-    replace,
-    sets_for,
-    touch,
-)
-from simcodesign.locality.traces.trace import STORE, Accesses, Trace, line_shift
+from simcodesign.locality.hierarchy.prefetch import Prefetcher, prefetcher_for
+from simcodesign.locality.hierarchy.sets import Array, Sets, sets_for
+from simcodesign.locality.traces.trace import Accesses, Trace, line_shift
 
 #: A page lies between the memory of one stream and that of the next, which begins at a page.
 PAGE_BYTES = 4096
-#: Columns of ``total``.
-ACCESSES, STORES, PREFETCHED = range(3)
 
 
-class Processors(NamedTuple):
-    """The caches of all processors, and what was counted of each."""
+class SharedCaches(Record):
+    """Which caches each processor has, and what was counted of it; ``shared_caches.c`` has the loops."""
 
-    sets: Sets
-    cache: Array  # int64 (processors, levels): where in ``sets`` the cache of each level is
-    first_key: Array  # int64 (processors,): the first line of each one's memory, ascending
-    tables: Array  # int64 (processors, 2, streams) of the prefetchers
-    miss: Array  # int64 (processors, levels)
-    written: Array  # int64 (processors, levels): of its lines, those that a level wrote back
-    back: Array  # int64 (processors,): of its lines, those that came back to memory
-    total: Array  # int64 (processors, 3)
-    now: Array  # int64 (1,)
+    struct = "shared_caches"
+    _fields_: ClassVar = [
+        ("cache", Integers),  # (processors, levels) which cache of the sets each has at each level
+        ("first_key", Integers),  # (processors,) the first line of each one's memory, ascending
+        ("miss", Integers),  # (processors, levels)
+        ("written", Integers),  # (processors, levels) of its lines, those that a level wrote back
+        ("back", Integers),  # (processors,) of its lines, those that came back to memory
+        ("accesses", Integers),  # (processors,)
+        ("stores", Integers),  # (processors,)
+        ("prefetched", Integers),  # (processors,)
+        *((name, ctypes.c_int64) for name in ("processors", "levels", "shift", "now")),
+    ]
 
 
 class StreamCounts(NamedTuple):
@@ -102,32 +92,31 @@ class SharedHierarchy:
         pages = -(-(end - begin) // page_bytes) + 1
         first = begin[0] + (np.cumsum(pages) - pages) * page_bytes
         self._offset = first - begin
-        self._state = Processors(
-            sets_for(every),
-            where,
-            first >> self._shift,
-            empty_tables(count, streams),
-            np.zeros((count, levels), np.int64),
-            np.zeros((count, levels), np.int64),
-            np.zeros(count, np.int64),
-            np.zeros((count, 3), np.int64),
-            np.zeros(1, np.int64),
+        self._sets, self._prefetcher = sets_for(every), prefetcher_for(count, streams)
+        by_level = {name: np.zeros((count, levels), np.int64) for name in ("miss", "written")}
+        totals = {name: np.zeros(count, np.int64) for name in ("back", "accesses", "stores", "prefetched")}
+        self._state = SharedCaches(
+            cache=where, first_key=first >> self._shift, processors=count, levels=levels, shift=self._shift
         )
+        for name, array in (by_level | totals).items():
+            setattr(self._state, name, array)
 
-    @np.errstate(over="ignore")  # without Numba, Python would warn of hashes that wrap around
     def run(self, traces: Sequence[Trace]) -> None:
         """One access of each trace in turn, to the end of the longest. Accesses without kinds are loads."""
         for who, address, kind in _in_step(traces):
             address += self._offset[who, None].astype(np.uint64)
-            walk_in_turn(self._state, who, address, kind, self._shift)
+            kind, length = np.ascontiguousarray(kind), address.shape[1]
+            records = (self._state, self._sets, self._prefetcher)
+            _functions().walk_in_turn(*records, who, len(who), address, kind, length)
 
     def counts(self) -> list[StreamCounts]:
         """What has been counted of every stream."""
-        state = self._state
+        state = self._state.arrays
+        totals = (state[name].tolist() for name in ("accesses", "stores", "prefetched", "back"))
         return [
             StreamCounts(accesses, stores, prefetched, missed.copy(), written.copy(), back)
-            for (accesses, stores, prefetched), missed, written, back in zip(
-                state.total.tolist(), state.miss, state.written, state.back.tolist(), strict=True
+            for accesses, stores, prefetched, back, missed, written in zip(
+                *totals, state["miss"], state["written"], strict=True
             )
         ]
 
@@ -152,57 +141,13 @@ def _in_step(traces: Sequence[Trace]) -> Iterator[tuple[Array, Array, Array]]:
         left = {number: chunk for number, chunk in rest.items() if len(chunk)}
 
 
-# --- Compiled -------------------------------------------------------------------------------------------------
-
-
-@compiled_without_arrays
-def walk_in_turn(state: Processors, who: Array, address: Array, kind: Array, shift: int) -> None:
-    """Accesses n of all the processors ``who``, then those n + 1."""
-    now = state.now[0]
-    for n in range(address.shape[1]):
-        for place in range(len(who)):
-            now += TICK
-            key, what = as_int(address[place, n] >> np.uint64(shift)), as_int(kind[place, n])
-            access(state, who[place], key, what, now)
-    state.now[0] = now
-
-
-@inlined
-def access(state: Processors, processor: int, key: int, kind: int, now: int) -> None:
-    """One access, level by level outward until one holds the line, which then is in all levels."""
-    sets, levels = state.sets, state.cache.shape[1]
-    state.total[processor, ACCESSES] += 1
-    state.total[processor, STORES] += kind == STORE
-    level, place = 0, NONE
-    while level < levels:
-        place = look(sets, state.cache[processor, level], key)
-        if place != NONE:
-            touch(sets, state.cache[processor, level], key, place, now)
-            break
-        state.miss[processor, level] += 1
-        level += 1
-    if level == levels and state.tables.shape[2]:
-        state.total[processor, PREFETCHED] += fetched_ahead(state.tables, processor, key, now)
-    while level > 0:
-        level -= 1
-        cache = state.cache[processor, level]
-        place = oldest(sets, cache, key)
-        word = replace(sets, cache, key, place, 0, now)
-        if word & 1 and word != EMPTY:
-            write_back(state, level, word)
-    sets.line[at(place)] |= writes(kind)
-
-
-@inlined
-def write_back(state: Processors, level: int, word: int) -> None:
-    """A level has lost a dirty line: it goes to the next one that holds it of its own processor's, else to memory."""
-    key, owner = word >> 1, len(state.first_key) - 1
-    while state.first_key[owner] > key:
-        owner -= 1
-    state.written[owner, level] += 1
-    for farther in range(level + 1, state.cache.shape[1]):
-        place = look(state.sets, state.cache[owner, farther], key)
-        if place != NONE:
-            state.sets.line[at(place)] |= 1
-            return
-    state.back[owner] += 1
+@cache
+def _functions() -> ctypes.CDLL:
+    library = required_library("a simulation of caches")
+    for record in (Sets, Prefetcher, SharedCaches):
+        check_layout(library, record)
+    numbers, addresses, kinds = (np.ctypeslib.ndpointer(kind, flags="C") for kind in (np.int64, np.uint64, np.uint8))
+    records = [ctypes.POINTER(record) for record in (SharedCaches, Sets, Prefetcher)]
+    library.walk_in_turn.argtypes = [*records, numbers, ctypes.c_int64, addresses, kinds, ctypes.c_int64]
+    library.walk_in_turn.restype = None
+    return library

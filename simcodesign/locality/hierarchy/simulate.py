@@ -60,9 +60,9 @@ def simulate_hierarchy(
     and allocates nothing; so hits do not depend on what is dirty. Dirty lines left at the end are not written back;
     they are counted apart (``dirty_lines``).
 
-    Memory is that of the geometries alone, so that a trace may be of any length. With Numba some 200 million accesses
-    a second where most hit (50 to 250 million if inclusive, exclusive or of more than 16 ways; 20 million where all
-    miss three large levels); without it some 20 thousand, with the same counts.
+    Memory is that of the geometries alone, so that a trace may be of any length. Some 200 million accesses
+    a second are simulated if most hit (50 to 250 million if inclusive, exclusive or of more than 16 ways), 20 million
+    if all miss three large levels.
 
     Raises InputError for no levels, lines of several sizes, an unknown ``inclusion`` and a trace that cannot be read;
     CapacityError for caches too large for this machine.

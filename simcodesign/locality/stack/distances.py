@@ -5,8 +5,8 @@ distinct other keys accessed strictly between two uses of a key (Mattson et al. 
 accesses; both are 0 where a key is touched again at once, and -1 (``COLD``) at first touches, which profiles count
 apart. All accesses that a trace has are counted, whatever their kind.
 
-Traces are read in chunks, once: what is kept is at most 100 bytes for each distinct key, and the wanted output. With
-Numba tens of millions of accesses a second are counted; without it the same answers take a thousand times as long.
+Traces are read in chunks, once: what is kept is at most 100 bytes for each distinct key, and the wanted output. Tens
+of millions of accesses a second are counted.
 """
 
 from __future__ import annotations

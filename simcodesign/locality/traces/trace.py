@@ -136,7 +136,7 @@ class ArrayTrace(Trace):
         return len(self._all)
 
     def chunks(self, most: int = CHUNK) -> Iterator[Accesses]:
-        """Views of the arrays; copies of what is read-only or has gaps, for which Numba would compile again."""
+        """Views of the arrays; copies of what is read-only or has gaps."""
         return (
             Accesses(
                 _usable(part.address),

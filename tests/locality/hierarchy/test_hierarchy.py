@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simcodesign.core.errors import CapacityError, InputError
-from simcodesign.core.jit import HAVE_NUMBA
 from simcodesign.locality.cache import CacheGeometry
 from simcodesign.locality.hierarchy import simulate
 from simcodesign.locality.hierarchy.counts import INCLUSIONS, ByKind, HierarchyCounts, Policy
@@ -26,7 +25,6 @@ from simcodesign.locality.traces.trace import FETCH, LOAD, MODIFY, STORE, Access
 from tests import examples
 from tests.oracles.hierarchy_model import HierarchyModel
 
-needs_numba = pytest.mark.skipif(not HAVE_NUMBA, reason="needs Numba")
 POLICIES = [Policy(inclusion, allocate) for inclusion in INCLUSIONS for allocate in (True, False)]
 Maker = Callable[[Sequence[CacheGeometry], Policy], simulate.Simulator]
 
@@ -35,7 +33,7 @@ def engine(geometries: Sequence[CacheGeometry], policy: Policy) -> simulate.Simu
     return simulate.simulator_of(geometries, policy)
 
 
-SIMULATORS = [pytest.param(HierarchyModel, id="readable"), pytest.param(engine, id="compiled", marks=needs_numba)]
+SIMULATORS = [pytest.param(HierarchyModel, id="readable"), pytest.param(engine, id="compiled")]
 
 
 def count(make: Maker, geometries: Sequence[CacheGeometry], policy: Policy, text: str) -> HierarchyCounts:
@@ -146,7 +144,6 @@ def stream(seed: int, length: int, spread: int) -> Accesses:
     return Accesses(address, generator.integers(LOAD, FETCH + 1, length).astype(np.uint8) if seed % 4 else None)
 
 
-@needs_numba
 @settings(max_examples=examples(500))
 @given(
     st.lists(geometry(), min_size=1, max_size=3),
@@ -225,7 +222,6 @@ def test_every_set_is_a_fully_associative_cache_of_its_own(keys: list[int], sets
 
 
 @pytest.mark.parametrize("name", ["mm_naive_1M", "mm_blocked_1M", "triad_1M", "gzip_1M"])
-@needs_numba
 def test_recorded_hits(cases: Path, name: str) -> None:
     """Four other programs agree on these, all accesses treated as reads."""
     expected = json.loads((cases / "cache" / "hits.json").read_text())[name]
@@ -240,7 +236,6 @@ def test_recorded_hits(cases: Path, name: str) -> None:
     assert counts.memory_reads_lines == counts.levels[-1].misses
 
 
-@needs_numba
 def test_lines_in_step_with_the_hash_table_are_found_fast() -> None:
     """Strides of powers of two, which a poor hash table puts in one chain: a minute, if it were so."""
     for log_stride in range(6, 50, 4):
@@ -273,7 +268,6 @@ def test_what_cannot_be_simulated_is_refused(call: Callable[[], object], message
     assert str(caught.value) == message
 
 
-@needs_numba
 def test_the_end_of_memory() -> None:
     """With lines of 4 bytes and more every address can be simulated; with shorter ones it is said what can."""
     last = np.array([2**64 - 1, 0, 2**64 - 1], np.uint64)
@@ -282,7 +276,6 @@ def test_the_end_of_memory() -> None:
         lru_hits(last, 2, line_bytes=1)
 
 
-@needs_numba
 def test_caches_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise MemoryError

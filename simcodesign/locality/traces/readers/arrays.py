@@ -103,7 +103,7 @@ class NpyTrace(Trace):
 
     def _mapped(self, most: int) -> Iterator[NDArray[Any]]:
         header = self._header
-        # Copy on write, for Numba compiles again for arrays that may not be written.
+        # Copy on write: functions in C take no array that may not be written.
         with open_bytes(self._path, STREAM_BYTES) as file:
             entries = np.memmap(file, header.dtype, "c", header.start, (header.count,)).view(np.ndarray)
         return (entries[first : first + most] for first in range(0, header.count, most))

@@ -1,4 +1,4 @@
-"""The compiled engine under AddressSanitizer and UndefinedBehaviorSanitizer: no access outside of an array, no overflow."""
+"""The functions in C under AddressSanitizer and UndefinedBehaviorSanitizer: no access outside of an array, no overflow."""
 
 from __future__ import annotations
 
@@ -76,6 +76,56 @@ def test_a_planted_error_is_found(tmp_path: Path) -> None:
     found = sanitized(CALL, compiled(source, tmp_path / "planted.so"))
     assert found.returncode != 0
     assert "heap-buffer-overflow" in found.stderr
+
+
+#: Caches of every kind, GOAL files that are cut and damaged, traces of text, streams with a profile.
+FILES_AND_TRACES = """
+import random, sys, tempfile
+from pathlib import Path
+import simcodesign.core.native.shared_library as native
+native.up_to_date_library = lambda *_: Path(sys.argv[1])
+import numpy as np
+from simcodesign.core.errors import InputError
+from simcodesign.describe.goal.format import read_goal, write_goal
+from simcodesign.locality.cache import CacheGeometry
+from simcodesign.locality.hierarchy.counts import INCLUSIONS, Policy
+from simcodesign.locality.hierarchy.prefetch import sequential_share
+from simcodesign.locality.hierarchy.shared import SharedHierarchy
+from simcodesign.locality.hierarchy.simulate import lru_hits, simulator_of
+from simcodesign.locality.traces.trace import Accesses, ArrayTrace
+from tests.describe.goal.test_goal import EXAMPLE
+draw = random.Random(1)
+goal = Path(tempfile.mkdtemp(), "a.goal")
+for case in range(int(sys.argv[2])):
+    text = EXAMPLE[: case % len(EXAMPLE)] if case % 2 else EXAMPLE
+    for _ in range(draw.randrange(3)):
+        at = draw.randrange(len(text) + 1)
+        text = text[:at] + draw.choice(["/*", "//", "rank 0 {", "}", "tag -1", "l9", "999999999999999999999", "-"]) + text[at:]
+    goal.write_text(text)
+    try:
+        write_goal(read_goal(goal), goal)
+    except InputError:
+        pass
+numbers = np.random.default_rng(3)
+for ways in ((2, 4, None), (None, 8, 64), (3, 5, 16)):
+    levels = [CacheGeometry(64 * lines, 64, way) for lines, way in zip((30, 120, 960), ways)]
+    for policy in [Policy(inclusion, allocate) for inclusion in INCLUSIONS for allocate in (True, False)]:
+        simulator = simulator_of(levels, policy)
+        kinds = numbers.integers(0, 4, 3000).astype(np.uint8)
+        simulator.run(Accesses(numbers.integers(0, 1 << 17, 3000, np.uint64), kinds))
+        simulator.run(Accesses(numbers.integers(0, 1 << 17, 3000, np.uint64)))
+        simulator.counts()
+    shared = SharedHierarchy(levels, np.array([[0, 1], [0, 1], [0, 0]]), 2, [(0, 1 << 17)] * 2)
+    shared.run([ArrayTrace(numbers.integers(0, 1 << 17, 2000, np.uint64)) for _ in range(2)])
+    shared.counts()
+print(lru_hits(np.arange(5000) * 64 % 40000, 100)[1] > 0, sequential_share(ArrayTrace(np.arange(4000) * 64), 64, 8, 4) > 0.9)
+"""
+
+
+def test_files_and_traces(tmp_path: Path) -> None:
+    library = compiled(MAIN_SOURCE, tmp_path / "all.so")
+    done = sanitized(FILES_AND_TRACES, library, str(examples(400)))
+    assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr[-3000:]
 
 
 def test_simulations(tmp_path: Path) -> None:
