@@ -67,6 +67,7 @@ POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
     "importlib.metadata",
+    "rich.progress",
     "simcodesign.analytic.queueing.open_streams",
     "simcodesign.core.compiled_cache",
     "simcodesign.describe.goal.printer",
@@ -159,7 +160,7 @@ def types_of_large(node: ast.AST) -> list[ast.AST]:
         return []
     large = (
         isinstance(item, ast.Import | ast.ImportFrom)
-        and {target.split(".")[0] for target in targets("", item)} <= LARGE
+        and all(target.split(".")[0] in LARGE or is_slow(target) for target in targets("", item))
         for item in node.body
     )
     return [node.test] if all(large) else []
