@@ -66,8 +66,11 @@ POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # modules compiled with Numba, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
+    "difflib",
+    "hashlib",
     "importlib.metadata",
     "rich.progress",
+    "shutil",
     "simcodesign.analytic.queueing.open_streams",
     "simcodesign.core.compiled_cache",
     "simcodesign.describe.goal.printer",
@@ -82,6 +85,9 @@ SLOW = {
     "simcodesign.locality.stack.reuse",
     "simcodesign.locality.stack.writebacks",
     "simcodesign.locality.streams.kernels",
+    "subprocess",
+    "tempfile",
+    "xml.etree",
 }
 # The commands: a function imports what it runs, so that the program starts at once. What the larger ones run stands in
 # BODIES, which import at their heads, also the options of their command.
