@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -141,6 +140,8 @@ def alike(name: str, names: Sequence[str]) -> list[str]:
     """
     if same := [one for one in names if one.lower() == name.lower()]:
         return same
+    import difflib
+
     given = name[:_MOST_COMPARED]
     close = difflib.get_close_matches(given, names, n=_MOST_ALIKE, cutoff=LEAST_SIMILARITY)
     close = close or [

@@ -64,7 +64,11 @@ POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # modules of the library of C functions, and what few workloads have: open streams, traces of memory accesses.
 LARGE = {"networkx", "pandas", "scipy"}
 SLOW = {
+    "difflib",
+    "hashlib",
     "importlib.metadata",
+    "rich.progress",
+    "shutil",
     "simcodesign.analytic.queueing.open_streams",
     "simcodesign.describe.goal.printer",
     "simcodesign.describe.goal.scanner",
@@ -78,6 +82,9 @@ SLOW = {
     "simcodesign.locality.stack.reuse",
     "simcodesign.locality.stack.writebacks",
     "simcodesign.locality.streams.kernels",
+    "subprocess",
+    "tempfile",
+    "xml.etree",
 }
 # The commands: a function imports what it runs, so that the program starts at once. What the larger ones run stands in
 # BODIES, which import at their heads, also the options of their command.
@@ -156,7 +163,7 @@ def types_of_large(node: ast.AST) -> list[ast.AST]:
         return []
     large = (
         isinstance(item, ast.Import | ast.ImportFrom)
-        and {target.split(".")[0] for target in targets("", item)} <= LARGE
+        and all(target.split(".")[0] in LARGE or is_slow(target) for target in targets("", item))
         for item in node.body
     )
     return [node.test] if all(large) else []

@@ -12,14 +12,26 @@ import pytest
 from packaging.version import Version
 
 import simcodesign
+from simcodesign.core.native.shared_library import library
 from tests import ROOT
 
 HEAVY = ["click", "importlib.metadata", "networkx", "numpy", "pandas", "rich", "scipy", "simpy", "yaml"]
 LARGE = ["dask", "lark", "matplotlib", "networkx", "pandas", "pyarrow", "scipy", "sympy"]
 #: What small cases need as little, and takes a tenth of their time or more.
-UNUSED = ["pydantic", "rich.markdown", "simcodesign.locality.streams.kernels"]
-#: SimPy looks up its own version.
-UNUSED_BY_FORECASTS = ["importlib.metadata", "simpy", "zipfile"]
+UNUSED = ["pydantic", "rich.markdown", "rich.progress", "simcodesign.locality.streams.kernels"]
+#: What one command alone needs not; SimPy looks up its own version.
+UNUSED_BY = {
+    "forecast": [
+        "importlib.metadata",
+        "numpy.random",
+        "simcodesign.engine",
+        "simcodesign.generate",
+        "simpy",
+        "zipfile",
+    ],
+    "simulate": ["simcodesign.analytic", "simcodesign.comparison", "simcodesign.studies"],
+    "compare": [],
+}
 
 
 def run_fresh(source: str) -> str:
@@ -39,7 +51,9 @@ def test_import_stays_light() -> None:
 @pytest.mark.parametrize("command", ["forecast", "simulate", "compare"])
 def test_small_cases_load_no_large_package(command: str) -> None:
     """Loading these takes longer than all that the command does."""
-    unwanted = [*LARGE, *UNUSED, *(UNUSED_BY_FORECASTS if command == "forecast" else [])]
+    unwanted = [*LARGE, *UNUSED, *UNUSED_BY[command]]
+    if library() is not None:
+        unwanted.append("simpy")
     call = f"cli.main(['{command}', 'jacobi', 'torus-cluster', '-P', '4'])"
     loaded = run_fresh(
         "import sys; from simcodesign import cli\n"

@@ -78,19 +78,18 @@ def run_forecast(options: ForecastOptions) -> None:
 def run_simulate(options: SimulateOptions) -> None:
     """Simulate a workload on a machine, event by event: once, or as often as it takes to know the means."""
     from simcodesign.cli.run.scenario import load_scenario, run_keywords
-    from simcodesign.cli.run.why import check_why, what_helps, why_tables, with_why
     from simcodesign.cli.simulation_files import SimulatedRun
     from simcodesign.engine.experiment import Experiment
     from simcodesign.engine.simulate import simulate
     from simcodesign.report.common.progress import ProgressBar
-    from simcodesign.report.results.plots import activity_profile
     from simcodesign.report.results.tables import simulation_tables
 
     files = options.requested_files()
     if options.replication.replicates:
-        check_why(options.why)
         from simcodesign.cli.run.replication import run_replications
+        from simcodesign.cli.run.why import check_why
 
+        check_why(options.why)
         run_replications(options, files)
         return
     options.replication.check_unused()
@@ -108,7 +107,13 @@ def run_simulate(options: SimulateOptions) -> None:
             on_progress=on_progress,
         )
     took_s = time.perf_counter() - began_s
-    helps = what_helps(scenario, options.simulation, result, took_s) if options.why else None
+    more_tables: list[Any] = []
+    answer: object = result
+    if options.why:
+        from simcodesign.cli.run.why import what_helps, why_tables, with_why
+
+        helps = what_helps(scenario, options.simulation, result, took_s)
+        more_tables, answer = why_tables(helps), with_why(result, helps)
     run = SimulatedRun(
         result=result,
         experiment=Experiment.of(scenario, **keywords),
@@ -117,9 +122,11 @@ def run_simulate(options: SimulateOptions) -> None:
     )
     files.show(
         run,
-        lambda: [*simulation_tables(result, options.stations), *why_tables(helps)],
+        lambda: [*simulation_tables(result, options.stations), *more_tables],
         options.output.as_json,
-        lambda: with_why(result, helps),
+        lambda: answer,
     )
     for path in files.paths("plot"):
+        from simcodesign.report.results.plots import activity_profile
+
         activity_profile(result, path)

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,6 +31,8 @@ class CompilerError(Exception):
 
 def find_compiler() -> list[str] | None:
     """Return the command of a C compiler: ``$CC``, cc, gcc, clang, or zig from PyPI; None if there is none."""
+    import shutil
+
     if named := os.environ.get("CC"):
         return shlex.split(named)
     for name in ("cc", "gcc", "clang"):
@@ -52,14 +51,17 @@ def compile_library(compiler: Sequence[str], source: Path, target: Path) -> None
 
     Raises CompilerError if the compiler fails or cannot be started, OSError if ``target`` cannot be written.
     """
+    import tempfile
+
     started_s = time.time()
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(descriptor)
     part = Path(name)
     try:
-        done = _run([*compiler, *FLAGS, "-o", str(part), str(source), *(["-lm"] if os.name == "posix" else [])])
-        if done.returncode:
-            lines = [*done.stderr.strip().splitlines(), f"exit status {done.returncode}"]
+        maths = ["-lm"] if os.name == "posix" else []
+        status, messages = _run([*compiler, *FLAGS, "-o", str(part), str(source), *maths])
+        if status:
+            lines = [*messages.strip().splitlines(), f"exit status {status}"]
             first = next((line for line in lines if "error:" in line), lines[0])
             raise CompilerError(f"{compiler[0]}: {first}")
         os.utime(part, (started_s, started_s))  # a source that is edited meanwhile is newer
@@ -70,8 +72,12 @@ def compile_library(compiler: Sequence[str], source: Path, target: Path) -> None
             part.unlink()
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Return the exit status of a command and its messages."""
+    import subprocess
+
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        return done.returncode, done.stderr
     except OSError as error:
         raise CompilerError(f"{command[0]}: {error.strerror or error}") from None

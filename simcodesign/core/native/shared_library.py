@@ -13,7 +13,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
 from simcodesign.core.errors import InputError
@@ -84,6 +83,8 @@ def _is_current(path: Path, sources: Sequence[Path]) -> bool:
 
 def _digest(sources: Sequence[Path]) -> str:
     """Return a digest of the sources, the flags and the kind of system: home folders are shared between systems."""
+    from hashlib import blake2b
+
     content = blake2b(repr((FLAGS, sys.platform, platform.machine())).encode(), digest_size=16)
     for source in sources:
         content.update(f"\0{source.name}\0".encode() + source.read_bytes())

@@ -6,7 +6,6 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, overload
 
@@ -82,6 +81,8 @@ def _parameter(one: inspect.Parameter, place: Place) -> Parameter:
 
 def _digest(function: Callable[..., Any], path: str) -> str:
     """Of the whole file, so that the functions that it calls count; of the code alone where there is no file."""
+    from hashlib import blake2b
+
     code = function.__code__
     text = read_bytes(path) if is_file(path) else code.co_code + repr(code.co_consts).encode()
     return blake2b(text, digest_size=16).hexdigest()

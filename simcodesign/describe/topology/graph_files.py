@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 from xml.parsers import expat
 
 from simcodesign.core.errors import InputError, Place, nearest
@@ -195,6 +194,8 @@ def _named_cells(cells: list[str], columns: list[str]) -> dict[str, Any]:
 
 def _numbered_edges(data: bytes) -> bytes:
     """Return the document with an identifier of its own for every edge."""
+    from xml.etree import ElementTree
+
     root = ElementTree.fromstring(data)
     for place, edge in enumerate(root.iterfind(".//{*}edge")):
         edge.set("id", f"e{place}")

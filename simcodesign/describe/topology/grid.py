@@ -334,7 +334,7 @@ def plane_cut(axes: tuple[tuple[int, int], ...]) -> int:
 
 
 def _rest(number: IntArray, divisor: int) -> IntArray:
-    """The remainder of numbers that are not negative; NumPy's own takes several times as long."""
+    """The remainder of numbers, from 0 to below ``divisor``; NumPy's own takes several times as long."""
     return number - number // divisor * divisor
 
 
@@ -361,9 +361,9 @@ def _move(axis: Axis, at: IntArray, here: IntArray, there: IntArray) -> tuple[In
 
 def _moved(axis: Axis, at: IntArray, here: IntArray, up: BoolArray) -> tuple[IntArray, IntArray]:
     """The neighbour along the axis in the positive direction, or in the other one, and the link to it."""
-    reached: IntArray = (here + np.where(up, 1, -1)) % axis.extent
+    reached = _rest(here + np.where(up, 1, -1), axis.extent)
     low = np.where(up, here, reached)
-    cable = axis.cable(at // (axis.stride * axis.extent), low, at % axis.stride)
+    cable = axis.cable(at // (axis.stride * axis.extent), low, _rest(at, axis.stride))
     return at + (reached - here) * axis.stride, 2 * cable + ~up
 
 

@@ -9,12 +9,14 @@ import math
 import time
 from threading import Timer
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 from simcodesign.core.units import format_quantity
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 #: Seconds that must pass before most bars show.
 PATIENCE_S = 1.0
@@ -53,39 +55,34 @@ class ProgressBar:
         console: Console | None = None,
         patience_s: float | None = PATIENCE_S,
     ) -> None:
-        console = console or Console(stderr=True)
+        self._console = console = console or Console(stderr=True)
         # Not console.is_terminal, which FORCE_COLOR makes true for a file as well.
-        self._on = wanted and console.file.isatty() and not console.is_dumb_terminal
-        columns: list[ProgressColumn] = [TextColumn(label)]
-        columns += [BarColumn()] if bar else []
-        columns += [MofNCompleteColumn()] if counted else []
-        columns += [TimeElapsedColumn(), TextColumn("{task.fields[note]}", markup=False)]
-        self._progress = Progress(
-            *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
-        )
-        self._task = self._progress.add_task("", total=total, completed=completed, note=note)
-        self._patience_s = patience_s
-        self._timer = Timer(patience_s or 0.0, self._progress.start)
-        self._timer.daemon = True
+        on = wanted and console.file.isatty() and not console.is_dumb_terminal
+        self._progress = _progress(console, label, bar, counted) if on else None
+        self._timer: Timer | None = None
+        if self._progress is not None:
+            self._task = self._progress.add_task("", total=total, completed=completed, note=note)
+            if patience_s is not None:
+                self._timer = Timer(patience_s, self._progress.start)
+                self._timer.daemon = True
         self._done, self._total, self._steps, self._words = completed, total, steps, ""
         self._unit, self._counter = unit, RateCounter(unit or "events")
 
     def __enter__(self) -> Self:
-        if self._on and self._patience_s is None:
-            self._progress.start()
-        elif self._on:
+        if self._timer is not None:
             self._timer.start()
+        elif self._progress is not None:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._on:
-            return
-        if self._patience_s is not None:
+        if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
-        self._progress.stop()
+        if self._progress is not None:
+            self._progress.stop()
 
     def __call__(self, *report: Any) -> None:
         """Show a report of a study: words; how many are done, the total, the relative half-width of an interval; or,
@@ -108,16 +105,28 @@ class ProgressBar:
 
     def update(self, **fields: Any) -> None:
         """Change ``completed``, ``total``, ``description`` or ``note``, or ``advance`` by so many."""
-        self._progress.update(self._task, **fields)
+        if self._progress is not None:
+            self._progress.update(self._task, **fields)
 
     def restart(self, description: str, total: int | None) -> None:
         """Begin again at nothing."""
         self._total = total
-        self._progress.reset(self._task, description=description, total=total, note="")
+        if self._progress is not None:
+            self._progress.reset(self._task, description=description, total=total, note="")
 
     def print(self, line: str) -> None:
         """A line that stays, above the bar; also where there is none."""
-        self._progress.console.print(line, markup=False)
+        self._console.print(line, markup=False)
+
+
+def _progress(console: Console, label: str, bar: bool, counted: bool) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns: list[ProgressColumn] = [TextColumn(label)]
+    columns += [BarColumn()] if bar else []
+    columns += [MofNCompleteColumn()] if counted else []
+    columns += [TimeElapsedColumn(), TextColumn("{task.fields[note]}", markup=False)]
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
 
 
 class RateCounter:

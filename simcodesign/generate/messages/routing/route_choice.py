@@ -4,6 +4,7 @@ Messages may have another route to choose, which parts from the first one somewh
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +37,10 @@ class RouteChoice:
 
     def __init__(self, network: Network, seed: int) -> None:
         self._network, self._topology, self._seed = network, network.topology, seed
-        self._key = stream(seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
+
+    @cached_property
+    def _key(self) -> np.uint64:
+        return stream(self._seed, PAIRS).integers(0, 2**64, dtype=np.uint64)
 
     def through(self, messages: int) -> Int64s:
         """A random node for each of so many messages."""
