@@ -110,7 +110,7 @@ static void choose_route(Run *run, double now) {
     Request *request = &requests[slot];
     int64_t op = request->op, fork = program->fork[op];
     int32_t other = program->other_route[op];
-    program->other_route[op] = NONE;
+    program->other_route[op] = NONE; /* it chooses once: `chooses` */
     int64_t first_queue = queue_ahead(run, program->route[op], fork, now);
     if (first_queue > queue_ahead(run, other, fork, now) + program->threshold) program->route[op] = other;
     request->place = program->way_start[program->route[op]] + fork;

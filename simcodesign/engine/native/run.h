@@ -327,7 +327,7 @@ RECORDS(AS_RECORD)
     ARRAY(double, sent_s) /* (N,) when a processor has done its part of a send */ \
     ARRAY(int64_t, message_number) /* (N,) */ \
     ARRAY(double, first_s) /* (N,) when the first byte of a message is there */ \
-    ARRAY(double, lag_s) /* (N,) by how much `first_s` is late, when it was known only after that */ \
+    ARRAY(double, lag_s) /* (N,) how long before `first_s` that byte came, if it was known only then */ \
     ARRAY(double, taken_s) /* (N,) when its receiver takes a message up, */ \
     ARRAY(double, processed_s) /* (N,) and is done with it */ \
     ARRAY(uint8_t, tried) /* (2N,) by item */ \
