@@ -1,18 +1,19 @@
-/* The fast engine: a Plan under the same event contract as the SimPy engine (engine/reference), to the last bit. */
+/* The compiled engine: a Plan under the same event contract as the SimPy engine (engine/reference), to the last bit. */
 #include "run.h"
 
-#include "queue.c"
-#include "waiting_line.c"
-#include "stations.c"
-#include "mailboxes.c"
-#include "journeys.c"
-#include "packets.c"
-#include "turns.c"
-#include "flows.c"
-#include "fair_shares.c"
-#include "messages.c"
-#include "walk.c"
-#include "loggopsim.c"
+/* What comes first is used by what follows; read walk.c first. Beside each: what it is in engine/reference. */
+#include "queue.c"        /* environment.py: the calendar, of arbitrations only */
+#include "waiting_line.c" /* stations.py: Station.waiting, and requests that will come */
+#include "stations.c"     /* stations.py, disciplines.py */
+#include "mailboxes.c"    /* mailboxes.py */
+#include "journeys.c"     /* messages.py where every hop takes time: a calendar of its own, for speed */
+#include "packets.c"      /* packets.py */
+#include "turns.c"        /* loggopsim.py: Line and turns */
+#include "flows.c"        /* fair_links.py: Flow, FairLinks.carry and change_rate */
+#include "fair_shares.c"  /* fair_links.py: fair_shares */
+#include "messages.c"     /* messages.py, route_choice.py, others.py */
+#include "walk.c"         /* engine.py */
+#include "loggopsim.c"    /* loggopsim.py */
 
 /* --- What Python has to know of the structs of run.h --- */
 

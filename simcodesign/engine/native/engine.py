@@ -1,4 +1,4 @@
-"""The fast engine: the same Plan under the same event contract as the SimPy engine, in C (``walk.c``, and
+"""The compiled engine: the same Plan under the same event contract as the SimPy engine, in C (``walk.c``, and
 ``loggopsim.c`` for Plans by the rules of LogGOPSim)."""
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from simcodesign.generate.plan import Plan
 #: Steps (operations, turns and arbitrations) between two reports of progress, after each of which an interrupt is
 #: noticed.
 REPORT_EVERY = 2_000_000
-#: ``missing`` of an operation that is done.
-DONE = -1
 
 
 def run(plan: Plan, on_progress: OnProgress | None = None) -> Log:
@@ -67,7 +65,7 @@ def _log(run: Run, plan: Plan) -> Log:
     finish, arrival, stations = run["memory.finish_s"], run["memory.arrival_s"], run["memory.stations"]
     by_loggops = plan.loggops is not None
     if not by_loggops:
-        finish[run["memory.missing"] != DONE] = np.nan
+        finish[run["memory.missing"] != run.layout.constants["DONE"]] = np.nan
     check_finished(plan, finish)
     stations = stations[: len(plan.stations)]
     others_busy_s = np.zeros(0) if plan.background is None else run["others.busy_s"]
@@ -90,6 +88,6 @@ def _log(run: Run, plan: Plan) -> Log:
         events=count_events(plan, served),
         begin_s=run["turns.begin_s"] if by_loggops else None,
         taken_s=run["turns.taken_s"] if by_loggops else None,
-        processed_s=run["turns.end_s"] if by_loggops else None,
+        processed_s=run["turns.processed_s"] if by_loggops else None,
         others_busy_s=None if plan.background is None else others_busy_s,
     )

@@ -68,7 +68,7 @@ static int64_t least_changed_share(Flows *flows) {
     for (int64_t number = 0; number < flows->begun_count; number++) {
         const Slot *flow = &flows->slots[flows->begun[number]];
         for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-            int32_t link = flows->way[hop];
+            int32_t link = flows->link_of[hop];
             if (flows->totals[link].queued == flows->round) continue;
             flows->totals[link].queued = flows->round;
             cut = smaller_of(cut, share_of_new_flows(flows, link, cut));
@@ -94,7 +94,7 @@ static int64_t collect_flows(Flows *flows, int64_t cut) {
         fix(flows, slot, NONE);
         flows->work += FILLING * (flow->end_hop - flow->first_hop);
         for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-            int32_t link = flows->way[hop];
+            int32_t link = flows->link_of[hop];
             if (!is_dirty(flows, link)) {
                 mark_dirty(flows, link);
                 take_spare(flows, link);
@@ -152,7 +152,7 @@ static int64_t saturate(Flows *flows, int64_t count) {
             flow->next_share = share;
             fixed++;
             for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-                Link *link = &flows->links[flows->way[hop]];
+                Link *link = &flows->links[flows->link_of[hop]];
                 link->spare -= share * flow->weight;
                 link->unfixed -= flow->weight;
             }
@@ -216,7 +216,7 @@ static inline int64_t put_into_queue(Flows *flows, int32_t link, int64_t queued)
 static inline int keeps_its_limit(const Flows *flows, int32_t slot) {
     const Slot *flow = &flows->slots[slot];
     for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-        int32_t link = flows->way[hop];
+        int32_t link = flows->link_of[hop];
         if (!is_dirty(flows, link) && flows->links[link].level == flow->share) return 1;
     }
     return 0;
@@ -233,9 +233,10 @@ static int64_t doubt_flows_of(Flows *flows, int32_t link, int64_t queued) {
         if (flow->share != level || is_fixed(flows, slot) || is_doubted(flows, slot) || keeps_its_limit(flows, slot))
             continue;
         flow->mark = 2 * flows->epoch;
+        /* After the links of this share, one of which may give it the same again. */
         put_in_order(flows, (int32_t)(flows->link_count + slot), level * 2 + 1);
         for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++)
-            if (is_dirty(flows, flows->way[hop])) queued = put_into_queue(flows, flows->way[hop], queued);
+            if (is_dirty(flows, flows->link_of[hop])) queued = put_into_queue(flows, flows->link_of[hop], queued);
     }
     return queued;
 }
@@ -297,7 +298,7 @@ static void follow_changes(Flows *flows) {
     for (int64_t number = 0; number < flows->fixed_count; number++) {
         const Slot *flow = &flows->slots[flows->fixed[number]];
         for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++)
-            flows->totals[flows->way[hop]].granted += (flow->next_share - flow->share) * flow->weight;
+            flows->totals[flows->link_of[hop]].granted += (flow->next_share - flow->share) * flow->weight;
     }
 }
 

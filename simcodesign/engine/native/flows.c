@@ -42,7 +42,7 @@ static inline void mark_dirty(Flows *flows, int32_t link) {
 /* The rate of a flow changes. */
 static inline void make_links_dirty(Flows *flows, int32_t slot) {
     for (int32_t hop = flows->slots[slot].first_hop; hop < flows->slots[slot].end_hop; hop++)
-        mark_dirty(flows, flows->way[hop]);
+        mark_dirty(flows, flows->link_of[hop]);
 }
 
 /* --- Beginning and end --- */
@@ -71,6 +71,7 @@ static int32_t slot_with(Flows *flows, int64_t hops) {
     flows->slots[slot].mark = 0;
     flows->hop_count += hops;
     flows->slots[slot].end_hop = (int32_t)flows->hop_count;
+    /* The limit of its own, if it has one, is a link with one place, from the end of `there` on. */
     flows->totals[own] = (Total){.first = (int32_t)(flows->there_count - 1 - slot)};
     flows->links[own].mark = 0;
     flows->links[own].level = NO_LIMIT;
@@ -89,10 +90,10 @@ static void add_flow(Run *run, int64_t op, double begins_s) {
     flows->loads[slot].left_bytes = flows->size_bytes[op];
     flows->slots[slot].share = NONE;
     flows->slots[slot].weight = flows->weight[op];
-    for (int64_t place = start; place < end; place++) flows->way[hop++] = program->way[place];
+    for (int64_t place = start; place < end; place++) flows->link_of[hop++] = program->way[place];
     if (has_limit) {
         flows->totals[flows->stations + slot].capacity = flows->own_rate[op];
-        flows->way[hop] = (int32_t)(flows->stations + slot);
+        flows->link_of[hop] = (int32_t)(flows->stations + slot);
     }
     put_in_times(flows, slot, begins_s);
 }
@@ -113,7 +114,7 @@ static void enter_links(Flows *flows, int32_t slot, double now) {
     flows->under_way[flows->under_way_count++] = slot;
     flows->hops_under_way += flow->end_hop - flow->first_hop;
     for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-        int32_t link = flows->way[hop];
+        int32_t link = flows->link_of[hop];
         Total *total = &flows->totals[link];
         int32_t place = total->first + total->count++;
         flows->there[place] = (There){slot, hop};
@@ -132,7 +133,7 @@ static void leave_links(Flows *flows, int32_t slot) {
     flows->loads[last_flow].place = under_way;
     flows->hops_under_way -= flow->end_hop - flow->first_hop;
     for (int32_t hop = flow->first_hop; hop < flow->end_hop; hop++) {
-        int32_t link = flows->way[hop], place = flows->place[hop];
+        int32_t link = flows->link_of[hop], place = flows->place[hop];
         Total *total = &flows->totals[link];
         int32_t last = total->first + --total->count;
         flows->there[place] = flows->there[last];
@@ -144,7 +145,7 @@ static void leave_links(Flows *flows, int32_t slot) {
     }
 }
 
-/* All flows that begin or end now do so; their links are dirty. */
+/* All flows that begin or end now do so; their links are dirty. Ends come first, so that `longest` has what is left. */
 static void begin_and_end(Flows *flows, double now) {
     flows->epoch++;
     flows->dirty_count = flows->begun_count = flows->ended_count = 0;
@@ -175,10 +176,10 @@ static void change_rate(Flows *flows, int32_t slot, double now) {
     Load *load = &flows->loads[slot];
     if (flow->share == flow->next_share) return;
     int64_t old = flow->share * flow->weight, new = flow->next_share * flow->weight;
-    double carried = (double)old * flows->bytes_per_unit * (now - load->since_s);
+    double carried = (double)old * flows->unit_bytes_per_s * (now - load->since_s);
     double left = later_of(0.0, load->left_bytes - carried);
     load->left_bytes = left;
     load->since_s = now;
     flow->share = flow->next_share;
-    put_in_times(flows, slot, later_of(now, rounded(now + left / ((double)new * flows->bytes_per_unit))));
+    put_in_times(flows, slot, later_of(now, rounded(now + left / ((double)new * flows->unit_bytes_per_s))));
 }

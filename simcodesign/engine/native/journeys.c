@@ -10,7 +10,8 @@
  * and there; since the events of the current day are known and sorted, they are fetched into the cache ahead. */
 #include "run.h"
 
-/* An event's order among those of its time: links after interfaces, then by operation; its slot in the lowest bits. */
+/* An event's order among those of its time: links after interfaces, then by operation; its slot in the lowest 31 bits,
+ * which decide nothing, since an operation has one message. */
 #define LINK_ORDER ((int64_t)1 << 62)
 #define OP_ORDER ((int64_t)1 << 31)
 

@@ -5,7 +5,7 @@
 /* Introsort sorts ranges no longer than this by insertion. */
 enum { SHORT_RANGE = 16 };
 
-/* --- Introsort, see engine/introsort.py: what stands before what is part of LogGOPSim's makespans --- */
+/* --- Introsort, line by line as in engine/introsort.py, which says why --- */
 
 static inline void swap_at(int32_t *items, int32_t *keys, int64_t one, int64_t other) {
     int32_t item = items[one], key = keys[one];
@@ -99,7 +99,7 @@ static int64_t enter_range(Run *run, int64_t low, int64_t high, int64_t count) {
     return count;
 }
 
-/* The ready operations of a rank at these places get numbers. */
+/* The ready operations of a rank at these places, two ranges as one list, get numbers. */
 static void enter(Run *run, int64_t low, int64_t high, int64_t then_low, int64_t then_high) {
     Turns *turns = &run->turns;
     int64_t count = enter_range(run, then_low, then_high, enter_range(run, low, high, 0));
@@ -269,7 +269,7 @@ static void post(Run *run, int64_t op, double now) {
     }
     if (send != NONE) {
         leave_box(run, &turns->first_unexpected[box], &turns->last_unexpected[box], before, send);
-        meet_receive(run, send, op, later_of(turns->end_s[send], now), now);
+        meet_receive(run, send, op, later_of(turns->processed_s[send], now), now);
         return;
     }
     enter_box(run, &turns->first_posted[box], &turns->last_posted[box], (int32_t)op);
@@ -285,7 +285,7 @@ static void process_message(Run *run, int64_t send, double now) {
     take_processor(run, rules->receiver[send], end_s, busy_s, now - turns->first_s[send]);
     turns->next_message_s[rules->receiver_interface[send]] = now + run->program.gap_s[send];
     turns->taken_s[send] = now;
-    turns->end_s[send] = end_s;
+    turns->processed_s[send] = end_s;
     int64_t box = rules->box[send];
     int32_t before = NONE, receive = turns->first_posted[box];
     while (receive != NONE && !suits(run, send, receive)) {
@@ -308,7 +308,7 @@ static inline int64_t line_of(const Run *run, int64_t item) {
     return item >= ops ? run->rules.message_line[item - ops] : run->rules.line[item];
 }
 
-/* The event that it waits for. */
+/* The processor that an item waits for. */
 static inline int64_t processor_of(const Run *run, int64_t item) {
     int64_t ops = run->program.ops;
     return item >= ops ? run->rules.receiver[item - ops] : run->program.station[item];
@@ -377,7 +377,7 @@ static void enter_first(Run *run) {
 
 /* A station takes up the first that waits there. */
 static void arbitrate_in_loggopsim(Run *run, int64_t station, double now) {
-    if (station == run->program.all_links) share_links(run, now);
+    if (station == run->program.last_arbiter) share_links(run, now);
     else if (station >= run->program.first_interface) forward(run, station, now);
     else serve_operation(run, station, now);
 }

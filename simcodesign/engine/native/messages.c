@@ -80,8 +80,8 @@ static inline int chooses(const Run *run, int64_t op, int64_t place) {
 
 /* A message will choose its route when its head is where the two part. */
 static void come_to_choose(Run *run, int32_t slot) {
-    come(run, run->program.all_links, slot);
-    schedule(run, run->program.all_links, run->memory.requests[slot].arrival_s);
+    come(run, run->program.last_arbiter, slot);
+    schedule(run, run->program.last_arbiter, run->memory.requests[slot].arrival_s);
 }
 
 /* Requests that wait at a link by now, or are in service. */
@@ -104,13 +104,13 @@ static int64_t queue_ahead(Run *run, int64_t route, int64_t fork, double now) {
 static void choose_route(Run *run, double now) {
     Program *program = &run->program;
     Request *requests = run->memory.requests;
-    int64_t chooser = program->all_links;
+    int64_t chooser = program->last_arbiter;
     int32_t slot = leave_the_way(run, chooser), following = run->memory.stations[chooser].root;
     if (following != NONE) schedule(run, chooser, later_of(requests[following].arrival_s, now));
     Request *request = &requests[slot];
     int64_t op = request->op, fork = program->fork[op];
     int32_t other = program->other_route[op];
-    program->other_route[op] = NONE;
+    program->other_route[op] = NONE; /* it chooses once: `chooses` */
     int64_t first_queue = queue_ahead(run, program->route[op], fork, now);
     if (first_queue > queue_ahead(run, other, fork, now) + program->threshold) program->route[op] = other;
     request->place = program->way_start[program->route[op]] + fork;
@@ -136,10 +136,10 @@ static void make_for_first(Run *run, int64_t op, int32_t cost, double head_s, do
     else ask_for(run, program->way[request->place], slot);
 }
 
-/* The message of a send, or its first packet, makes for the first station on its way. */
+/* The message of a send, or its first packet, makes for the first station on its way. An only one is the last. */
 static void set_out(Run *run, int64_t op, double time_s) {
     int32_t cost = run->program.cost[op];
-    if (run->packets.total && run->packets.left[op] == 0) cost++;
+    if (run->packets.count && run->packets.left[op] == 0) cost++;
     double head_s = time_s + costs_of(run, cost)[INJECT_COST];
     make_for_first(run, op, cost, head_s, head_s);
 }
@@ -149,7 +149,7 @@ static void follow_up(Run *run, int64_t station, int32_t slot, double served_s) 
     Packets *packets = &run->packets;
     const Request *request = &run->memory.requests[slot];
     int64_t op = request->op;
-    if (packets->total[op] == 1) return;
+    if (packets->count[op] == 1) return;
     if (!is_at_first(run, request)) {
         int32_t following = next_to_ask(run, packets->shift[op] + request->place, served_s);
         if (following != NONE) join(run, station, following);
@@ -172,9 +172,9 @@ static void serve_access(Run *run, int64_t station, int32_t slot, double now) {
     wake_after(run, station, now);
 }
 
-/* What a station takes for a message or a packet, and how long its head then is on its way to the next. */
+/* How long a station serves a message or a packet, and how long head and tail then are on their way to the next. */
 typedef struct {
-    double service_s, way_s;
+    double service_s, delay_s;
 } Pass;
 
 static inline Pass pass_of(const Run *run, int64_t station, int64_t cost, int is_last) {
@@ -184,7 +184,7 @@ static inline Pass pass_of(const Run *run, int64_t station, int64_t cost, int is
     const double *costs = costs_of(run, cost);
     Pass pass = {costs[is_link ? LINK_COST + group : INTERFACE_COST], 0.0};
     if (program->service_factor) pass.service_s *= program->service_factor[station];
-    if (is_link || !is_last) pass.way_s = costs[is_link ? LATENCY_COST + group : AFTER_INTERFACE_COST];
+    if (is_link || !is_last) pass.delay_s = costs[is_link ? LATENCY_COST + group : AFTER_INTERFACE_COST];
     return pass;
 }
 
@@ -206,7 +206,8 @@ static inline void go_to_next(Run *run, int64_t station, int32_t slot, double he
         come_to_choose(run, slot);
         return;
     }
-    if (run->packets.total && run->packets.total[op] > 1 && !may_ask(run, run->packets.shift[op] + request->place, slot))
+    const Packets *packets = &run->packets;
+    if (packets->count && packets->count[op] > 1 && !may_ask(run, packets->shift[op] + request->place, slot))
         return;
     ask_for(run, following, slot);
 }
@@ -228,18 +229,18 @@ static inline void forward(Run *run, int64_t station, double now) {
     run->memory.stations[station].busy_s += pass.service_s;
     if (op >= program->ops) run->others.busy_s[station] += pass.service_s;
     run->memory.stations[station].free_s = now + pass.service_s;
-    if (packets->total) follow_up(run, station, slot, now + pass.service_s);
+    if (packets->count) follow_up(run, station, slot, now + pass.service_s);
     wake_after(run, station, now);
-    int is_whole = !packets->total || cost > program->cost[op];
-    int holds = packets->total && is_whole && packets->holds[op];
+    int ends_message = !packets->count || cost > program->cost[op];
+    int holds = packets->count && ends_message && packets->holds[op];
     if (holds && packets->until_away && is_at_first(run, request)) end_send(run, op, tail_s);
-    tail_s += pass.way_s;
+    tail_s += pass.delay_s;
     if (left) {
-        go_to_next(run, station, slot, now + pass.way_s, tail_s);
+        go_to_next(run, station, slot, now + pass.delay_s, tail_s);
         return;
     }
     forget(run, slot);
-    if (is_whole) arrive(run, op, tail_s);
+    if (ends_message) arrive(run, op, tail_s);
     if (holds && !packets->until_away) end_send(run, op, tail_s);
 }
 
@@ -253,7 +254,7 @@ static void become_flow(Run *run, int64_t op, double time_s) {
         return;
     }
     add_flow(run, op, begins_s);
-    schedule(run, run->program.all_links, begins_s);
+    schedule(run, run->program.last_arbiter, begins_s);
 }
 
 /* All flows that begin or end now do so, and the others go on with their new shares. */
@@ -270,7 +271,7 @@ static void share_links(Run *run, double now) {
         if (flows->holds[op]) end_send(run, op, now);
     }
     double next_s = next_change_s(flows);
-    if (next_s < INFINITE_S) schedule(run, run->program.all_links, next_s);
+    if (next_s < INFINITE_S) schedule(run, run->program.last_arbiter, next_s);
 }
 
 /* --- All kinds --- */

@@ -102,7 +102,8 @@ static inline void unlist_station(Run *run, int32_t station) {
     run->calendar.listed--;
 }
 
-/* The stations of this day, out of a list with the same day of other years, in the order in which they came. */
+/* The stations of this day, out of a list with the same day of other years, in the order in which they came: often that
+ * of their numbers, in which sorting is quick. */
 static void collect_day(Run *run, int64_t today) {
     Calendar *calendar = &run->calendar;
     Station *stations = run->memory.stations;
@@ -198,7 +199,7 @@ static void begin_next_day(Run *run) {
 
 /* --- The queue --- */
 
-/* Let a station arbitrate at `time_s`, if it does not do so before. */
+/* Let a station arbitrate at `time_s`, if it does not do so before. Its `wake_s` is infinity out of the queue. */
 static inline void schedule(Run *run, int64_t station, double time_s) {
     Station *it = &run->memory.stations[station];
     if (time_s >= it->wake_s) return;

@@ -66,7 +66,7 @@ def _give_program(run: Run, plan: Plan) -> None:
         first_interface=np.searchsorted(kinds, INTERFACE),
         first_link=np.searchsorted(kinds, LINK),
         first_mailbox=np.searchsorted(kinds, MAILBOX),
-        all_links=len(kinds),
+        last_arbiter=len(kinds),
         discipline=_of_disciplines(plan, "kind"),
         capacity=_of_disciplines(plan, "capacity"),
         service_factor=plan.stations.service_factor,
@@ -161,7 +161,7 @@ def _give_memory(run: Run, plan: Plan) -> None:
     ready = np.flatnonzero(missing == 0)[::-1]
     stack = np.empty(len(plan), np.int32)
     stack[: len(ready)] = ready
-    run.give("memory", missing=missing, stack=stack, ready=len(ready), server_start=start)
+    run.give("memory", missing=missing, ready=stack, ready_count=len(ready), server_start=start)
     run.fill("memory", len(plan), 0.0 if plan.loggops is None else np.nan, "finish_s")
     run.fill("memory", 0 if with_its_send else len(plan), np.nan, "arrival_s")
     run.fill("memory", int(start[-1]), 0.0, "server_free_s")
@@ -261,7 +261,7 @@ def _give_packets(run: Run, plan: Plan) -> None:
     places = int(hops.sum())
     run.give(
         "packets",
-        total=packets.count,
+        count=packets.count,
         left=packets.count - np.int32(1),
         holds=packets.holds,
         until_away=packets.until_away,
@@ -293,7 +293,7 @@ def _give_flows(run: Run, plan: Plan) -> None:
         holds=fair.holds,
         own_rate=fair.own_rate,
         weight=fair.weight,
-        bytes_per_unit=1 / fair.unit,
+        unit_bytes_per_s=1 / fair.unit,
         alone=capacity,
         loaded=loaded,
     )
@@ -311,7 +311,7 @@ def _give_flows(run: Run, plan: Plan) -> None:
 def _make_room_for_flows(run: Run, slots: int, hops: int, links: int) -> None:
     run.make_room("flows", slots, "slots", "loads", "begun", "ended", "fixed", "under_way")
     run.make_room("flows", slots, "times_key", "times_item", "times_place")
-    run.make_room("flows", hops, "there", "place", "way")
+    run.make_room("flows", hops, "there", "place", "link_of")
     run.make_room("flows", links, "links", "totals", "dirty", "queue", "filling")
     run.make_room("flows", links + slots, "order_key", "order_item", "order_place")
     run.give("flows", there_count=hops, link_count=links)
@@ -332,7 +332,7 @@ def _give_turns(run: Run, plan: Plan) -> None:
     run.make_room("turns", 2 * count, "child", "sibling", "item_number", "next_try_s")
     run.fill("turns", 2 * count, 0, "tried")
     run.fill("turns", count, 0, "ready_s", "sent_s", "message_number", "first_s", "lag_s", "missing")
-    run.fill("turns", count, np.nan, "begin_s", "taken_s", "end_s")
+    run.fill("turns", count, np.nan, "begin_s", "taken_s", "processed_s")
     run.fill("turns", count, NONE, "following")
     run.fill("turns", rules.lines, NONE, "first")
     run.fill("turns", stations, 0, "free_s", "waiting")

@@ -4,7 +4,7 @@
 /* --- Operations that become ready --- */
 
 /* An operation is ready. */
-static inline void push_ready(Run *run, int64_t op) { run->memory.stack[run->memory.ready++] = (int32_t)op; }
+static inline void push_ready(Run *run, int64_t op) { run->memory.ready[run->memory.ready_count++] = (int32_t)op; }
 
 /* An operation has got now what it waited for. */
 static inline void go_on(Run *run, int64_t op, int stage, double now) {
@@ -13,7 +13,7 @@ static inline void go_on(Run *run, int64_t op, int stage, double now) {
     push_ready(run, op);
 }
 
-/* One thing that an operation waited for happens at `time_s`. */
+/* One thing that an operation waited for happens at `time_s`, which may be to come. */
 static inline void release(Run *run, int64_t op, double time_s) {
     run->memory.finish_s[op] = later_of(run->memory.finish_s[op], time_s);
     if (--run->memory.missing[op] == 0) push_ready(run, op);
@@ -33,7 +33,7 @@ static inline int is_over(Run *run, int in_loggopsim, double now) {
 
 /* --- Arbitration --- */
 
-/* Arbitrate as soon as somebody has come and a server is free; with somebody in line, that is settled already. */
+/* Arbitrate as soon as a request has come and a server is free; with one in line, that is settled already. */
 static inline void wake(Run *run, int64_t station) {
     const Station *it = &run->memory.stations[station];
     if (it->head == NONE) schedule(run, station, later_of(it->free_s, run->memory.requests[it->root].arrival_s));

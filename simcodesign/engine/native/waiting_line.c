@@ -2,8 +2,9 @@
  *
  * A message asks for the next station on its way as soon as it is known when it will come there. So every station has a
  * pairing heap of requests to come, ordered by (arrival time, operation), and nothing else has to happen when one
- * arrives. When a station arbitrates, all that have come by then move to its line. Both are linked through the requests
- * themselves and take no memory of their own. */
+ * arrives. When a station arbitrates, all that have come by then move to its line. No request in the heap comes before
+ * the last one in the line, nor with it (`join`), but at stations of limited capacity. Both are linked through the
+ * requests themselves and take no memory of their own. */
 #include "run.h"
 
 /* A slot for operation `op` that comes at `arrival_s`. */

@@ -3,7 +3,13 @@
  * Ranks run ahead of the clock. When an operation begins it is known when it will be done, so nothing happens when it
  * is; the next one begins in the same breath, until a rank must wait for a message or a station. A message in turn asks
  * for its next station as soon as it is known when it will come there. What is left for the queue of events are
- * arbitrations: one event for every request at a station, and none at all where nothing is shared. */
+ * arbitrations: one event for every request at a station, and none at all where nothing is shared. Ready operations may
+ * begin in any order: they only ask for something from a time on, and who asks is served by (time, operation).
+ *
+ * What a process of engine/reference does between two `yield` is a function here. Of `strand`, `proceed` takes the
+ * operations, `ask` makes the requests of `receive` and `perform_at`, `serve` and `meet` grant them, and `begin` does
+ * `begin` and `end` at once, unless `hold` and `end_send` do. Of `message`, `send` begins `travel`; `forward`, or
+ * `pass_station` for journeys, is a turn of the loop in `pass_stations`; `arrive` is `arrive`. */
 #include "run.h"
 
 /* Ready operations that are looked at ahead. */
@@ -48,8 +54,9 @@ static inline void fetch_events(const Run *run) {
 
 /* --- Hops of journeys --- */
 
-/* Who waits at a station when somebody comes, himself included: those whose grants are not over. */
-static inline int32_t waiting_now(Run *run, Station *station, double now) {
+/* How many wait at a station when a message comes, itself included: those granted now or later, as an instant's grants
+ * follow all its arrivals. The last grant, if it is one of these, gets a node; those that are over lose theirs. */
+static inline int32_t count_with(Run *run, Station *station, double now) {
     Journeys *journeys = &run->journeys;
     Node *nodes = journeys->nodes;
     int32_t first = station->head;
@@ -87,7 +94,7 @@ static inline void pass_station(Run *run, double now) {
     Message *message = &run->journeys.now[slot];
     Station *it = &run->memory.stations[message->station];
     Pass pass = pass_of(run, message->station, message->cost, !message->left);
-    int32_t waiting = waiting_now(run, it, now);
+    int32_t waiting = count_with(run, it, now);
     double granted_s = later_of(now, it->free_s);
     if (waiting > it->longest) it->longest = waiting;
     it->served++;
@@ -95,16 +102,16 @@ static inline void pass_station(Run *run, double now) {
     it->busy_s += pass.service_s;
     it->free_s = granted_s + pass.service_s;
     it->wake_s = granted_s;
-    double tail_s = later_of(message->tail_s, granted_s + pass.service_s) + pass.way_s;
-    run->journeys.lost += tail_s <= now && pass.service_s + pass.way_s > 0;
+    double tail_s = later_of(message->tail_s, granted_s + pass.service_s) + pass.delay_s;
+    run->journeys.lost += tail_s <= now && pass.service_s + pass.delay_s > 0;
     if (!message->left) {
         arrive(run, message->op, tail_s);
         return;
     }
     int32_t following = run->program.way[++message->place];
-    message->time_s = is_stored(run, message->station, following) ? tail_s : granted_s + pass.way_s;
+    message->time_s = is_stored(run, message->station, following) ? tail_s : granted_s + pass.delay_s;
     message->tail_s = tail_s;
-    run->journeys.lost += message->time_s <= now && pass.way_s > 0;
+    run->journeys.lost += message->time_s <= now && pass.delay_s > 0;
     message->left--;
     message->station = following;
     come_later(run, slot);
@@ -143,7 +150,7 @@ static inline int64_t begin(Run *run, int64_t op) {
     run->memory.missing[op] = DONE;
     if (program->kind[op] == SEND) {
         send(run, op, time_s, end_s);
-        if ((run->flows.stations && run->flows.holds[op]) || (run->packets.total && run->packets.holds[op])) {
+        if ((run->flows.stations && run->flows.holds[op]) || (run->packets.count && run->packets.holds[op])) {
             hold(run, op, time_s);
             return NONE;
         }
@@ -165,20 +172,20 @@ static inline int64_t begin(Run *run, int64_t op) {
 static inline int64_t proceed(Run *run, int64_t limit) {
     Memory *memory = &run->memory;
     int64_t done = 0;
-    while (memory->ready && done < limit) {
-        int64_t op = memory->stack[--memory->ready];
-        if (memory->ready >= READY_AHEAD) fetch_operation(run, memory->stack[memory->ready - READY_AHEAD]);
+    while (memory->ready_count && done < limit) {
+        int64_t op = memory->ready[--memory->ready_count];
+        if (memory->ready_count >= READY_AHEAD) fetch_operation(run, memory->ready[memory->ready_count - READY_AHEAD]);
         while (op != NONE) {
             if (done == limit) {
                 push_ready(run, op);
                 break;
             }
             done++;
-            int64_t place = waits_at(run, op);
-            if (place == NONE) {
+            int64_t station = waits_at(run, op);
+            if (station == NONE) {
                 op = begin(run, op);
             } else {
-                ask(run, place, op);
+                ask(run, station, op);
                 op = NONE;
             }
         }
@@ -188,8 +195,8 @@ static inline int64_t proceed(Run *run, int64_t limit) {
 
 /* --- Events --- */
 
-/* Whether a message comes to its next station before this one arbitrates: interfaces and links do so between other
- * stations and mailboxes. */
+/* Whether a message passes its next station before this one arbitrates: of an instant, disks and processors come first,
+ * then interfaces and links, then mailboxes. */
 static inline int messages_are_first(const Run *run, double message_s, int64_t station) {
     if (station == NONE || run->memory.stations[station].wake_s > message_s) return 1;
     return run->memory.stations[station].wake_s == message_s && station >= run->program.first_interface;
@@ -197,7 +204,7 @@ static inline int messages_are_first(const Run *run, double message_s, int64_t s
 
 /* A station, a mailbox, or all links together. */
 static inline void arbitrate(Run *run, int64_t station, double now) {
-    if (station == run->program.all_links) {
+    if (station == run->program.last_arbiter) {
         if (run->flows.stations) share_links(run, now);
         else choose_route(run, now);
     } else if (station >= run->program.first_mailbox) {
@@ -213,9 +220,9 @@ static inline void arbitrate(Run *run, int64_t station, double now) {
 static double walk(Run *run, int64_t limit) {
     double now = 0.0;
     for (int64_t done = 1; done <= limit; done++) {
-        if (run->memory.ready) {
+        if (run->memory.ready_count) {
             done += proceed(run, limit);
-            if (run->memory.ready) return now;
+            if (run->memory.ready_count) return now;
         }
         int64_t station = first_station(run);
         if (run->journeys.days) {

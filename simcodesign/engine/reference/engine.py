@@ -64,7 +64,7 @@ class Simulation:
         self.messages = messages(plan, self.env, self.stations)
         self.read_operations(plan)
         self.read_dependencies(plan)
-        self.undone, self.all_known = len(plan), self.env.event()  # the event: it is known when every operation ends
+        self.undone, self.all_known = len(plan), self.env.event()  # operations whose ends are unknown; there are none
         self.start()
 
     def start(self) -> None:
@@ -153,7 +153,7 @@ class Simulation:
     def perform(self, op: int) -> Process:
         """Begin the operation, and wait until it is done."""
         self.begin(op)
-        if self.messages.held[op]:
+        if self.messages.holds[op]:
             yield self.messages.passed[op]
         elif self.duration_s[op]:
             yield self.env.timeout(self.duration_s[op])

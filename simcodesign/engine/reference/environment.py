@@ -26,7 +26,7 @@ Process = Generator[simpy.Event, Any, None]
 TimedProcess = Generator[simpy.Event, Any, float]
 #: A station, the operation that it served, when that asked for it, when it began to be served, and when that was over.
 Service = tuple[int, int, float, float, float]
-#: Phases of an instant. TURNS are the last arrivals and completions.
+#: Phases of an instant. TURNS are the last of phase 0 of the event contract, ARBITRATION is its phase 1.
 ARRIVALS_AND_COMPLETIONS, TURNS, ARBITRATION = range(3)
 
 

@@ -220,7 +220,7 @@ class LogGOPSimulation(Simulation):
         else:
             tail_s = yield from self.messages.travel(send)
             first_s = max(self.env.now, tail_s - self.spread_s[send])
-            lag_s = first_s - (tail_s - self.spread_s[send])
+            lag_s = first_s - (tail_s - self.spread_s[send])  # the first byte came before that was known
         yield self.env.turn(first_s, number)
         self.arrival_s[send] = self.env.now
         processor, interface = self.stations[self.receiver[send]], self.receiver_interface[send]

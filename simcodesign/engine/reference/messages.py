@@ -19,8 +19,8 @@ from simcodesign.engine.reference.environment import ContractEnvironment, Proces
 from simcodesign.engine.reference.route_choice import RouteChooser, Way
 from simcodesign.generate.plan import LINK, MESSAGE_MEMORY, NONE, Plan, Routes
 
-#: The process of a message that waits until a station takes it up: of a send, at a place of its route, at a station,
-#: for a service time.
+#: The process of a message that waits until a station takes it up. Arguments: its send, the place on its route, the
+#: number of the station there, and the service time in seconds.
 BeServed = Callable[[int, int, int, float], Process]
 
 
@@ -40,8 +40,8 @@ class Messages:
 
     def __init__(self, plan: Plan, env: ContractEnvironment, stations: list[Any]) -> None:
         self.plan, self.env, self.stations = plan, env, stations
-        self.route, self.held = [NONE] * len(plan), [False] * len(plan)
-        self.passed: dict[int, simpy.Event] = defaultdict(env.event)  # by send that is held: its bytes have passed
+        self.route, self.holds = [NONE] * len(plan), [False] * len(plan)
+        self.passed: dict[int, simpy.Event] = defaultdict(env.event)  # by send that its message holds: that has passed
         self.others_busy_s = [0.0] * len(stations)  # by station: how long messages of other jobs occupied it
         self.chooser: RouteChooser | None = None
         if plan.routes is not None:
@@ -61,7 +61,7 @@ class Messages:
         factor = stations.service_factor
         self.service_factor: list[float] = [1.0] * count if factor is None else factor.tolist()
         if routes.holds is not None:
-            self.held = routes.holds.tolist()
+            self.holds = routes.holds.tolist()
         if routes.adaptive is not None:
             self.chooser = RouteChooser(self.env, self.stations, routes.adaptive, self.route, self.ways)
         self.store_and_forward = routes.store_and_forward

@@ -57,9 +57,9 @@ class Packets(Messages):
             head_s += cost.tail_s
             yield packet.served[0]  # the next one has nothing to do before
         last = Packet(self, send, self.costs[self.cost[send] + 1], head_s, packet)
-        if self.held[send] and self.until_away:
+        if self.holds[send] and self.until_away:
             last.when_away = self.passed.pop(send)
         tail_passes_s = yield from last.travel()
-        if self.held[send] and not self.until_away:
+        if self.holds[send] and not self.until_away:
             self.env.trigger_at(tail_passes_s, self.passed.pop(send))
         return tail_passes_s
