@@ -142,6 +142,21 @@ def test_kernels_that_are_started_together_share_the_accelerator() -> None:
     assert both(load, machine(), 1, "accelerators").makespan_s == 5
 
 
+@pytest.mark.parametrize("ranks", [3, 4, 5, 8])
+def test_kernels_of_two_ranks_in_loggops(ranks: int) -> None:
+    """Two ranks share an accelerator: 2 x (40 + 20) flops at 4 flop/s after a launch of 1 s."""
+    text = "- {start: {compute: {on: accelerator, flops: 40}}, as: a}\n- {start: {compute: {on: accelerator, flops: 20}}, as: b}"
+    load = workload(f"{text}\n- wait: a\n- wait: b\n")
+    assert both(load, machine(network=LOGGOPS), ranks, "all").makespan_s == 31
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+def test_reads_that_go_on_at_once_in_loggops(ranks: int) -> None:
+    text = "- {start: {read: {from: storage, bytes: 8}}, as: a}\n- {start: {read: {from: storage, bytes: 4}}, as: b}"
+    load = workload(f"{text}\n- compute: {{flops: 3}}\n- wait: a\n- wait: b\n")
+    both(load, machine(network=LOGGOPS), ranks, "all")
+
+
 # --- Files, laid out piece by piece --------------------------------------------------------------------------
 
 

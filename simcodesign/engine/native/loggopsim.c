@@ -178,12 +178,15 @@ static void serve_operation(Run *run, int64_t station, double now) {
     turns->ready_count = 0;
     ends(run, op, end_s);
     enter_ready(run);
-    int64_t ranks = turns->lines / 3; /* the lines of a program: of its computations, sends and messages */
-    for (int64_t line = program->rank[op]; line < turns->lines; line += ranks) {
+    /* The lines of a program (generate/loggopsim.py): P each of computations, sends and messages, then one of each
+     * other part of a rank, which has a processor to itself. */
+    int64_t line = run->rules.line[op];
+    do {
         int32_t item = turns->first[line];
         if (item != NONE && turns->next_try_s[item] == INFINITE_S)
             try_at(turns, item, later_of(item_earliest_s(run, item), now));
-    }
+        line += turns->ranks;
+    } while (line < 3 * turns->ranks);
 }
 
 /* A send or a computation begins; what follows from that follows at once. */

@@ -332,7 +332,7 @@ RECORDS(AS_RECORD)
     ARRAY(double, processed_s) /* (N,) and is done with it */ \
     ARRAY(uint8_t, tried) /* (2N,) by item */ \
     ARRAY(int32_t, first) /* by line: the item that tries, the root of a heap by number */ \
-    VALUE(int64_t, lines) \
+    VALUE(int64_t, ranks) /* P, of a program; see serve_operation */ \
     ARRAY(int32_t, child) /* (2N,) */ \
     ARRAY(int32_t, sibling) /* (2N,) */ \
     ARRAY(int64_t, item_number) /* (2N,) */ \

@@ -338,6 +338,6 @@ def _give_turns(run: Run, plan: Plan) -> None:
     run.fill("turns", stations, 0, "free_s", "waiting")
     run.fill("turns", rules.interfaces, 0.0, "next_send_s", "next_message_s")
     run.fill("turns", rules.boxes, NONE, "first_posted", "last_posted", "first_unexpected", "last_unexpected")
-    run.give("turns", lines=rules.lines)
+    run.give("turns", ranks=rules.interfaces)
     if plan.edges is not None:
         run.give("turns", missing=np.bincount(plan.edges.target, minlength=count))
