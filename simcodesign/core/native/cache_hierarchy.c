@@ -57,12 +57,15 @@ static int64_t guessed_hits(const struct cache_hierarchy *caches, struct cache_s
 /* The same if the first level is listed. */
 static int64_t listed_hits(const struct cache_hierarchy *caches, struct cache_sets *sets,
                            const struct accesses *accesses, int64_t n) {
-    for (; n < accesses->count; n++) {
-        const int64_t key = key_of(accesses->address[n], caches->shift);
-        const int64_t place = cache_look_up(sets, sets->shape, key);
+    const struct cache_sets local = *sets;
+    const struct cache_shape shape = *sets->shape; /* a copy, which no store to a line can change */
+    const int64_t shift = caches->shift, count = accesses->count;
+    const uint8_t *kind = accesses->kind;
+    for (; n < count; n++) {
+        const int64_t key = key_of(accesses->address[n], shift), place = cache_look_up(&local, &shape, key);
         if (place == CACHE_NONE) break;
-        cache_to_front(sets->node, cache_ends_of(sets->shape, key), place);
-        sets->line[place] |= cache_writes(kind_at(accesses, n));
+        cache_to_front(local.node, cache_ends_of(&shape, key), place);
+        if (kind) local.line[place] |= cache_writes(kind[n]);
     }
     return n;
 }

@@ -94,5 +94,6 @@ def part(sets: Sets, level: int) -> Array:
 def words_of(sets: Sets, level: int) -> Array:
     """The words of the lines that a level holds."""
     words = part(sets, level)
-    words = words if words.ndim == 2 else words[:, 0]
-    return words[words != EMPTY]
+    held: Array = words if words.ndim == 2 else words[:, 0]
+    resident: Array = held[held != EMPTY]
+    return resident
