@@ -62,9 +62,9 @@ class _FolderFinder:
 class ProcessState:
     """The states of all ranks; that of the rank whose turn it is holds in the process."""
 
-    def __init__(self, world: World, script: Path, arguments: Sequence[str], seed: int) -> None:
-        self._world, self._source = world, script.read_text(encoding="utf-8")
-        self.code = compile(self._source, str(script), "exec")
+    def __init__(self, world: World, script: Path, source: bytes, arguments: Sequence[str], seed: int) -> None:
+        self._world = world
+        self.code = compile(source, str(script), "exec")
         self.argv = [str(script), *arguments]
         self._folder = str(script.resolve().parent)
         self._own_modules: set[str] = set()
@@ -72,7 +72,7 @@ class ProcessState:
         self._mains = [ModuleType("__main__") for _ in range(world.size)]
         for main in self._mains:
             main.__file__ = str(script)
-        self._random = [_seeded(seed, rank) for rank in range(world.size)] if "random" in self._source else None
+        self._random = [_seeded(seed, rank) for rank in range(world.size)] if b"random" in source else None
         self.lines: list[tuple[int, str]] = []
 
     def body(self, rank: int) -> None:

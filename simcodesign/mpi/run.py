@@ -78,7 +78,7 @@ def run(
     """
     script = Path(program)
     check_execution(Place(str(program)), str(program))
-    read_bytes(script)
+    source = read_bytes(script)
     if ranks < 1:
         raise InputError("ranks", value=ranks, allowed="1 or more")
     if speed is not None and not (np.isfinite(speed) and speed > 0):
@@ -87,7 +87,7 @@ def run(
     known, before = Clock(), None
     for count in range(1, MOST_RUNS + 1):
         began_s = time.process_time()
-        log, state, clock = _once(script, ranks, arguments, speed, machine, known, seed)
+        log, state, clock = _once(script, source, ranks, arguments, speed, machine, known, seed)
         cpu_s = time.process_time() - began_s
         workload = log.workload(script.stem)
         settled = not log.clock_reads or (clock.reads_s == known.reads_s and log.comparable() == before)
@@ -111,6 +111,7 @@ def run(
 
 def _once(
     script: Path,
+    source: bytes,
     ranks: int,
     arguments: Sequence[str],
     speed: float | None,
@@ -120,9 +121,11 @@ def _once(
 ) -> tuple[Log, ProcessState, Clock]:
     world = World(ranks, speed, _eager_bytes(machine), known)
     try:
-        state = ProcessState(world, script, arguments, seed)
+        state = ProcessState(world, script, source, arguments, seed)
     except SyntaxError as error:
         raise InputError(f"SyntaxError: {error.msg}", Place(str(script), error.lineno)) from None
+    except ValueError as error:  # as for a byte of 0
+        raise InputError(f"not a file of Python: {error}", Place(str(script))) from None
     enabled = gc.isenabled()
     gc.disable()  # a collection would count as the computation of the rank in whose turn it falls
     try:
