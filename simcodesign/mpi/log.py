@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from simcodesign.core.errors import InputError
 from simcodesign.describe.python_programs import rank as words
 from simcodesign.describe.python_programs.recorded_operations import Operation
 from simcodesign.describe.python_programs.workload import program
@@ -52,6 +53,8 @@ class Log:
         """Return the recorded program; ``with_clock``: each look at the clock begins another phase, c1, c2 ..."""
 
         def recorded(rank: int, size: int) -> Iterator[Operation]:
+            if size != len(self.entries):
+                raise InputError("ranks of a recording", value=size, allowed=f"P = {len(self.entries)}")
             yield from self._operations(rank, with_clock)
 
         workload = program(recorded)

@@ -44,6 +44,7 @@ class PointToPoint:
     def _box(self, rank: int) -> Mailbox:
         if rank not in self._boxes:
             self._boxes[rank] = Mailbox()
+            self.world.boxes.append((self._boxes[rank], self.members, rank))
         return self._boxes[rank]
 
     def _checked(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:

@@ -72,7 +72,8 @@ class ProcessState:
         self._mains = [ModuleType("__main__") for _ in range(world.size)]
         for main in self._mains:
             main.__file__ = str(script)
-        self._random = [_seeded(seed, rank) for rank in range(world.size)] if b"random" in source else None
+        self._draws = b"random" in source  # to keep the states of random numbers takes as long as a call
+        self._random = [_seeded(seed, rank) for rank in range(world.size)]
         self.lines: list[tuple[int, str]] = []
 
     def body(self, rank: int) -> None:
@@ -90,7 +91,7 @@ class ProcessState:
         """The turn of a rank begins."""
         sys.modules["__main__"] = self._mains[rank]
         sys.modules.update(self._modules[rank])
-        if self._random is not None:
+        if self._draws or self._own_modules:
             own, legacy = self._random[rank]
             random.setstate(own)
             np.random.set_state(legacy)
@@ -101,7 +102,7 @@ class ProcessState:
             module = sys.modules.pop(name, None)
             if module is not None:
                 self._modules[rank][name] = module
-        if self._random is not None:
+        if self._draws or self._own_modules:
             self._random[rank] = (random.getstate(), np.random.get_state())
 
     @contextmanager

@@ -74,6 +74,19 @@ def test_a_broadcast_takes_its_rounds(ran: Runner, size: int) -> None:
     assert simulated.makespan_s == pytest.approx(3 * (STARTUP_S + size * PER_BYTE_S), rel=1e-12)
 
 
+def test_a_clock_without_operations(ran: Runner) -> None:
+    done = ran("print(MPI.Wtime())", 2)
+    assert done.settled
+    assert done.operations == 0
+
+
+def test_a_recording_has_its_number_of_ranks(ran: Runner) -> None:
+    done = ran("comm.Barrier()", 4)
+    for ranks in (2, 8):
+        with pytest.raises(InputError, match=f"ranks of a recording, got {ranks} .allowed: P = 4"):
+            sc.simulate(done.workload, "crossbar-16", {"P": ranks})
+
+
 def test_sleep_and_computation_count(ran: Runner) -> None:
     done = ran("import time\ntime.sleep(1.5)\nprint(time.time() - 0)", 1)
     assert sc.simulate(done.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s == 1.5
@@ -264,6 +277,7 @@ WRONG = [
     ("MPI.Win.Create(None)", InputError, r"program\.py:5: mpi4py's MPI\.Win is not simulated"),
     ("comm.send(1, 5)", InputError, r"program\.py:5: rank 0: rank at the other end, got 5 \(allowed: 0 to 1\)"),
     ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
+    ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
     ("x = (", InputError, r"program\.py:5: SyntaxError"),
 ]  # fmt: skip
 

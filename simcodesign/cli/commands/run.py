@@ -21,7 +21,7 @@ class RunOptions:
     arguments: Annotated[
         list[str], Argument(metavar="[ARGUMENT]...", help="Arguments of the program; after -- also options.")
     ] = field(default_factory=list)
-    ranks: Annotated[int, Option("-n", "--ranks", metavar="N", min=1, help="How many ranks run.")] = 4
+    ranks: Annotated[int, Option("-n", "--np", metavar="N", min=1, help="How many ranks run.")] = 4
     on: Annotated[
         list[str],
         Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
