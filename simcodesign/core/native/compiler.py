@@ -22,7 +22,9 @@ LIBRARY_NAME = "simcodesign.shared"
 #: Folders of C sources; a change in any of them needs a new library.
 SOURCE_FOLDERS = (HERE, HERE.parents[1] / "engine" / "native")
 #: No product and sum in one rounding: the results must equal Python's in every bit.
-FLAGS = ("-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wextra", "-fvisibility=hidden")
+FLAGS = ("-O2", "-std=c11", "-ffp-contract=off", "-shared", "-Wall", "-Wextra", "-fvisibility=hidden")
+#: Windows needs neither, and the clang of its C runtime refuses ``-fPIC``.
+POSIX_FLAGS = ("-fPIC", "-lm") if os.name == "posix" else ()
 
 
 class CompilerError(Exception):
@@ -58,8 +60,7 @@ def compile_library(compiler: Sequence[str], source: Path, target: Path) -> None
     os.close(descriptor)
     part = Path(name)
     try:
-        maths = ["-lm"] if os.name == "posix" else []
-        status, messages = _run([*compiler, *FLAGS, "-o", str(part), str(source), *maths])
+        status, messages = _run([*compiler, *FLAGS, "-o", str(part), str(source), *POSIX_FLAGS])
         if status:
             lines = [*messages.strip().splitlines(), f"exit status {status}"]
             first = next((line for line in lines if "error:" in line), lines[0])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simcodesign.core.native.compiler import FLAGS, MAIN_SOURCE
+from simcodesign.core.native.compiler import FLAGS, MAIN_SOURCE, POSIX_FLAGS
 from tests import examples
 
 pytestmark = pytest.mark.thorough
@@ -49,7 +49,7 @@ def compiled(source: Path, target: Path) -> Path:
         pytest.skip("no gcc")
     command = [gcc, *(flag for flag in FLAGS if flag != "-fvisibility=hidden" and flag != "-O2"), *SANITIZERS]
     done = subprocess.run(
-        [*command, "-o", str(target), str(source), "-lm"], capture_output=True, text=True, check=False
+        [*command, "-o", str(target), str(source), *POSIX_FLAGS], capture_output=True, text=True, check=False
     )
     if "cannot find" in done.stderr:
         pytest.skip("no libraries of the sanitizers")

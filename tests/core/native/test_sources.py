@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from simcodesign.core.native.compiler import FLAGS, MAIN_SOURCE, find_compiler
+from simcodesign.core.native.compiler import FLAGS, MAIN_SOURCE, POSIX_FLAGS, find_compiler
 
 
 def test_no_warnings(tmp_path: Path) -> None:
     compiler = find_compiler()
     if compiler is None:
         pytest.skip("no C compiler")
-    command = [*compiler, *FLAGS, "-Wconversion", "-Werror", "-o", str(tmp_path / "library"), str(MAIN_SOURCE), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [*compiler, *FLAGS, "-Wconversion", "-Werror", "-o", str(tmp_path / "library"), str(MAIN_SOURCE)]
+    done = subprocess.run([*command, *POSIX_FLAGS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
