@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
-    # What imports make stays: collecting garbage among it a hundred times takes a tenth of a small command.
+    # Imports make objects that stay: looking for garbage among them a hundred times takes a tenth of a small command.
     gc.set_threshold(max(gc.get_threshold()[0], COLLECTED_AFTER), *gc.get_threshold()[1:])
     warnings.showwarning = _note
     try:

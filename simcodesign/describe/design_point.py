@@ -343,7 +343,7 @@ def _values(
     if every["P"].default is None and machine.nodes_by_ranks is None:
         every["P"] = replace(every["P"], default=float(machine.most_ranks))
     values = {name: _checked(parameter, chosen.get(name, parameter.default)) for name, parameter in every.items()}
-    _check_ranks(values["P"], machine)
+    check_ranks(values["P"], machine)
     for name in workload.equation_order:
         equation = workload.equations[name]
         values[name] = finite(equation.evaluate(values), f"equation {name!r} = {equation.text}", workload, equation)
@@ -369,7 +369,8 @@ def _checked(parameter: Parameter, value: FloatOrArray | None) -> FloatOrArray:
     return value
 
 
-def _check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
+def check_ranks(ranks: FloatOrArray, machine: Machine) -> None:
+    """Raise InputError for more ranks than the machine has places."""
     most = machine.most_ranks
     if np.any(np.asarray(ranks) > most):
         one_each = "nodes (its mapping puts one on each)" if machine.mapping == "one_per_node" else "processors"

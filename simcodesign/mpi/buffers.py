@@ -1,4 +1,4 @@
-"""What mpi4py takes as a buffer: an array, or a list of it with a count, or counts and places, and a type."""
+"""Buffers as mpi4py takes them: an array, or a list of it with a count, or counts and places, and a type."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.scheduler import place_of_call
 
 Flat = NDArray[Any]
 
 
-class Datatype:
+class Datatype(Simulated):
     """A basic type of MPI: the type of NumPy whose bytes it has."""
 
     def __init__(self, name: str, code: str) -> None:

@@ -1,9 +1,9 @@
-"""Operations of all ranks of a communicator. The last rank to come computes what each of them gets."""
+"""Operations of all ranks of a communicator. The last rank to come computes the results of all."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ SUM = OPERATORS["SUM"]
 
 
 class _InPlace:
-    """``MPI.IN_PLACE``: what is sent is in the buffer that receives."""
+    """``MPI.IN_PLACE``: the buffer that receives has the data to be sent."""
 
     def __repr__(self) -> str:
         return "MPI.IN_PLACE"
@@ -31,7 +31,7 @@ IN_PLACE = _InPlace()
 
 
 class _Meeting:
-    """One operation of all ranks: what each gives, and what each gets."""
+    """One operation of all ranks: ``given`` by each, and ``got`` by each."""
 
     def __init__(self, name: str, root: int | None) -> None:
         self.name, self.root = name, root
@@ -43,7 +43,7 @@ class _Meeting:
 
 
 class Collectives(PointToPoint):
-    """What the class of communicators has for operations of all its ranks."""
+    """The part of communicators for operations of all ranks."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -110,12 +110,7 @@ class Collectives(PointToPoint):
     @mpi_call
     def scatter(self, sendobj: Sequence[Any] | None = None, root: int = 0) -> Any:
         """Return this rank's object of the root's list."""
-        data: list[bytes] = []
-        if self.rank == root:
-            if sendobj is None or len(list(sendobj)) != self.size:
-                given = None if sendobj is None else len(list(sendobj))
-                raise InputError("objects to scatter", place_of_call(), value=given, allowed=f"{self.size}")
-            data = [pickle.dumps(one) for one in sendobj]
+        data = self._pickled(sendobj) if self.rank == root else []
         size_bytes = sum(map(len, data)) / self.size
         return pickle.loads(self._together("scatter", data, size_bytes, lambda given: given[root], root))
 
@@ -134,6 +129,13 @@ class Collectives(PointToPoint):
             "all_to_all", data, sum(map(len, data)) / self.size, lambda given: [*zip(*given, strict=True)]
         )
         return [pickle.loads(one) for one in got]
+
+    def _pickled(self, objects: Iterable[Any] | None) -> list[bytes]:
+        """Return one object for each rank. Raises InputError for fewer or more."""
+        data = [pickle.dumps(one) for one in objects or ()]
+        if len(data) != self.size:
+            raise InputError("objects for the ranks", place_of_call(), value=len(data), allowed=f"{self.size}")
+        return data
 
     def _reduced(self, name: str, obj: Any, combine: Callable[[list[Any]], list[Any]], root: int | None = None) -> Any:
         data = pickle.dumps(obj)

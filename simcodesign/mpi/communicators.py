@@ -16,25 +16,11 @@ from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import mpi_call
 
 
-class NotSimulatedError(InputError, AttributeError):
-    """A name of mpi4py that is not simulated."""
-
-
-def not_simulated(owner: str, name: str) -> NoReturn:
-    """Raise NotSimulatedError for a name, at the user's line; AttributeError for one of Python's own."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise NotSimulatedError(f"mpi4py's {owner}.{name} is not simulated", place_of_call())
-
-
 class Comm(Collectives):
     """Ranks that exchange messages: one object for all of them."""
 
-    def __getattr__(self, name: str) -> Any:
-        not_simulated("Comm", name)
-
     def Get_rank(self) -> int:
-        """Return the rank of whoever asks."""
+        """Return the rank whose turn it is."""
         return self.rank
 
     def Get_size(self) -> int:
@@ -77,14 +63,14 @@ class Comm(Collectives):
         return found
 
     def _made(self, kind: type[Any], found: tuple[int, tuple[int, ...]], *more: Any) -> Any:
-        """The one object that all members share: whoever comes first makes it."""
+        """Return the one object that all members share, made for the first of them."""
         number, members = found
-        shared: dict[int, Any] = self.world.__dict__.setdefault("communicators", {})
+        shared = self.world.communicators
         if number not in shared:
             shared[number] = kind(self.world, number, members, *more)
         return shared[number]
 
-    def Dup(self) -> Comm | None:
+    def Dup(self, info: None = None) -> Comm | None:
         """Return a communicator of the same ranks, whose messages are apart."""
         made: Comm | None = self.Split(0, self.rank)
         return made
@@ -146,12 +132,12 @@ class Cartcomm(Intracomm):
 
     @property
     def coords(self) -> list[int]:
-        """The place of whoever asks."""
+        """The place of the rank whose turn it is."""
         return self.Get_coords(self.rank)
 
     @property
     def topo(self) -> tuple[list[int], list[int], list[int]]:
-        """Dimensions, which are rings, and the place of whoever asks."""
+        """Dimensions, which of them are rings, and the place of the rank whose turn it is."""
         return self.dims, self.periods, self.coords
 
     def Get_dim(self) -> int:
@@ -203,16 +189,16 @@ class Cartcomm(Intracomm):
         return made
 
 
-def compute_dims(ranks: int, dims: int | Sequence[int]) -> list[int]:
-    """Return a grid of ``ranks`` ranks as square as its prime factors allow, longest first; dimensions given stay.
+def compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
+    """Return a grid of ``nnodes`` ranks as square as its prime factors allow, longest first; dimensions given stay.
 
     MPI_Dims_create. Raises InputError if those given do not divide the ranks.
     """
     given = [0] * dims if isinstance(dims, int) else [int(one) for one in dims]
     fixed = prod(one for one in given if one)
-    if ranks % fixed:
-        raise InputError("dimensions of a grid", place_of_call(), value=given, allowed=f"divisors of {ranks}")
-    left, free = ranks // fixed, [1] * given.count(0)
+    if nnodes % fixed:
+        raise InputError("dimensions of a grid", place_of_call(), value=given, allowed=f"divisors of {nnodes}")
+    left, free = nnodes // fixed, [1] * given.count(0)
     factors, divisor = [], 2
     while left > 1:
         while left % divisor == 0:

@@ -1,19 +1,19 @@
-"""What every rank did, and the workload that this is: a program in Python that yields the same operations."""
+"""The operations of every rank, and a workload of them: a program in Python that yields them again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.demands.collective import ROOTED, SIGNALS
 from simcodesign.describe.python_programs import rank as words
 from simcodesign.describe.python_programs.recorded_operations import Operation
 from simcodesign.describe.python_programs.workload import program
 from simcodesign.describe.workload import Workload
 
 COMPUTE, SEND, RECEIVE, START, WAIT, COLLECTIVE, CLOCK = range(7)
-#: Collective operations whose bytes are the sum of all ranks' parts for each rank, where a program has other parts.
-ROOTED = ("broadcast", "reduce", "gather", "scatter")
 Entry = tuple[Any, ...]
 
 
@@ -22,7 +22,7 @@ class Log:
 
     An entry is ``(COMPUTE, seconds)``, ``(SEND, to, bytes, tag)``, ``(RECEIVE, [source, tag])``, ``(START, entry)``,
     ``(WAIT, place of the start)``, ``(COLLECTIVE, operation, communicator, [bytes], root)`` or ``(CLOCK,)``, where a
-    rank has asked for the time. What is known later is in a list.
+    rank has asked for the time. Lists are filled later, when messages are matched and sizes known.
     """
 
     def __init__(self, size: int) -> None:
@@ -32,7 +32,7 @@ class Log:
         self.wildcards = 0
 
     def tag(self, communicator: int, tag: int) -> int:
-        """Return the number of a tag of a communicator: messages of others never fit."""
+        """Return the number of a tag of a communicator, so that messages of other communicators never fit."""
         return self._tags.setdefault((communicator, tag), len(self._tags))
 
     @property
@@ -57,9 +57,7 @@ class Log:
                 raise InputError("ranks of a recording", value=size, allowed=f"P = {len(self.entries)}")
             yield from self._operations(rank, with_clock)
 
-        workload = program(recorded)
-        object.__setattr__(workload, "name", name)
-        return workload
+        return replace(program(recorded), name=name)
 
     def _operations(self, rank: int, with_clock: bool) -> Iterator[Any]:
         groups = [words.world, *(words.group(0 if rank in members else None) for members in self.members[1:])]
@@ -90,13 +88,10 @@ class Log:
         if entry[0] == RECEIVE:
             return words.receive(entry[1][0], tag=entry[1][1])
         _, operation, communicator, sizes, root = entry
-        call = getattr(groups[communicator], operation)
-        if operation == "barrier":
-            made: Operation = call()
-            return made
+        options: dict[str, int] = {}
         if operation in ROOTED:
-            place = sorted(self.members[communicator]).index(self.members[communicator][root])
-            made = call(sizes[0], root=place)
-        else:
-            made = call(sizes[0])
+            # Groups have their members in the order of all ranks.
+            options["root"] = sorted(self.members[communicator]).index(self.members[communicator][root])
+        size = () if operation in SIGNALS else (sizes[0],)
+        made: Operation = getattr(groups[communicator], operation)(*size, **options)
         return made

@@ -1,4 +1,4 @@
-"""Which message goes to which receive: matched when the second of both is posted, in the order of posting.
+"""Messages matched with receives: when the second of both is posted, in the order of posting.
 
 MPI 4.1, section 3.5: messages of one sender in one communicator are received in the order in which they were sent, by
 the receives that fit in the order in which these were posted.
@@ -7,6 +7,7 @@ the receives that fit in the order in which these were posted.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +16,38 @@ ANY_SOURCE, ANY_TAG = -1, -1
 
 @dataclass(eq=False)
 class Message:
-    """A message on its way: who sent it (rank in the communicator), its tag, its data and how many bytes it has."""
+    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks."""
 
     source: int
+    target: int
     tag: int
     data: Any
     size_bytes: int
+    sender: int
     taken: bool = False  # by a receive
-    sender: int = 0  # among all ranks
+
+    def __str__(self) -> str:
+        return f"send to {self.target}, tag {self.tag}"
 
 
 @dataclass(eq=False)
 class Receive:
-    """A receive that was posted, and the message that it got. ``owner``: its rank among all ranks."""
+    """A receive that was posted, and its message. ``on_match`` is called with the message when it is matched."""
 
     source: int
     tag: int
-    owner: int
+    on_match: Callable[[Message], None] | None = None
     message: Message | None = None
+
+    def __str__(self) -> str:
+        source = "any rank" if self.source == ANY_SOURCE else self.source
+        return f"receive from {source}, tag {'any' if self.tag == ANY_TAG else self.tag}"
+
+    def match(self, message: Message) -> None:
+        """Take a message."""
+        self.message, message.taken = message, True
+        if self.on_match is not None:
+            self.on_match(message)
 
     def fits(self, message: Message) -> bool:
         """Return whether this receive may take a message."""
@@ -48,26 +63,25 @@ class Mailbox:
         self.messages: deque[Message] = deque()
         self.receives: deque[Receive] = deque()
 
-    def post_message(self, message: Message) -> Receive | None:
-        """Give a message to the first receive that fits, which is returned; keep it if there is none."""
+    def post_message(self, message: Message) -> None:
+        """Give a message to the first receive that fits; keep it if there is none."""
         for receive in self.receives:
             if receive.fits(message):
                 self.receives.remove(receive)
-                receive.message, message.taken = message, True
-                return receive
+                receive.match(message)
+                return
         self.messages.append(message)
-        return None
 
     def post_receive(self, receive: Receive) -> None:
         """Give a receive the first message that fits; keep it if there is none."""
-        receive.message = self.first(receive.source, receive.tag)
-        if receive.message is None:
+        message = self.first(receive.source, receive.tag)
+        if message is None:
             self.receives.append(receive)
         else:
-            self.messages.remove(receive.message)
-            receive.message.taken = True
+            self.messages.remove(message)
+            receive.match(message)
 
     def first(self, source: int, tag: int) -> Message | None:
         """Return the first message that a receive of this source and tag would take."""
-        wanted = Receive(source, tag, 0)
+        wanted = Receive(source, tag)
         return next((message for message in self.messages if wanted.fits(message)), None)

@@ -1,4 +1,4 @@
-"""Operations of reductions: what MPI.SUM and the others do to arrays and to objects."""
+"""Operations of reductions, MPI.SUM and others, on arrays and on objects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.scheduler import place_of_call
 
-class Op:
+
+class Op(Simulated):
     """An operation of two values; ``buffers``: of two arrays, where it differs."""
 
     def __init__(self, name: str, function: Callable[[Any, Any], Any], buffers: Callable[[Any, Any], Any]) -> None:
@@ -37,7 +41,10 @@ class Op:
         """Do nothing: Python frees it."""
 
     def fold(self, values: list[Any], *, arrays: bool) -> Any:
-        """Return the values combined, in the order of their ranks."""
+        """Return the values combined, in the order of their ranks. Raises InputError for arrays of several lengths."""
+        if arrays and len({len(value) for value in values}) > 1:
+            lengths = [len(value) for value in values]
+            raise InputError("elements of the ranks to reduce", place_of_call(), value=lengths, allowed="equally many")
         return reduce(self.buffers if arrays else self._function, values)
 
 

@@ -10,6 +10,7 @@ from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.log import RECEIVE, SEND, START
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
+from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
@@ -19,8 +20,8 @@ PROC_NULL = -2
 MOST_TAG = 2**31 - 1
 
 
-class PointToPoint:
-    """What the class of communicators has for messages."""
+class PointToPoint(Simulated):
+    """The part of communicators that sends and receives messages."""
 
     world: World
     number: int
@@ -28,7 +29,7 @@ class PointToPoint:
 
     @property
     def rank(self) -> int:
-        """The rank of whoever asks."""
+        """The rank whose turn it is."""
         return self._place[self.world.current]
 
     @property
@@ -57,26 +58,27 @@ class PointToPoint:
 
     # --- Sending ---------------------------------------------------------------------------------------------
 
-    def _post(self, data: Any, size_bytes: int, dest: int, tag: int, *, waits: bool, start: bool) -> Request:
+    def _post(self, data: Any, size_bytes: int, dest: int, tag: int, *, waits: bool | None, start: bool) -> Request:
+        """Send. ``waits`` for the receiver: None if the message is longer than what the machine sends without it."""
         if dest == PROC_NULL:
             return Request(self.world)
         self._checked(dest, tag, any_is_allowed=False)
         world, target = self.world, self.members[dest]
-        message = Message(self.rank, tag, data, size_bytes, sender=world.current)
+        message = Message(self.rank, dest, tag, data, size_bytes, world.current)
         operation = (SEND, target, size_bytes, world.log.tag(self.number, tag))
         place = world.add(START, operation) if start else world.add(*operation)
         self._box(dest).post_message(message)
         world.scheduler.wake(target)
-        held = message if waits or size_bytes > world.eager_bytes else None
-        if not start:
-            world.scheduler.wait(lambda: f"send to {dest}, tag {tag}", lambda: held is None or held.taken)
-        return Request(world, place, message=held)
+        is_held = size_bytes > world.eager_bytes if waits is None else waits
+        if is_held and not start:
+            world.scheduler.wait(message.__str__, lambda: message.taken)
+        return Request(world, place, message=message if is_held else None)
 
-    def _send_buffer(self, buf: Any, dest: int, tag: int, *, waits: bool = False, start: bool = False) -> Request:
+    def _send_buffer(self, buf: Any, dest: int, tag: int, *, waits: bool | None = None, start: bool = False) -> Request:
         data = Buffer(buf).flat.copy()
         return self._post(data, data.nbytes, dest, tag, waits=waits, start=start)
 
-    def _send_object(self, obj: Any, dest: int, tag: int, *, waits: bool = False, start: bool = False) -> Request:
+    def _send_object(self, obj: Any, dest: int, tag: int, *, waits: bool | None = None, start: bool = False) -> Request:
         data = pickle.dumps(obj)
         return self._post(data, len(data), dest, tag, waits=waits, start=start)
 
@@ -90,7 +92,12 @@ class PointToPoint:
         """Send a buffer, and wait until it is being received."""
         self._send_buffer(buf, dest, tag, waits=True)
 
-    Bsend = Rsend = Send
+    Rsend = Send
+
+    @mpi_call
+    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a copy of a buffer, and do not wait."""
+        self._send_buffer(buf, dest, tag, waits=False, start=True)
 
     @mpi_call
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
@@ -112,7 +119,10 @@ class PointToPoint:
         """Send an object, and wait until it is being received."""
         self._send_object(obj, dest, tag, waits=True)
 
-    bsend = send
+    @mpi_call
+    def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send a copy of an object, and do not wait."""
+        self._send_object(obj, dest, tag, waits=False, start=True)
 
     @mpi_call
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
@@ -126,11 +136,11 @@ class PointToPoint:
 
     # --- Receiving -------------------------------------------------------------------------------------------
 
-    def _begin(self, source: int, tag: int) -> Receive:
+    def _begin(self, source: int, tag: int, on_match: Callable[[Message], None] | None = None) -> Receive:
         self._checked(source, tag, any_is_allowed=True)
         world = self.world
         world.log.wildcards += source == ANY_SOURCE
-        receive = Receive(source, tag, world.current)
+        receive = Receive(source, tag, on_match)
         self._box(self.rank).post_receive(receive)
         if receive.message is not None:
             world.scheduler.wake(receive.message.sender)
@@ -143,7 +153,7 @@ class PointToPoint:
         if source == PROC_NULL:
             return None
         receive = self._begin(source, tag)
-        self.world.scheduler.wait(lambda: _words(receive), lambda: receive.message is not None)
+        self.world.scheduler.wait(receive.__str__, lambda: receive.message is not None)
         message = receive.message
         assert message is not None
         self.world.add(RECEIVE, self._taken(message))
@@ -157,11 +167,11 @@ class PointToPoint:
         slot: list[int | None] = [None, None]
         place = self.world.add(START, (RECEIVE, slot))
 
-        def finish(message: Message) -> Any:
+        def note(message: Message) -> None:
             slot[:] = self._taken(message)
-            return use(message.data)
 
-        return Request(self.world, place, receive=self._begin(source, tag), finish=finish)
+        receive = self._begin(source, tag, note)
+        return Request(self.world, place, receive=receive, finish=lambda message: use(message.data))
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
@@ -198,7 +208,7 @@ class PointToPoint:
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> None:
-        """Send a buffer and receive into another at once."""
+        """Send a buffer while another is received into."""
         request = self._send_buffer(sendbuf, dest, sendtag, start=True)
         self.Recv(recvbuf, source, recvtag, status)
         request.end(None)
@@ -214,7 +224,7 @@ class PointToPoint:
         recvtag: int = ANY_TAG,
         status: Status | None = None,
     ) -> Any:
-        """Send an object and receive another at once."""
+        """Send an object while another is received."""
         request = self._send_object(sendobj, dest, sendtag, start=True)
         found = self.recv(recvbuf, source, recvtag, status)
         request.end(None)
@@ -243,11 +253,6 @@ class PointToPoint:
         return message is not None
 
     probe, iprobe = Probe, Iprobe
-
-
-def _words(receive: Receive) -> str:
-    source = "any rank" if receive.source == ANY_SOURCE else receive.source
-    return f"receive from {source}, tag {'any' if receive.tag == ANY_TAG else receive.tag}"
 
 
 def _elements(data: Any) -> Any:

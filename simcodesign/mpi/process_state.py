@@ -1,14 +1,16 @@
-"""What each rank has of its own in one process: ``__main__``, its modules, random numbers, output; and the clock.
+"""The state of each rank in one process: ``__main__``, its modules, random numbers, output; and the clock.
 
 Modules from the folder of the program are each rank's own; others are shared.
 """
 
 from __future__ import annotations
 
+import builtins
 import io
 import random
 import sys
 import time
+import timeit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
@@ -53,10 +55,15 @@ class _FolderFinder:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Return where a module is, None if it is not in the folder."""
         spec = PathFinder.find_spec(name, [self._folder] if path is None else path, target)
-        if spec is None or not (spec.origin or "").startswith(self._folder):
+        if spec is None or spec.origin is None or not _is_own(Path(spec.origin), self._folder):
             return None
         self._found.add(name)
         return spec
+
+
+def _is_own(file: Path, folder: str) -> bool:
+    """Return whether a file is of the program, not of an environment that is in its folder."""
+    return file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
 
 
 class ProcessState:
@@ -78,7 +85,7 @@ class ProcessState:
 
     def body(self, rank: int) -> None:
         """Run the program as one rank."""
-        self._world.begin_body()
+        self._world.begin_computing()
         try:
             exec(self.code, self._mains[rank].__dict__)  # the user's own program, as ``python PROGRAM`` would run it
         except SystemExit as end:
@@ -117,7 +124,7 @@ class ProcessState:
         sys.meta_path.insert(0, finder)
         self._world.on_turn.append((self.enter, self.leave))
         try:
-            with _virtual_clock(self._world):
+            with _virtual_clock(self._world), self._free_imports():
                 yield
         finally:
             written.end()
@@ -125,6 +132,28 @@ class ProcessState:
             sys.modules["__main__"], sys.argv, sys.path[:], sys.stdout = main, argv, path, output
             random.setstate(streams[0])
             np.random.set_state(streams[1])
+
+    @contextmanager
+    def _free_imports(self) -> Iterator[None]:
+        """Let imports take no time: the first rank pays for those of all."""
+        plain, importing = builtins.__import__, [False] * self._world.size
+
+        def timed(*given: Any, **named: Any) -> ModuleType:
+            rank = self._world.current
+            if importing[rank]:  # by a module that is being imported
+                return plain(*given, **named)
+            importing[rank] = True
+            try:
+                with self._world.not_computing():
+                    return plain(*given, **named)
+            finally:
+                importing[rank] = False
+
+        builtins.__import__ = timed
+        try:
+            yield
+        finally:
+            builtins.__import__ = plain
 
 
 def _seeded(seed: int, rank: int) -> tuple[Any, Any]:
@@ -136,15 +165,18 @@ def _seeded(seed: int, rank: int) -> tuple[Any, Any]:
 @contextmanager
 def _virtual_clock(world: World) -> Iterator[None]:
     """Let the clocks of ``time`` show the simulated time."""
-    functions: dict[str, Callable[..., Any]] = {
-        **dict.fromkeys(("time", "perf_counter", "monotonic"), world.now),
-        "sleep": world.sleep,
+    names = ("time", "perf_counter", "monotonic")
+    functions: dict[tuple[ModuleType, str], Callable[..., Any]] = {
+        **dict.fromkeys(((time, name) for name in names), world.now),
+        **dict.fromkeys(((time, f"{name}_ns") for name in names), lambda: round(world.now() * 1e9)),
+        (time, "sleep"): world.sleep,
+        (timeit, "default_timer"): world.now,
     }
-    before = {name: getattr(time, name) for name in functions}
-    for name, function in functions.items():
-        setattr(time, name, function)
+    before = {place: getattr(*place) for place in functions}
+    for place, function in functions.items():
+        setattr(*place, function)
     try:
         yield
     finally:
-        for name, function in before.items():
-            setattr(time, name, function)
+        for place, function in before.items():
+            setattr(*place, function)

@@ -1,4 +1,4 @@
-"""Requests: operations that were begun, and what tells how a receive ended."""
+"""Messages that were begun and are waited for, and the status of received ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from simcodesign.mpi.buffers import Datatype
 from simcodesign.mpi.log import WAIT
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Message, Receive
+from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.world import World, mpi_call
 
 UNDEFINED = -32766
 
 
-class Status:
+class Status(Simulated):
     """Source, tag and size of what was received."""
 
     def __init__(self) -> None:
@@ -44,12 +45,12 @@ class Status:
         return self.cancelled
 
     def note(self, message: Message | None) -> None:
-        """Keep what is known of a message; of none if it came from ``PROC_NULL``."""
+        """Keep source, tag and size of a message; None from ``PROC_NULL`` changes nothing."""
         if message is not None:
             self.source, self.tag, self.count = message.source, message.tag, message.size_bytes
 
 
-class Request:
+class Request(Simulated):
     """A message that was begun. ``place``: of its start in the log; None of one that was never needed."""
 
     def __init__(
@@ -75,9 +76,9 @@ class Request:
     def end(self, status: Status | None) -> Any:
         """Wait; return what was received."""
         if not self._ended:
-            self.world.scheduler.wait(lambda: "wait", self.is_done)
+            self.world.scheduler.wait(lambda: f"wait for {self._receive or self._message}", self.is_done)
             self._ended = True
-            message = self._receive.message if self._receive is not None else None
+            message = None if self._receive is None else self._receive.message
             if message is not None and self._finish is not None:
                 self._value = self._finish(message)
             self.world.add(WAIT, self._place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from simcodesign.core.errors import InputError, Place
 from simcodesign.core.files.input_files import check_execution, read_bytes
 from simcodesign.core.result import Result
+from simcodesign.describe.design_point import check_ranks
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.workload import Workload
 from simcodesign.engine.simulate import simulate
@@ -27,10 +29,10 @@ MOST_RUNS = 5
 
 @dataclass(frozen=True)
 class MpiRun:
-    """A program that was run. ``lines``: what each rank printed, ``(rank, line)``, in the order of the turns.
+    """A program that was run. ``lines``: ``(rank, line)`` that it printed, in the order of the turns.
 
     ``runs``: how often it ran until its clock showed the simulated times (``settled``); ``cpu_s``: of the last run;
-    ``wildcards``: receives from any rank, probes and waits for any, which took what came first in the order of turns.
+    ``wildcards``: receives from any rank, probes and waits for any, which took the first message in the order of turns.
     """
 
     workload: Workload
@@ -58,11 +60,11 @@ def run(
     All ranks run in this process and take turns; messages carry the real data, so that results are right. A clock
     (``MPI.Wtime``, ``time.time``) shows the simulated time of the machine: a program that reads it runs again with the
     times of the simulation before, until they no longer change, at most 5 times. Computation is the CPU time between
-    two calls, also that of imports. ``arguments``: of the program; ``speed``: of a processor of the machine over this
+    two calls, without imports. ``arguments``: of the program; ``speed``: of a processor of the machine over this
     computer's, None to leave computation out; ``seed``: of random numbers that the program does not seed.
 
-    ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for what cannot be run, with the user's line,
-    and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
+    ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
+    user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
 
     >>> from pathlib import Path
     >>> import tempfile
@@ -78,12 +80,9 @@ def run(
     """
     script = Path(program)
     check_execution(Place(str(program)), str(program))
-    source = read_bytes(script)
-    if ranks < 1:
-        raise InputError("ranks", value=ranks, allowed="1 or more")
-    if speed is not None and not (np.isfinite(speed) and speed > 0):
-        raise InputError("speed", value=speed, allowed="above 0")
     machine = on if isinstance(on, Machine) else Machine.load(on)
+    _check_options(ranks, machine, speed)
+    source = read_bytes(script)
     known, before = Clock(), None
     for count in range(1, MOST_RUNS + 1):
         began_s = time.process_time()
@@ -109,6 +108,19 @@ def run(
     )
 
 
+def marked(lines: Sequence[tuple[int, str]]) -> str:
+    """Return the lines as text, each marked by its rank."""
+    return "".join(f"[{rank}] {line}\n" for rank, line in lines)
+
+
+def _check_options(ranks: int, machine: Machine, speed: float | None) -> None:
+    if ranks < 1:
+        raise InputError("ranks", value=ranks, allowed="1 or more")
+    check_ranks(float(ranks), machine)
+    if speed is not None and not (np.isfinite(speed) and speed > 0):
+        raise InputError("speed", value=speed, allowed="above 0")
+
+
 def _once(
     script: Path,
     source: bytes,
@@ -131,10 +143,13 @@ def _once(
     try:
         with installed(world), state.installed():
             world.scheduler.run(state.body)
+        world.check_received()
+    except Exception:
+        sys.stdout.write(marked(state.lines))  # often the only hint at the cause
+        raise
     finally:
         if enabled:
             gc.enable()
-    world.check_received()
     return world.log, state, world.clock
 
 

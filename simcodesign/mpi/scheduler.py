@@ -28,7 +28,7 @@ class RankError(InputError):
 
 @dataclass(eq=False)
 class Rank:
-    """A rank of the program: ``waits_for`` says what it waited for last, in words."""
+    """A rank of the program; ``waits_for`` returns the words for its last wait."""
 
     number: int
     body: greenlet
@@ -69,7 +69,7 @@ class Scheduler:
             raise DeadlockError(self._all_waits())
 
     def wait(self, what: Callable[[], str], is_done: Callable[[], bool]) -> None:
-        """Let others run until ``is_done``; whoever makes it so calls ``wake``. ``what``: what is waited for."""
+        """Let others run until ``is_done``; the rank that makes it so calls ``wake``. ``what``: words for an error."""
         if is_done():
             return
         rank = self._ranks[self.current]
@@ -79,7 +79,7 @@ class Scheduler:
             self._main.switch()
 
     def wake(self, number: int) -> None:
-        """A rank that may wait looks again at whether it can go on."""
+        """Let a rank that waits look again at whether it can go on."""
         rank = self._ranks[number]
         if not rank.has_turn:
             rank.has_turn = True

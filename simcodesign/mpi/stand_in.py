@@ -10,8 +10,9 @@ from typing import Any
 
 from simcodesign.mpi.buffers import DATATYPES, Datatype
 from simcodesign.mpi.collectives import IN_PLACE
-from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims, not_simulated
+from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED, Request, Status
@@ -22,7 +23,7 @@ _NAMES = ("mpi4py", "mpi4py.MPI")
 
 
 class _SelfOfRank:
-    """``MPI.COMM_SELF``: the communicator of whoever asks alone."""
+    """``MPI.COMM_SELF``: a communicator of each rank alone."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -1,9 +1,10 @@
-"""What all ranks of a run share: their turns, their log, their clock, and the time that they compute."""
+"""The state that all ranks of a run share: their turns, their log, their clock, and the time that they compute."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.log import CLOCK, COMPUTE, Entry, Log
+from simcodesign.mpi.log import CLOCK, COMPUTE, Log
 from simcodesign.mpi.matching import Mailbox
 from simcodesign.mpi.scheduler import Scheduler
 
@@ -25,7 +26,7 @@ _EMPTY_GAPS = 200
 
 @dataclass
 class Clock:
-    """What is known of the time from the run before: ``reads_s[rank]``, and ``computed_s[rank]`` between two calls."""
+    """Times of a run: ``reads_s[rank]``, returned by clocks, and ``computed_s[rank]``, of computation between calls."""
 
     reads_s: list[list[float]] = field(default_factory=list)
     computed_s: list[list[float]] = field(default_factory=list)
@@ -35,7 +36,7 @@ class World:
     """A run of a program on ``size`` ranks.
 
     ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
-    message that is sent without its receiver; ``known``: the run before.
+    message that is sent without its receiver; ``known``: times of the run before.
     """
 
     def __init__(self, size: int, speed: float | None, eager_bytes: float, known: Clock) -> None:
@@ -44,6 +45,7 @@ class World:
         self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn)
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
+        self.communicators: dict[int, Any] = {}  # by their numbers
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
@@ -65,12 +67,8 @@ class World:
         own.append(entry)
         return len(own) - 1
 
-    def entry(self, place: int) -> Entry:
-        """Return an entry of the current rank."""
-        return self.log.entries[self.current][place]
-
     def begin_call(self) -> None:
-        """A call of MPI begins: what the rank did before was computation."""
+        """A call of MPI begins: the time since the last one was computation."""
         rank = self.current
         if not self._depth[rank]:
             self._note_computation(rank)
@@ -83,12 +81,22 @@ class World:
         if self.speed is not None and not self._depth[rank]:
             self._since_s = time.process_time()
 
-    def begin_body(self) -> None:
+    def begin_computing(self) -> None:
         """A rank begins to compute."""
         self._since_s = time.process_time()
 
+    @contextmanager
+    def not_computing(self) -> Iterator[None]:
+        """Leave the time out of the computation, unless calls of MPI are made meanwhile."""
+        since_s, began_s = self._since_s, time.process_time()
+        try:
+            yield
+        finally:
+            if self._since_s == since_s:
+                self._since_s += time.process_time() - began_s
+
     def now(self) -> float:
-        """Return the simulated time, or, where nothing is known of it yet, any that rises."""
+        """Return the simulated time, in s; in the first run any that rises."""
         self.begin_call()
         rank = self.current
         reads = self.clock.reads_s[rank]
@@ -129,7 +137,7 @@ class World:
 
 
 def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
-    """Make a method of an object that has a ``world`` a call of MPI: the time within it is no computation."""
+    """Make a method of an object that has a ``world`` a call of MPI, whose time is no computation."""
 
     @wraps(method)
     def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -87,11 +90,16 @@ def test_a_recording_has_its_number_of_ranks(ran: Runner) -> None:
             sc.simulate(done.workload, "crossbar-16", {"P": ranks})
 
 
-def test_sleep_and_computation_count(ran: Runner) -> None:
-    done = ran("import time\ntime.sleep(1.5)\nprint(time.time() - 0)", 1)
-    assert sc.simulate(done.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s == 1.5
-    busy = ran("sum(range(3_000_000))", 1, speed=1.0)
-    assert sc.simulate(busy.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s > 0.005
+def test_computation_sleep_and_imports(ran: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 CPU s on a machine of twice the speed and 1.5 s of sleep count; 5 CPU s within an import do not."""
+    clock = SimpleNamespace(now_s=0.0)
+    monkeypatch.setattr(time, "process_time", lambda: clock.now_s)
+    monkeypatch.setitem(sys.modules, "cpu_clock", clock)
+    (tmp_path / "slow.py").write_text("import cpu_clock\ncpu_clock.now_s += 5\n")
+    done = ran(
+        "import time, cpu_clock\nimport slow\ncpu_clock.now_s += 3\ntime.sleep(1.5)\ncomm.Barrier()", 1, speed=2.0
+    )
+    assert sc.simulate(done.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s == 3.0
 
 
 def test_a_recording_repeats(ran: Runner) -> None:
@@ -244,6 +252,7 @@ def test_a_master_and_workers(ran: Runner) -> None:
 
 def test_each_rank_has_its_own_state(ran: Runner, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("value = 0\n")
+    before = {"helper", "mpi4py"} & set(sys.modules)
     done = ran(
         """
         import random, sys
@@ -259,10 +268,33 @@ def test_each_rank_has_its_own_state(ran: Runner, tmp_path: Path) -> None:
         arguments=["7", "x"],
     )
     assert printed(done) == ["['7', 'x'] __main__"] * 3
-    import sys
+    assert {"helper", "mpi4py"} & set(sys.modules) == before
 
-    assert "helper" not in sys.modules
-    assert "mpi4py" not in sys.modules or hasattr(sys.modules["mpi4py"], "get_include")
+
+def test_random_numbers_of_modules_are_of_each_rank(ran: Runner, tmp_path: Path) -> None:
+    (tmp_path / "drawing.py").write_text(
+        "import numpy as np\n\ndef seed(n):\n    np.random.seed(n)\n\ndef draw():\n    return np.random.rand()\n"
+    )
+    done = ran("import drawing\ndrawing.seed(rank)\ncomm.Barrier()\nprint(drawing.draw())", 3)
+    expected = [np.random.RandomState(rank).rand() for rank in range(3)]
+    assert [float(line) for _, line in sorted(done.lines)] == expected
+
+
+def test_a_buffered_send_waits_for_nobody(ran: Runner) -> None:
+    text = "comm.Bsend(np.zeros(2000, 'u1'), 1 - rank)\ncomm.Recv(np.zeros(2000, 'u1'), 1 - rank)"
+    done = ran(text, 2, _with_rendezvous())
+    assert sc.simulate(done.workload, _with_rendezvous(), {"P": 2}).messages == 2
+
+
+def test_a_receive_that_is_never_waited_for(ran: Runner) -> None:
+    done = ran("comm.send(1, 1) if rank == 0 else comm.irecv(source=0)\ncomm.Barrier()", 2)
+    assert sc.simulate(done.workload, "crossbar-16", {"P": 2}, effects="none").messages == 3
+
+
+def test_lines_before_an_error_are_printed(ran: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError):
+        ran("print('before')\ncomm.Barrier()\nraise ValueError", 2)
+    assert capsys.readouterr().out.splitlines() == ["[0] before", "[1] before"]
 
 
 # --- Wrong programs -------------------------------------------------------------------------------------------
@@ -273,9 +305,13 @@ WRONG = [
     ("if rank == 1:\n    raise ValueError('no')\ncomm.Barrier()", InputError, r"program\.py:6: rank 1: ValueError: no"),
     ("comm.Send(np.zeros(4), 1) if rank == 0 else comm.Recv(np.zeros(2), 0)", InputError, r"program\.py:5: a message is longer.*got '32 B'"),
     ("if rank == 0:\n    comm.ssend(1, 1, tag=3)", DeadlockError, r"rank 0 in send to 1, tag 3.*1 of 2 ranks have ended"),
-    ("comm.Create_intercomm(0, comm, 1)", InputError, r"program\.py:5: mpi4py's Comm\.Create_intercomm is not simulated"),
+    ("comm.Create_intercomm(0, comm, 1)", InputError, r"program\.py:5: mpi4py's Intracomm\.Create_intercomm is not simulated"),
     ("MPI.Win.Create(None)", InputError, r"program\.py:5: mpi4py's MPI\.Win is not simulated"),
     ("comm.send(1, 5)", InputError, r"program\.py:5: rank 0: rank at the other end, got 5 \(allowed: 0 to 1\)"),
+    ("comm.Allreduce(np.zeros(1 + rank), np.zeros(2))", InputError, r"program\.py:5: elements of the ranks to reduce, got \[1, 2\]"),
+    ("comm.irecv(source=1 - rank, tag=2).wait()", DeadlockError, r"rank 0 in wait for receive from 1, tag 2"),
+    ("MPI.INT.Create_vector(1, 2, 3)", InputError, r"program\.py:5: mpi4py's Datatype\.Create_vector is not simulated"),
+    ("comm.scatter(iter([1, 2, 3]) if rank == 0 else None)", InputError, r"objects for the ranks, got 3 \(allowed: 2\)"),
     ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
     ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
     ("x = (", InputError, r"program\.py:5: SyntaxError"),
@@ -286,6 +322,11 @@ WRONG = [
 def test_what_is_wrong_is_said_with_its_line(ran: Runner, text: str, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
         ran(text, 2)
+
+
+def test_more_ranks_than_the_machine_has(ran: Runner) -> None:
+    with pytest.raises(InputError, match="more ranks than crossbar-16 has"):
+        ran("raise ValueError", 17)
 
 
 def test_sends_wait_above_the_limit_of_the_machine(ran: Runner) -> None:
@@ -324,8 +365,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(words) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[:3] == ["[0] hello 0", "[1] hello 1", "[2] hello 2"]
-    machines = [line.split()[0] for line in out if line.split()[-1:] == ["us"]]
-    assert machines == ["crossbar-16", "mesh-256"]
+    rows = {line.split()[0]: line.split() for line in out if line.split()[-1:] == ["us"]}
+    assert list(rows) == ["crossbar-16", "mesh-256"]
+    assert rows["crossbar-16"][1:3] == rows["crossbar-16"][-2:] == ["20", "us"]  # two rounds of a barrier
     assert cli.main(["--confine", str(tmp_path), *words]) == 2
     assert "forbids" in capsys.readouterr().err
     assert cli.main(["run", str(file)]) == 2

@@ -15,7 +15,7 @@ from simcodesign.core.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What is run, and on what."""
+    """The program and the machines."""
 
     program: Annotated[str, Argument(metavar="PROGRAM.py", help="A program that uses mpi4py. It is executed.")]
     arguments: Annotated[
@@ -43,7 +43,7 @@ def run_program(options: RunOptions) -> None:
     from simcodesign.analytic.forecast import forecast
     from simcodesign.core.units import format_quantity
     from simcodesign.engine.simulate import simulate
-    from simcodesign.mpi.run import run
+    from simcodesign.mpi.run import marked, run
     from simcodesign.report.common.tables import text_table
     from simcodesign.report.common.terminal import complain, print_all, write
 
@@ -55,14 +55,16 @@ def run_program(options: RunOptions) -> None:
     done = run(
         options.program, options.ranks, options.on[0], arguments=options.arguments, speed=speed, seed=options.seed
     )
-    write("".join(f"[{rank}] {line}\n" for rank, line in done.lines))
-    table = text_table("Time of the program", "machine", "forecast", "simulated", right=("forecast", "simulated"))
+    write(marked(done.lines))
+    columns = ("forecast", "longest path", "simulated")
+    table = text_table("Time of the program", "machine", *columns, right=columns)
     for machine in options.on:
         point = {"P": options.ranks}
-        forecast_s = float(forecast(done.workload, machine, point, longest_path=True).makespan_s)
+        predicted = forecast(done.workload, machine, point, longest_path=True)
         simulated = simulate(done.workload, machine, point, effects=options.effects, seed=options.seed)
-        times = (forecast_s, float(simulated.makespan_s))
-        table.add_row(machine, *(format_quantity(one, "time") for one in times))
+        path_s = None if predicted.longest_path is None else predicted.longest_path.time_s
+        times = (float(predicted.makespan_s), path_s, float(simulated.makespan_s))
+        table.add_row(machine, *("-" if one is None else format_quantity(one, "time") for one in times))
     print_all([table])
     often = "once" if done.runs == 1 else f"{done.runs} times"
     complain(f"note: {done.operations:,} operations of {done.ranks} ranks; the program ran {often}")

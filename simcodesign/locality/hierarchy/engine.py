@@ -30,7 +30,7 @@ FILLS, EVICTIONS, EVENTS = 0, 1, 4
 
 
 class Hierarchy(Record):
-    """What levels do for each other, and what is counted: accesses of a level are the misses of the one before."""
+    """Relations of the levels, and counts: accesses of a level are misses of its inner neighbour."""
 
     struct = "cache_hierarchy"
     _fields_: ClassVar = [
