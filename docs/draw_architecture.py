@@ -24,7 +24,7 @@ PICTURE = Path(__file__).with_name("architecture.svg")
 #: What the packages are for, with the colour of their boxes.
 GROUPS = {
     "the simulator": ("#dbe9f6", ("core", "describe", "analytic", "generate", "engine", "comparison")),
-    "what it is fed with": ("#e0f0dd", ("locality", "fitting", "counters", "calibration", "aspen")),
+    "what it is fed with": ("#e0f0dd", ("locality", "fitting", "counters", "calibration", "aspen", "mpi")),
     "what is made with it": ("#fbe9d0", ("studies", "lessons", "lab", "report", "cli")),
 }
 COLOURS = {name: colour for colour, names in GROUPS.values() for name in names}
@@ -36,7 +36,7 @@ ROWS = (
     ("", "lessons", ""),
     ("studies", "", ""),
     ("aspen", "counters", "calibration"),
-    ("comparison", "", ""),
+    ("comparison", "", "mpi"),
     ("engine", "analytic", ""),
     ("generate", "", "fitting"),
     ("", "describe", ""),

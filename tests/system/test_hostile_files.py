@@ -324,7 +324,6 @@ OWN_FILES = {
     "studies/sweep/store_lock.py": "the lock of a store",
     "studies/sweep/store.py": "syncs a folder",
     "cli/app.py": "standard streams",
-    "cli/run/warm_up.py": "files of its own",
 }
 OPENING = {"open", "read_text", "read_bytes", "load", "read_graphml", "loadtxt", "genfromtxt", "fromfile", "memmap"}
 OPENING |= {"read_csv", "read_parquet", "read_table", "write_text", "write_bytes", "savefig", "ParquetFile", "ZipFile"}

@@ -31,7 +31,7 @@ LAYERS: list[list[set[str]]] = [
     [{"describe"}],
     [{"generate"}, {"fitting"}],
     [{"analytic"}, {"engine"}],
-    [{"comparison"}, {"calibration"}, {"counters"}],
+    [{"comparison"}, {"calibration"}, {"counters"}, {"mpi"}],
     [{"aspen"}],
     [{"studies"}],
     [{"lessons"}],

@@ -1,0 +1,75 @@
+"""The command ``run``: a program that uses mpi4py, on simulated ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from simcodesign.cli.app import app
+from simcodesign.cli.completion import names_of
+from simcodesign.cli.dataclass_commands import Argument, Option, command
+from simcodesign.cli.options.shared import EFFECTS, SEED
+from simcodesign.cli.sections import Section
+from simcodesign.core.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What is run, and on what."""
+
+    program: Annotated[str, Argument(metavar="PROGRAM.py", help="A program that uses mpi4py. It is executed.")]
+    arguments: Annotated[
+        list[str], Argument(metavar="[ARGUMENT]...", help="Arguments of the program; after -- also options.")
+    ] = field(default_factory=list)
+    ranks: Annotated[int, Option("-n", "--np", metavar="N", min=1, help="How many ranks run.")] = 4
+    on: Annotated[
+        list[str],
+        Option("--on", metavar="MACHINE", help="Simulate on this machine. Repeatable.", complete=names_of("machines")),
+    ] = field(default_factory=list)
+    speed: Annotated[float, Option(metavar="X", help="Speed of a processor of the machine over this computer's.")] = 1.0
+    compute: Annotated[
+        str, Option(metavar="WORD", help="time: the CPU time between calls is computation; none: leave it out.")
+    ] = "time"
+    effects: Annotated[str, EFFECTS] = "all"
+    seed: Annotated[int, SEED] = 0
+
+
+@command(app, "run", section=Section.MODEL)
+def run_program(options: RunOptions) -> None:
+    """Run a program that uses mpi4py on simulated ranks, without MPI, and forecast and simulate what it did.
+
+    The program is executed in this process. With several machines it runs on the first, whose times its clock shows.
+    """
+    from simcodesign.analytic.forecast import forecast
+    from simcodesign.core.units import format_quantity
+    from simcodesign.engine.simulate import simulate
+    from simcodesign.mpi.run import run
+    from simcodesign.report.common.tables import text_table
+    from simcodesign.report.common.terminal import complain, print_all, write
+
+    if not options.on:
+        raise InputError("run needs a machine", allowed="--on MACHINE, as of simcodesign list")
+    if options.compute not in ("time", "none"):
+        raise InputError("--compute", value=options.compute, allowed="time, none")
+    speed = options.speed if options.compute == "time" else None
+    done = run(
+        options.program, options.ranks, options.on[0], arguments=options.arguments, speed=speed, seed=options.seed
+    )
+    write("".join(f"[{rank}] {line}\n" for rank, line in done.lines))
+    table = text_table("Time of the program", "machine", "forecast", "simulated", right=("forecast", "simulated"))
+    for machine in options.on:
+        point = {"P": options.ranks}
+        forecast_s = float(forecast(done.workload, machine, point, longest_path=True).makespan_s)
+        simulated = simulate(done.workload, machine, point, effects=options.effects, seed=options.seed)
+        times = (forecast_s, float(simulated.makespan_s))
+        table.add_row(machine, *(format_quantity(one, "time") for one in times))
+    print_all([table])
+    often = "once" if done.runs == 1 else f"{done.runs} times"
+    complain(f"note: {done.operations:,} operations of {done.ranks} ranks; the program ran {often}")
+    if not done.settled:
+        complain("note: what the program does still changes with the times that its clock shows")
+    if done.wildcards:
+        complain(
+            f"note: {done.wildcards:,} receives from any rank, probes and waits for any took what came first in the "
+            "order of turns, not of simulated arrival"
+        )

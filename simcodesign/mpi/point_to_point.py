@@ -1,0 +1,255 @@
+"""Messages between two ranks of a communicator, of buffers (``Send``) and of objects (``send``)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.buffers import Buffer
+from simcodesign.mpi.log import RECEIVE, SEND, START
+from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.world import World, mpi_call
+
+PROC_NULL = -2
+#: Largest tag, as of Open MPI.
+MOST_TAG = 2**31 - 1
+
+
+class PointToPoint:
+    """What the class of communicators has for messages."""
+
+    world: World
+    number: int
+    members: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        """The rank of whoever asks."""
+        return self._place[self.world.current]
+
+    @property
+    def size(self) -> int:
+        """How many ranks the communicator has."""
+        return len(self.members)
+
+    def __init__(self, world: World, number: int, members: tuple[int, ...]) -> None:
+        self.world, self.number, self.members = world, number, members
+        self._place = {member: place for place, member in enumerate(members)}
+        self._boxes: dict[int, Mailbox] = {}
+
+    def _box(self, rank: int) -> Mailbox:
+        if rank not in self._boxes:
+            self._boxes[rank] = Mailbox()
+            self.world.boxes.append((self._boxes[rank], self.members, rank))
+        return self._boxes[rank]
+
+    def _checked(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
+        wild = any_is_allowed and rank == ANY_SOURCE
+        if not wild and not 0 <= rank < self.size:
+            what = f"rank {self.world.current}: rank at the other end"
+            raise InputError(what, place_of_call(), value=rank, allowed=f"0 to {self.size - 1}")
+        if not (any_is_allowed and tag == ANY_TAG) and not 0 <= tag <= MOST_TAG:
+            raise InputError(f"rank {self.world.current}: tag", place_of_call(), value=tag, allowed=f"0 to {MOST_TAG}")
+
+    # --- Sending ---------------------------------------------------------------------------------------------
+
+    def _post(self, data: Any, size_bytes: int, dest: int, tag: int, *, waits: bool, start: bool) -> Request:
+        if dest == PROC_NULL:
+            return Request(self.world)
+        self._checked(dest, tag, any_is_allowed=False)
+        world, target = self.world, self.members[dest]
+        message = Message(self.rank, tag, data, size_bytes, sender=world.current)
+        operation = (SEND, target, size_bytes, world.log.tag(self.number, tag))
+        place = world.add(START, operation) if start else world.add(*operation)
+        self._box(dest).post_message(message)
+        world.scheduler.wake(target)
+        held = message if waits or size_bytes > world.eager_bytes else None
+        if not start:
+            world.scheduler.wait(lambda: f"send to {dest}, tag {tag}", lambda: held is None or held.taken)
+        return Request(world, place, message=held)
+
+    def _send_buffer(self, buf: Any, dest: int, tag: int, *, waits: bool = False, start: bool = False) -> Request:
+        data = Buffer(buf).flat.copy()
+        return self._post(data, data.nbytes, dest, tag, waits=waits, start=start)
+
+    def _send_object(self, obj: Any, dest: int, tag: int, *, waits: bool = False, start: bool = False) -> Request:
+        data = pickle.dumps(obj)
+        return self._post(data, len(data), dest, tag, waits=waits, start=start)
+
+    @mpi_call
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer."""
+        self._send_buffer(buf, dest, tag)
+
+    @mpi_call
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Send a buffer, and wait until it is being received."""
+        self._send_buffer(buf, dest, tag, waits=True)
+
+    Bsend = Rsend = Send
+
+    @mpi_call
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer."""
+        return self._send_buffer(buf, dest, tag, start=True)
+
+    @mpi_call
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer; it is done when it is being received."""
+        return self._send_buffer(buf, dest, tag, waits=True, start=True)
+
+    @mpi_call
+    def send(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object."""
+        self._send_object(obj, dest, tag)
+
+    @mpi_call
+    def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object, and wait until it is being received."""
+        self._send_object(obj, dest, tag, waits=True)
+
+    bsend = send
+
+    @mpi_call
+    def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object."""
+        return self._send_object(obj, dest, tag, start=True)
+
+    @mpi_call
+    def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object; it is done when it is being received."""
+        return self._send_object(obj, dest, tag, waits=True, start=True)
+
+    # --- Receiving -------------------------------------------------------------------------------------------
+
+    def _begin(self, source: int, tag: int) -> Receive:
+        self._checked(source, tag, any_is_allowed=True)
+        world = self.world
+        world.log.wildcards += source == ANY_SOURCE
+        receive = Receive(source, tag, world.current)
+        self._box(self.rank).post_receive(receive)
+        if receive.message is not None:
+            world.scheduler.wake(receive.message.sender)
+        return receive
+
+    def _taken(self, message: Message) -> list[int]:
+        return [self.members[message.source], self.world.log.tag(self.number, message.tag)]
+
+    def _receive(self, source: int, tag: int, status: Status | None) -> Message | None:
+        if source == PROC_NULL:
+            return None
+        receive = self._begin(source, tag)
+        self.world.scheduler.wait(lambda: _words(receive), lambda: receive.message is not None)
+        message = receive.message
+        assert message is not None
+        self.world.add(RECEIVE, self._taken(message))
+        if status is not None:
+            status.note(message)
+        return message
+
+    def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
+        if source == PROC_NULL:
+            return Request(self.world)
+        slot: list[int | None] = [None, None]
+        place = self.world.add(START, (RECEIVE, slot))
+
+        def finish(message: Message) -> Any:
+            slot[:] = self._taken(message)
+            return use(message.data)
+
+        return Request(self.world, place, receive=self._begin(source, tag), finish=finish)
+
+    @mpi_call
+    def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
+        """Receive into a buffer."""
+        message = self._receive(source, tag, status)
+        if message is not None:
+            Buffer(buf).take(_elements(message.data))
+
+    @mpi_call
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Begin to receive into a buffer."""
+        room = Buffer(buf)
+        return self._begin_receive(source, tag, lambda data: room.take(_elements(data)))
+
+    @mpi_call
+    def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
+        """Receive an object."""
+        message = self._receive(source, tag, status)
+        return None if message is None else pickle.loads(message.data)
+
+    @mpi_call
+    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Begin to receive an object."""
+        return self._begin_receive(source, tag, pickle.loads)
+
+    @mpi_call
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Send a buffer and receive into another at once."""
+        request = self._send_buffer(sendbuf, dest, sendtag, start=True)
+        self.Recv(recvbuf, source, recvtag, status)
+        request.end(None)
+
+    @mpi_call
+    def sendrecv(
+        self,
+        sendobj: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> Any:
+        """Send an object and receive another at once."""
+        request = self._send_object(sendobj, dest, sendtag, start=True)
+        found = self.recv(recvbuf, source, recvtag, status)
+        request.end(None)
+        return found
+
+    @mpi_call
+    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Wait until a message is there; it stays."""
+        self._checked(source, tag, any_is_allowed=True)
+        box = self._box(self.rank)
+        self.world.log.wildcards += 1
+        self.world.scheduler.wait(lambda: f"probe of {source}, tag {tag}", lambda: box.first(source, tag) is not None)
+        if status is not None:
+            status.note(box.first(source, tag))
+        return True
+
+    @mpi_call
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Return whether a message is there; it stays. Others have a turn if not."""
+        message = self._box(self.rank).first(source, tag)
+        self.world.log.wildcards += 1
+        if message is None:
+            self.world.scheduler.give_turn_away()
+        elif status is not None:
+            status.note(message)
+        return message is not None
+
+    probe, iprobe = Probe, Iprobe
+
+
+def _words(receive: Receive) -> str:
+    source = "any rank" if receive.source == ANY_SOURCE else receive.source
+    return f"receive from {source}, tag {'any' if receive.tag == ANY_TAG else receive.tag}"
+
+
+def _elements(data: Any) -> Any:
+    """Return what a buffer of elements takes: the bytes, if an object was sent."""
+    return Buffer(data).flat if isinstance(data, bytes) else data

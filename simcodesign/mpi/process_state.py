@@ -1,0 +1,150 @@
+"""What each rank has of its own in one process: ``__main__``, its modules, random numbers, output; and the clock.
+
+Modules from the folder of the program are each rank's own; others are shared.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from simcodesign.mpi.world import World
+
+
+class _Output(io.TextIOBase):
+    """Standard output: whole lines, kept with the rank that wrote them."""
+
+    def __init__(self, world: World, lines: list[tuple[int, str]]) -> None:
+        self._world, self._lines = world, lines
+        self._begun = [""] * world.size
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep the lines that are whole."""
+        rank = self._world.current
+        *whole, self._begun[rank] = (self._begun[rank] + text).split("\n")
+        self._lines += [(rank, line) for line in whole]
+        return len(text)
+
+    def end(self) -> None:
+        """Keep what did not end with a line."""
+        self._lines += [(rank, text) for rank, text in enumerate(self._begun) if text]
+
+
+class _FolderFinder:
+    """Finds modules in the folder of the program, and notes their names."""
+
+    def __init__(self, folder: str, found: set[str]) -> None:
+        self._folder, self._found = folder, found
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return where a module is, None if it is not in the folder."""
+        spec = PathFinder.find_spec(name, [self._folder] if path is None else path, target)
+        if spec is None or not (spec.origin or "").startswith(self._folder):
+            return None
+        self._found.add(name)
+        return spec
+
+
+class ProcessState:
+    """The states of all ranks; that of the rank whose turn it is holds in the process."""
+
+    def __init__(self, world: World, script: Path, source: bytes, arguments: Sequence[str], seed: int) -> None:
+        self._world = world
+        self.code = compile(source, str(script), "exec")
+        self.argv = [str(script), *arguments]
+        self._folder = str(script.resolve().parent)
+        self._own_modules: set[str] = set()
+        self._modules: list[dict[str, ModuleType]] = [{} for _ in range(world.size)]
+        self._mains = [ModuleType("__main__") for _ in range(world.size)]
+        for main in self._mains:
+            main.__file__ = str(script)
+        self._draws = b"random" in source  # to keep the states of random numbers takes as long as a call
+        self._random = [_seeded(seed, rank) for rank in range(world.size)]
+        self.lines: list[tuple[int, str]] = []
+
+    def body(self, rank: int) -> None:
+        """Run the program as one rank."""
+        self._world.begin_body()
+        try:
+            exec(self.code, self._mains[rank].__dict__)  # the user's own program, as ``python PROGRAM`` would run it
+        except SystemExit as end:
+            if end.code not in (None, 0):
+                raise RuntimeError(f"the program ends with {end.code!r}") from end
+        self._world.begin_call()
+        self._world.end_call()
+
+    def enter(self, rank: int) -> None:
+        """The turn of a rank begins."""
+        sys.modules["__main__"] = self._mains[rank]
+        sys.modules.update(self._modules[rank])
+        if self._draws or self._own_modules:
+            own, legacy = self._random[rank]
+            random.setstate(own)
+            np.random.set_state(legacy)
+
+    def leave(self, rank: int) -> None:
+        """The turn of a rank ends."""
+        for name in self._own_modules:
+            module = sys.modules.pop(name, None)
+            if module is not None:
+                self._modules[rank][name] = module
+        if self._draws or self._own_modules:
+            self._random[rank] = (random.getstate(), np.random.get_state())
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Let the states of the ranks hold while they run; the state of the process returns afterwards."""
+        main, argv, path, output = sys.modules["__main__"], sys.argv, list(sys.path), sys.stdout
+        streams = (random.getstate(), np.random.get_state())
+        finder: Any = _FolderFinder(self._folder, self._own_modules)
+        written = _Output(self._world, self.lines)
+        sys.argv, sys.stdout = list(self.argv), written
+        sys.path.insert(0, self._folder)
+        sys.meta_path.insert(0, finder)
+        self._world.on_turn.append((self.enter, self.leave))
+        try:
+            with _virtual_clock(self._world):
+                yield
+        finally:
+            written.end()
+            sys.meta_path.remove(finder)
+            sys.modules["__main__"], sys.argv, sys.path[:], sys.stdout = main, argv, path, output
+            random.setstate(streams[0])
+            np.random.set_state(streams[1])
+
+
+def _seeded(seed: int, rank: int) -> tuple[Any, Any]:
+    """The states of random numbers of a rank that has not seeded them."""
+    legacy = np.random.RandomState([seed, rank])
+    return random.Random(f"{seed} {rank}").getstate(), legacy.get_state()
+
+
+@contextmanager
+def _virtual_clock(world: World) -> Iterator[None]:
+    """Let the clocks of ``time`` show the simulated time."""
+    functions: dict[str, Callable[..., Any]] = {
+        **dict.fromkeys(("time", "perf_counter", "monotonic"), world.now),
+        "sleep": world.sleep,
+    }
+    before = {name: getattr(time, name) for name in functions}
+    for name, function in functions.items():
+        setattr(time, name, function)
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(time, name, function)

@@ -1,0 +1,148 @@
+"""What all ranks of a run share: their turns, their log, their clock, and the time that they compute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.log import CLOCK, COMPUTE, Entry, Log
+from simcodesign.mpi.matching import Mailbox
+from simcodesign.mpi.scheduler import Scheduler
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+#: Seconds between two looks at a clock of which nothing is known yet: it must rise.
+_TICK_S = 1e-6
+#: Empty gaps that are timed to know what timing itself takes.
+_EMPTY_GAPS = 200
+
+
+@dataclass
+class Clock:
+    """What is known of the time from the run before: ``reads_s[rank]``, and ``computed_s[rank]`` between two calls."""
+
+    reads_s: list[list[float]] = field(default_factory=list)
+    computed_s: list[list[float]] = field(default_factory=list)
+
+
+class World:
+    """A run of a program on ``size`` ranks.
+
+    ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
+    message that is sent without its receiver; ``known``: the run before.
+    """
+
+    def __init__(self, size: int, speed: float | None, eager_bytes: float, known: Clock) -> None:
+        self.size, self.speed, self.eager_bytes = size, speed, eager_bytes
+        self.log = Log(size)
+        self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn)
+        self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
+        self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
+        self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
+        self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
+
+    def check_received(self) -> None:
+        """Raise InputError for a message that no rank has received."""
+        for box, members, rank in self.boxes:
+            for message in box.messages:
+                what = f"rank {message.sender} sends to rank {members[rank]} (tag {message.tag}) what is never received"
+                raise InputError(what, value=f"{message.size_bytes} B")
+
+    @property
+    def current(self) -> int:
+        """The rank whose turn it is."""
+        return self.scheduler.current
+
+    def add(self, *entry: Any) -> int:
+        """Note an operation of the current rank; return its place."""
+        own = self.log.entries[self.current]
+        own.append(entry)
+        return len(own) - 1
+
+    def entry(self, place: int) -> Entry:
+        """Return an entry of the current rank."""
+        return self.log.entries[self.current][place]
+
+    def begin_call(self) -> None:
+        """A call of MPI begins: what the rank did before was computation."""
+        rank = self.current
+        if not self._depth[rank]:
+            self._note_computation(rank)
+        self._depth[rank] += 1
+
+    def end_call(self) -> None:
+        """A call of MPI ends."""
+        rank = self.current
+        self._depth[rank] -= 1
+        if self.speed is not None and not self._depth[rank]:
+            self._since_s = time.process_time()
+
+    def begin_body(self) -> None:
+        """A rank begins to compute."""
+        self._since_s = time.process_time()
+
+    def now(self) -> float:
+        """Return the simulated time, or, where nothing is known of it yet, any that rises."""
+        self.begin_call()
+        rank = self.current
+        reads = self.clock.reads_s[rank]
+        known = self._known.reads_s[rank] if self._known.reads_s else ()
+        place, last = len(reads), reads[-1] if reads else 0.0
+        now_s = known[place] if place < len(known) else last + _TICK_S
+        reads.append(now_s)
+        self.add(CLOCK)
+        self.end_call()
+        return now_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let the rank's time pass."""
+        self.begin_call()
+        self.add(COMPUTE, float(seconds))
+        self.end_call()
+
+    def _note_computation(self, rank: int) -> None:
+        if self.speed is None:
+            return
+        computed, known = self.clock.computed_s[rank], self._known.computed_s
+        place = len(computed)
+        if known and place < len(known[rank]):
+            seconds = known[rank][place]
+        else:
+            seconds = max(time.process_time() - self._since_s - self._gap_s, 0.0) / self.speed
+        computed.append(seconds)
+        if seconds > 0:
+            self.add(COMPUTE, seconds)
+
+    def _enter_turn(self, rank: int) -> None:
+        for enter, _ in self.on_turn:
+            enter(rank)
+
+    def _leave_turn(self, rank: int) -> None:
+        for _, leave in reversed(self.on_turn):
+            leave(rank)
+
+
+def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Concatenate[Any, Given], Answer]:
+    """Make a method of an object that has a ``world`` a call of MPI: the time within it is no computation."""
+
+    @wraps(method)
+    def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        world = self.world
+        world.begin_call()
+        try:
+            return method(self, *given, **named)
+        finally:
+            world.end_call()
+
+    return call
+
+
+def _empty_gap_s() -> float:
+    times = [time.process_time() for _ in range(_EMPTY_GAPS)]
+    return float(np.median(np.diff(times)))

@@ -1,0 +1,331 @@
+"""Programs that use mpi4py: results against plain Python, times against closed forms, errors with the user's line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simcodesign as sc
+from simcodesign import cli
+from simcodesign.core.errors import DeadlockError, InputError
+from simcodesign.describe.machine import Machine
+
+Runner = Callable[..., Any]
+HEAD = "from mpi4py import MPI\nimport numpy as np\ncomm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
+#: Startup and seconds per byte of crossbar-16.
+STARTUP_S, PER_BYTE_S = 10e-6, 1e-8
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Runner:
+    """Run a program, by default without computation."""
+
+    def run(text: str, ranks: int, machine: str | Machine = "crossbar-16", **options: Any) -> Any:
+        file = tmp_path / "program.py"
+        file.write_text(HEAD + textwrap.dedent(text))
+        return sc.run(file, ranks, machine, **({"speed": None} | options))
+
+    return run
+
+
+def printed(done: Any) -> list[str]:
+    return [line for _, line in done.lines]
+
+
+# --- Times ----------------------------------------------------------------------------------------------------
+
+
+def test_a_ping_pong_measures_the_machine(ran: Runner) -> None:
+    """Half a round trip is startup + bytes x seconds per byte, as the program's own clock shows it."""
+    done = ran(
+        """
+        for n in (0, 1, 1000, 65536):
+            b = np.zeros(n, 'u1')
+            comm.Barrier()
+            t = MPI.Wtime()
+            for _ in range(10):
+                if rank == 0:
+                    comm.Send(b, 1)
+                    comm.Recv(b, 1)
+                else:
+                    comm.Recv(b, 0)
+                    comm.Send(b, 0)
+            if rank == 0:
+                print(n, (MPI.Wtime() - t) / 20)
+        """,
+        2,
+    )
+    assert done.settled
+    for line in printed(done):
+        size, seconds = map(float, line.split())
+        assert seconds == pytest.approx(STARTUP_S + size * PER_BYTE_S, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [8, 1 << 20])
+def test_a_broadcast_takes_its_rounds(ran: Runner, size: int) -> None:
+    """Binomial on 8 ranks: 3 rounds."""
+    done = ran(f"comm.Bcast(np.zeros({size}, 'u1'))", 8)
+    simulated = sc.simulate(done.workload, "crossbar-16", {"P": 8}, effects="none")
+    assert simulated.makespan_s == pytest.approx(3 * (STARTUP_S + size * PER_BYTE_S), rel=1e-12)
+
+
+def test_a_clock_without_operations(ran: Runner) -> None:
+    done = ran("print(MPI.Wtime())", 2)
+    assert done.settled
+    assert done.operations == 0
+
+
+def test_a_recording_has_its_number_of_ranks(ran: Runner) -> None:
+    done = ran("comm.Barrier()", 4)
+    for ranks in (2, 8):
+        with pytest.raises(InputError, match=f"ranks of a recording, got {ranks} .allowed: P = 4"):
+            sc.simulate(done.workload, "crossbar-16", {"P": ranks})
+
+
+def test_sleep_and_computation_count(ran: Runner) -> None:
+    done = ran("import time\ntime.sleep(1.5)\nprint(time.time() - 0)", 1)
+    assert sc.simulate(done.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s == 1.5
+    busy = ran("sum(range(3_000_000))", 1, speed=1.0)
+    assert sc.simulate(busy.workload, "crossbar-16", {"P": 1}, effects="none").makespan_s > 0.005
+
+
+def test_a_recording_repeats(ran: Runner) -> None:
+    text = """
+        for step in range(3):
+            request = comm.Isend(np.full(100, rank), (rank + 1) % size, step)
+            room = np.zeros(100, int)
+            comm.Recv(room, (rank - 1) % size, step)
+            request.Wait()
+            print(int(room[0]), comm.allreduce(rank))
+    """
+    one, other = ran(text, 5), ran(text, 5)
+    times = [sc.simulate(done.workload, "crossbar-16", {"P": 5}).makespan_s for done in (one, other)]
+    assert one.lines == other.lines
+    assert times[0] == times[1] > 0
+
+
+# --- Results --------------------------------------------------------------------------------------------------
+
+
+def test_jacobi_is_that_of_one_process(ran: Runner) -> None:
+    """Sweeps of a row of 60 points on 6 ranks against NumPy."""
+    done = ran(
+        """
+        n = 60 // size
+        u = np.zeros(n + 2)
+        u[1:-1] = np.arange(rank * n, (rank + 1) * n) ** 2
+        left, right = (rank - 1, rank + 1)
+        left = MPI.PROC_NULL if left < 0 else left
+        right = MPI.PROC_NULL if right == size else right
+        for _ in range(20):
+            comm.Sendrecv(u[1:2], left, 0, u[-1:], right, 0)
+            comm.Sendrecv(u[-2:-1], right, 1, u[0:1], left, 1)
+            u[1:-1] = (u[:-2] + u[2:]) / 2
+        whole = np.zeros(60) if rank == 0 else None
+        comm.Gather(u[1:-1].copy(), whole)
+        if rank == 0:
+            print(whole.tobytes().hex())
+        """,
+        6,
+    )
+    u = np.zeros(62)
+    u[1:-1] = np.arange(60) ** 2
+    for _ in range(20):
+        u[1:-1] = (u[:-2] + u[2:]) / 2
+    assert np.array_equal(np.frombuffer(bytes.fromhex(printed(done)[0])), u[1:-1])
+
+
+def test_collectives_of_objects_and_buffers(ran: Runner) -> None:
+    done = ran(
+        """
+        assert comm.bcast({'a': 7} if rank == 2 else None, root=2) == {'a': 7}
+        assert comm.gather(rank * rank, root=1) == ([0, 1, 4, 9] if rank == 1 else None)
+        assert comm.scatter([f'to {i}' for i in range(size)] if rank == 0 else None) == f'to {rank}'
+        assert comm.allgather(rank) == [0, 1, 2, 3]
+        assert comm.alltoall([10 * rank + i for i in range(size)]) == [10 * i + rank for i in range(size)]
+        assert comm.reduce(rank + 1, op=MPI.PROD) == (24 if rank == 0 else None)
+        assert comm.allreduce((rank % 2, rank), op=MPI.MAXLOC) == (1, 1)
+        assert comm.scan(rank) == sum(range(rank + 1))
+        a, b = np.arange(3.0) + rank, np.zeros(3)
+        comm.Allreduce(a, b, MPI.MAX)
+        assert b.tolist() == [3, 4, 5]
+        comm.Allreduce(MPI.IN_PLACE, a)
+        assert a.tolist() == [6, 10, 14]
+        parts = np.zeros(10, 'i4')
+        comm.Allgatherv(np.full(rank + 1, rank, 'i4'), [parts, [1, 2, 3, 4], MPI.INT])
+        assert parts.tolist() == [0, 1, 1, 2, 2, 2, 3, 3, 3, 3]
+        mine = np.zeros(2)
+        comm.Scatter(np.arange(8.0) if rank == 0 else None, mine)
+        assert mine.tolist() == [2 * rank, 2 * rank + 1]
+        out = np.zeros(4, int)
+        comm.Alltoall(np.arange(4) + 10 * rank, out)
+        assert out.tolist() == [rank, 10 + rank, 20 + rank, 30 + rank]
+        def larger(x, y, kind):
+            np.frombuffer(y)[:] = np.maximum(np.frombuffer(x), np.frombuffer(y))
+        top = np.zeros(1)
+        comm.Allreduce(np.array([float(rank)]), top, MPI.Op.Create(larger))
+        assert top[0] == 3
+        half = np.zeros(1)
+        comm.Reduce_scatter_block(np.arange(4.0), half)
+        assert half[0] == 4 * rank
+        """,
+        4,
+    )
+    assert done.operations > 0
+    assert sc.simulate(done.workload, "crossbar-16", {"P": 4}, effects="none").makespan_s > 0
+
+
+def test_matching_is_by_the_order_of_posting(ran: Runner) -> None:
+    """The receive that was posted first gets the first message, whichever is waited for first."""
+    done = ran(
+        """
+        if rank == 0:
+            comm.send('a', 1)
+            comm.send('b', 1)
+        else:
+            first, second = comm.irecv(source=0), comm.irecv(source=0)
+            print(second.wait(), first.wait())
+        """,
+        2,
+    )
+    assert printed(done) == ["b a"]
+
+
+def test_communicators(ran: Runner) -> None:
+    done = ran(
+        """
+        row = comm.Split(rank // 3, -rank)
+        assert (row.size, row.rank) == (3, 2 - rank % 3)
+        assert row.allgather(rank) == [3 * (rank // 3) + i for i in (2, 1, 0)]
+        assert comm.Split(MPI.UNDEFINED if rank else 0, 0) is None or rank == 0
+        grid = comm.Create_cart(MPI.Compute_dims(6, 2), periods=[True, False])
+        assert grid.dims == [3, 2] and grid.Get_cart_rank(grid.coords) == grid.rank == rank
+        up, down = grid.Shift(0, 1)
+        assert (up, down) == ((rank - 2) % 6, (rank + 2) % 6)
+        assert grid.Shift(1, 1) == ((MPI.PROC_NULL, rank + 1) if rank % 2 == 0 else (rank - 1, MPI.PROC_NULL))
+        assert grid.sendrecv(rank, down, source=up) == up
+        assert grid.Sub([True, False]).allreduce(rank) == sum(range(rank % 2, 6, 2))
+        comm.Dup().Barrier()
+        """,
+        6,
+    )
+    assert sc.simulate(done.workload, "torus-cluster", {"P": 6}).makespan_s > 0
+
+
+def test_a_master_and_workers(ran: Runner) -> None:
+    done = ran(
+        """
+        if rank == 0:
+            status, results = MPI.Status(), []
+            for task in range(9):
+                results.append(comm.recv(source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=status))
+                comm.send(task, status.Get_source())
+            for worker in range(1, size):
+                comm.recv(source=worker)
+                comm.send(None, worker)
+            print(len(results))
+        else:
+            while True:
+                comm.send(rank, 0)
+                if comm.recv(source=0) is None:
+                    break
+        """,
+        4,
+    )
+    assert printed(done) == ["9"]
+    assert done.wildcards == 9
+    assert sc.simulate(done.workload, "crossbar-16", {"P": 4}).messages == 2 * (9 + 3)
+
+
+def test_each_rank_has_its_own_state(ran: Runner, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("value = 0\n")
+    done = ran(
+        """
+        import random, sys
+        import helper
+        random.seed(rank)
+        helper.value += rank + 1
+        comm.Barrier()
+        assert helper.value == rank + 1
+        assert random.random() == random.Random(rank).random()
+        print(sys.argv[1:], __name__)
+        """,
+        3,
+        arguments=["7", "x"],
+    )
+    assert printed(done) == ["['7', 'x'] __main__"] * 3
+    import sys
+
+    assert "helper" not in sys.modules
+    assert "mpi4py" not in sys.modules or hasattr(sys.modules["mpi4py"], "get_include")
+
+
+# --- Wrong programs -------------------------------------------------------------------------------------------
+
+WRONG = [
+    ("comm.Recv(np.zeros(1), (rank + 1) % size)", DeadlockError, r"rank 0 in receive from 1, tag any \(.*program\.py:5\)"),
+    ("comm.gather(1) if rank == 0 else comm.Barrier()", InputError, r"program\.py:5: rank 1 calls barrier, another calls gather"),
+    ("if rank == 1:\n    raise ValueError('no')\ncomm.Barrier()", InputError, r"program\.py:6: rank 1: ValueError: no"),
+    ("comm.Send(np.zeros(4), 1) if rank == 0 else comm.Recv(np.zeros(2), 0)", InputError, r"program\.py:5: a message is longer.*got '32 B'"),
+    ("if rank == 0:\n    comm.ssend(1, 1, tag=3)", DeadlockError, r"rank 0 in send to 1, tag 3.*1 of 2 ranks have ended"),
+    ("comm.Create_intercomm(0, comm, 1)", InputError, r"program\.py:5: mpi4py's Comm\.Create_intercomm is not simulated"),
+    ("MPI.Win.Create(None)", InputError, r"program\.py:5: mpi4py's MPI\.Win is not simulated"),
+    ("comm.send(1, 5)", InputError, r"program\.py:5: rank 0: rank at the other end, got 5 \(allowed: 0 to 1\)"),
+    ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
+    ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
+    ("x = (", InputError, r"program\.py:5: SyntaxError"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind", "match"), WRONG)
+def test_what_is_wrong_is_said_with_its_line(ran: Runner, text: str, kind: type[Exception], match: str) -> None:
+    with pytest.raises(kind, match=match):
+        ran(text, 2)
+
+
+def test_sends_wait_above_the_limit_of_the_machine(ran: Runner) -> None:
+    """Both send first: right below the limit, a deadlock above it."""
+    text = "other = 1 - rank\ncomm.Send(np.zeros({size}, 'u1'), other)\ncomm.Recv(np.zeros({size}, 'u1'), other)"
+    machine = _with_rendezvous()
+    assert ran(text.format(size=1000), 2, machine).operations == 4
+    with pytest.raises(DeadlockError, match="rank 0 in send to 1"):
+        ran(text.format(size=1001), 2, machine)
+
+
+def _with_rendezvous() -> Machine:
+    return Machine.load(
+        {
+            "simcodesign": 1,
+            "name": "two",
+            "nodes": 2,
+            "processor": {"rate": "1 GFLOP/s"},
+            "network": {
+                "topology": {"kind": "crossbar"},
+                "startup": "10 us",
+                "bandwidth": "100 MB/s",
+                "S": "1000 B",
+            },
+        }
+    )
+
+
+# --- The command ----------------------------------------------------------------------------------------------
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "hello.py"
+    file.write_text(HEAD + "print('hello', rank)\ncomm.Barrier()\n")
+    words = ["run", str(file), "-n", "3", "--on", "crossbar-16", "--on", "mesh-256", "--compute", "none"]
+    assert cli.main(words) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:3] == ["[0] hello 0", "[1] hello 1", "[2] hello 2"]
+    machines = [line.split()[0] for line in out if line.split()[-1:] == ["us"]]
+    assert machines == ["crossbar-16", "mesh-256"]
+    assert cli.main(["--confine", str(tmp_path), *words]) == 2
+    assert "forbids" in capsys.readouterr().err
+    assert cli.main(["run", str(file)]) == 2
