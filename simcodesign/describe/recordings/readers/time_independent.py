@@ -94,13 +94,17 @@ def _nothing(rank: _Rank, given: list[str]) -> None:
 
 
 def _compute(rank: _Rank, given: list[str]) -> None:
-    if flops := float(given[0]):
-        rank.log.compute(flops, "flops")
+    rank.log.compute(float(given[0]), "flops")
+
+
+def _combine(rank: _Rank, flops: str) -> None:
+    """What a reduction computes comes after it."""
+    if float(flops):
+        rank.log.compute(float(flops), "flops")
 
 
 def _sleep(rank: _Rank, given: list[str]) -> None:
-    if seconds := float(given[0]):
-        rank.log.compute(seconds, "seconds")
+    rank.log.compute(float(given[0]), "seconds")
 
 
 def _send(rank: _Rank, given: list[str]) -> None:
@@ -164,7 +168,7 @@ def _bcast(rank: _Rank, given: list[str]) -> None:
 def _reduce(rank: _Rank, given: list[str]) -> None:
     """``COUNT FLOPS [ROOT [DATATYPE]]``."""
     rank.log.collective("reduce", rank.size(given[0], given, 3), _root(given, 2))
-    _compute(rank, given[1:])
+    _combine(rank, given[1])
 
 
 def _combining(name: str) -> _Action:
@@ -172,7 +176,7 @@ def _combining(name: str) -> _Action:
 
     def action(rank: _Rank, given: list[str]) -> None:
         rank.log.collective(name, rank.size(given[0], given, 2))
-        _compute(rank, given[1:])
+        _combine(rank, given[1])
 
     return action
 
@@ -239,7 +243,7 @@ def _reducescatter(rank: _Rank, given: list[str]) -> None:
     """``COUNTS FLOPS [DATATYPE]``."""
     elements = sum(rank.counts(given, 0))
     rank.log.collective("reduce_scatter", elements * rank.bytes_of(given, 1 + rank.ranks))
-    _compute(rank, given[rank.ranks :])
+    _combine(rank, given[rank.ranks])
 
 
 def _root(given: list[str], place: int) -> int:
@@ -387,4 +391,4 @@ def _sniff(start: FileStart) -> Match:
     return Match.POSSIBLE if all(re.fullmatch(r"[^\s:=]+", line) for line in lines) else Match.NONE
 
 
-READERS.add_reader(RecordingReader("time-independent", read_time_independent, (".txt",), _sniff))
+READERS.add_reader(RecordingReader("time-independent", read_time_independent, (".txt", ".ti"), _sniff))
