@@ -43,7 +43,7 @@ class RankLog:
     def _add(self, *key: Any) -> None:
         number = self._numbers.get(key)
         if number is None:
-            number = self._builder.new_number(key, self.rank, self.line)
+            number = self._builder.number_of(key, self.rank, self.line)
         self.op.append(number)
         self.lines.append(self.line)
 
@@ -78,18 +78,26 @@ class RankLog:
         self._add(SEND, size_bytes, to, tag, communicator)
         return self._started()
 
-    def receive(self, source: int, most_bytes: float | None = None, tag: int = 0, communicator: int = WORLD) -> None:
-        """Receive a message of at most ``most_bytes``; its size is that of the send."""
+    def receive(
+        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
+    ) -> None:
+        """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
         if most_bytes is not None:
             self.limits.append((len(self.op), most_bytes))
         self._add(RECEIVE, source, tag, communicator)
 
     def start_receive(
-        self, source: int, most_bytes: float | None = None, tag: int = 0, communicator: int = WORLD
+        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
     ) -> int:
-        """Start a receive."""
+        """Start a receive. Of any rank or tag: until ``received`` says which."""
         self.receive(source, most_bytes, tag, communicator)
         return self._started()
+
+    def received(self, handle: int, source: int, tag: int) -> None:
+        """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
+        kind, *_, communicator = self._builder.key_of(self.op[handle])
+        key = (kind, source, tag, communicator)
+        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle])
 
     def collective(
         self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
@@ -169,6 +177,7 @@ class RecordingBuilder:
         self.ranks, self.file, self.files = ranks, file, tuple(files)
         self.numbers: dict[tuple[Any, ...], int] = {}
         self.communicators = Communicators(ranks)
+        self._keys: list[tuple[Any, ...]] = []
         self._first: list[tuple[int, int]] = []  # rank and line of the first of each distinct operation
         self.logs = [RankLog(rank, self) for rank in range(ranks)]
 
@@ -176,11 +185,17 @@ class RecordingBuilder:
         """Return the place of a line of a rank."""
         return Place(self.files[rank] if self.files else self.file, line)
 
-    def new_number(self, key: tuple[Any, ...], rank: int, line: int) -> int:
-        """Return the number of an operation that is new."""
-        number = self.numbers[key] = len(self.numbers)
-        self._first.append((rank, line))
+    def number_of(self, key: tuple[Any, ...], rank: int, line: int) -> int:
+        """Return the number of an operation, which may be new."""
+        number = self.numbers.setdefault(key, len(self.numbers))
+        if number == len(self._keys):
+            self._keys.append(key)
+            self._first.append((rank, line))
         return number
+
+    def key_of(self, number: int) -> tuple[Any, ...]:
+        """Return the operation of a number."""
+        return self._keys[number]
 
     def recording(self) -> Recording:
         """Return the recording. Ranks that still wait for something wait at their end.
@@ -193,43 +208,51 @@ class RecordingBuilder:
         entries = sum(len(log.op) for log in self.logs)
         check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
         self.communicators.resolve()
-        operations, number, colours = self._final_operations()
         raw = _joined([log.op for log in self.logs])
         first = np.concatenate([[0], np.cumsum([len(log.op) for log in self.logs])]).astype(np.int64)
-        begins = first[:-1].tolist()
+        begins, rank = first[:-1].tolist(), np.repeat(np.arange(self.ranks), np.diff(first))
+        lines = _joined([log.lines for log in self.logs])
+        self._check_sources(raw, rank, lines)
+        operations, number, colours = self._final_operations(np.unique(raw[raw != NONE]))
         op = np.where(raw == NONE, NONE, number[raw]) if len(number) else raw
         started, waits_for = np.zeros(len(op), bool), np.full(len(op), NONE)
         for log, begin in zip(self.logs, begins, strict=True):
             started[begin + _int64s(log.started)] = True
             waits = begin + _int64s(log.waits).reshape(-1, 2)
             waits_for[waits[:, 0]] = waits[:, 1]
-        rank = np.repeat(np.arange(self.ranks), np.diff(first))
         op[_to_itself(operations, op, rank)] = NONE  # no message: waits for it wait for nothing
         started &= op != NONE
         waits_for[(waits_for != NONE) & ~started[waits_for]] = NONE
         phases, phase = self._phases(begins, len(op))
         recording = Recording(
-            operations, phases, colours, first, op, phase, _joined([log.lines for log in self.logs]), started,
-            waits_for, self.file, self.files,
+            operations, phases, colours, first, op, phase, lines, started, waits_for, self.file, self.files,
         )  # fmt: skip
         self._check(recording, begins)
         return recording
 
-    def _final_operations(self) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
-        """The distinct operations, the number among them of each that was added, and the groups."""
-        places = [self.place_of(*first) for first in self._first]
-        used = [
-            self.communicators.at(key[4], place)
-            for key, place in zip(self.numbers, places, strict=True)
-            if key[0] == COLLECTIVE
-        ]
-        colours, group_of = groups_of(used, self.ranks)
+    def _check_sources(self, op: Int64s, rank: Int64s, line: Int64s) -> None:
+        """InputError for receives from any rank, or with any tag, of which the trace does not say what they took."""
+        unknown = [number for number, key in enumerate(self._keys) if key[0] == RECEIVE and None in key[1:3]]
+        found = np.flatnonzero(np.isin(op, unknown or [NONE - 1]))
+        if len(found):
+            one = int(found[0])
+            _, source, *_ = self._keys[op[one]]
+            words = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
+            what = f"rank {rank[one]} receives {words}, and the trace does not say what it took"
+            raise InputError(what, self.place_of(int(rank[one]), int(line[one])), allowed="a rank and a tag")
+
+    def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
+        """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""
+        places = {number: self.place_of(*self._first[number]) for number in used.tolist()}
+        called = (number for number in places if self._keys[number][0] == COLLECTIVE)
+        communicators = [self.communicators.at(self._keys[number][4], places[number]) for number in called]
+        colours, group_of = groups_of(communicators, self.ranks)
         distinct: dict[Operation, int] = {}
-        number = np.zeros(len(places), np.int64)
-        for which, (key, place) in enumerate(zip(self.numbers, places, strict=True)):
-            final = self._final(key, place, self._first[which][0], group_of)
-            number[which] = distinct.setdefault(final, len(distinct))
-        return tuple(distinct), number, tuple(colours)
+        final_number = np.full(len(self._keys), NONE)
+        for number, place in places.items():
+            final = self._final(self._keys[number], place, self._first[number][0], group_of)
+            final_number[number] = distinct.setdefault(final, len(distinct))
+        return tuple(distinct), final_number, tuple(colours)
 
     def _final(self, key: tuple[Any, ...], place: Place, rank: int, group_of: dict[int, int]) -> Operation:
         """An operation among all ranks, checked."""

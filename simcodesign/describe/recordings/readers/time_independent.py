@@ -59,18 +59,8 @@ class _Rank:
     def message(self, given: list[str]) -> tuple[int, float, int]:
         """Return peer, bytes and tag: ``PEER TAG COUNT [DATATYPE]``, or ``PEER COUNT`` in old traces."""
         if len(given) == 2:
-            return self.peer(int(given[0])), self.size(given[1], given, 3), 0
-        if (tag := int(given[1])) < 0:
-            what = f"rank {self.log.rank} receives with any tag (MPI_ANY_TAG)"
-            raise InputError(what, self.log.place, value=tag, allowed="the tag of the message")
-        return self.peer(int(given[0])), self.size(given[2], given, 3), tag
-
-    def peer(self, rank: int) -> int:
-        """Return a rank. Raises InputError for a wildcard."""
-        if rank < 0:
-            what = f"rank {self.log.rank} receives from any rank (MPI_ANY_SOURCE)"
-            raise InputError(what, self.log.place, value=rank, allowed="the rank that has sent the message")
-        return rank
+            return int(given[0]), self.size(given[1], given, 3), 0
+        return int(given[0]), self.size(given[2], given, 3), int(given[1])
 
     def counts(self, given: list[str], begin: int) -> list[float]:
         """Return as many numbers as there are ranks, from a place among the parameters."""
@@ -121,20 +111,25 @@ def _most(size_bytes: float) -> float | None:
     return size_bytes if size_bytes > 0 else None
 
 
+def _one(number: int) -> int | None:
+    """A rank or tag of a receive; None for a number below 0, which stands for any."""
+    return number if number >= 0 else None
+
+
 def _recv(rank: _Rank, given: list[str]) -> None:
     source, size_bytes, tag = rank.message(given)
-    rank.log.receive(source, _most(size_bytes), tag)
+    rank.log.receive(_one(source), _most(size_bytes), _one(tag))
 
 
 def _irecv(rank: _Rank, given: list[str]) -> None:
     source, size_bytes, tag = rank.message(given)
-    rank.start((source, rank.log.rank, tag), rank.log.start_receive(source, _most(size_bytes), tag))
+    rank.start((source, rank.log.rank, tag), rank.log.start_receive(_one(source), _most(size_bytes), _one(tag)))
 
 
 def _sendrecv(rank: _Rank, given: list[str]) -> None:
     """``COUNT TARGET COUNT SOURCE [DATATYPE DATATYPE]``."""
     handle = rank.log.start_send(int(given[1]), rank.size(given[0], given, 4))
-    rank.log.receive(rank.peer(int(given[3])), _most(rank.size(given[2], given, 5)))
+    rank.log.receive(_one(int(given[3])), _most(rank.size(given[2], given, 5)))
     rank.log.wait(handle)
 
 
