@@ -38,6 +38,7 @@ class MpiRank:
         self.unordered: set[Hashable] = set()  # groups whose ranks are not in the order of those that they were made of
         self._requests: dict[Hashable, int | None] = {}
         self._persistent: dict[Hashable, tuple[bool, Given]] = {}
+        self._of_any: set[int] = set()  # receives from any rank, or with any tag
         self._left_ns: int | None = None
 
     def call(self, name: str, given: Given, entered_ns: int | None, left_ns: int | None) -> None:
@@ -93,8 +94,10 @@ class MpiRank:
         handle = self._requests.pop(request, None)
         if handle is None:
             return
-        if status is not None:
-            self.log.received(handle, *status)
+        if handle in self._of_any:
+            self._of_any.remove(handle)
+            if status is not None:
+                self.log.received(handle, *status)
         self.log.wait(handle)
 
     def send(self, given: Given, starts: bool) -> int | None:
@@ -115,7 +118,10 @@ class MpiRank:
             return None
         communicator = self.communicator(given)
         if starts:
-            return self.log.start_receive(source, most_bytes, given["tag"], communicator)
+            handle = self.log.start_receive(source, most_bytes, given["tag"], communicator)
+            if None in (source, given["tag"]):
+                self._of_any.add(handle)
+            return handle
         self.log.receive(source, most_bytes, given["tag"], communicator)
         return None
 

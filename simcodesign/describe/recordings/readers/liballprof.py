@@ -178,7 +178,7 @@ def read_liballprof(path: Path) -> Recording:
     for log, file in zip(builder.logs, files, strict=True):
         rank = _Rank(MpiRank(log, builder, _WORLD), len(files))
         for number, line in numbered_lines(file):
-            if line[0] == "#" or line.isspace():
+            if line.startswith("#") or not line.strip():
                 continue
             log.line = number
             rank.read(line)
