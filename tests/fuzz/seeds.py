@@ -56,6 +56,7 @@ simulate replay.txt little.yaml --json
 forecast replay.txt loggop.yaml --json
 simulate calls-0.txt little.yaml --json
 simulate dumpi-0000.txt little.yaml --json
+simulate nodes.0.json little.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json
 compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json
