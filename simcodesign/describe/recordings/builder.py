@@ -93,10 +93,13 @@ class RankLog:
         self.receive(source, most_bytes, tag, communicator)
         return self._started()
 
-    def received(self, handle: int, source: int, tag: int) -> None:
+    def received(self, handle: int, source: int, tag: int, communicator: int | None = None) -> None:
         """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
-        kind, *_, communicator = self._builder.key_of(self.op[handle])
-        key = (kind, source, tag, communicator)
+        own = self._builder.key_of(self.op[handle])[-1]
+        self._was(handle, RECEIVE, source, tag, own if communicator is None else communicator)
+
+    def _was(self, handle: int, *key: Any) -> None:
+        """Replace an operation that was started."""
         self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle])
 
     def collective(
@@ -112,6 +115,15 @@ class RankLog:
         """Start a collective operation."""
         self._add(COLLECTIVE, name, size_bytes, root, communicator)
         return self._started()
+
+    def start_unknown(self) -> int:
+        """Start a collective operation of which ``was_collective`` says later what it is."""
+        self._add(COLLECTIVE, None, 0.0, None, WORLD)
+        return self._started()
+
+    def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
+        """Say what a collective operation is that was started."""
+        self._was(handle, COLLECTIVE, name, size_bytes, root, communicator)
 
     def wait(self, handle: int) -> None:
         """Wait for what was started. Raises InputError for what was not, or is waited for again."""
@@ -231,15 +243,20 @@ class RecordingBuilder:
         return recording
 
     def _check_sources(self, op: Int64s, rank: Int64s, line: Int64s) -> None:
-        """InputError for receives from any rank, or with any tag, of which the trace does not say what they took."""
-        unknown = [number for number, key in enumerate(self._keys) if key[0] == RECEIVE and None in key[1:3]]
+        """InputError for receives from any rank, or with any tag, of which the trace does not say what they took, and
+        for collective operations of which it does not say what they are."""
+        places = {RECEIVE: slice(1, 3), COLLECTIVE: slice(1, 2)}
+        unknown = [n for n, key in enumerate(self._keys) if key[0] in places and None in key[places[key[0]]]]
         found = np.flatnonzero(np.isin(op, unknown or [NONE - 1]))
         if len(found):
             one = int(found[0])
-            _, source, *_ = self._keys[op[one]]
-            words = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
-            what = f"rank {rank[one]} receives {words}, and the trace does not say what it took"
-            raise InputError(what, self.place_of(int(rank[one]), int(line[one])), allowed="a rank and a tag")
+            kind, source, *_ = self._keys[op[one]]
+            words = "starts a collective operation"
+            if kind == RECEIVE:
+                any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
+                words = f"receives {any_one}"
+            what = f"rank {rank[one]} {words}, and the trace does not say what it was"
+            raise InputError(what, self.place_of(int(rank[one]), int(line[one])))
 
     def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
         """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""

@@ -4,7 +4,7 @@ Recording that they become."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,20 +55,23 @@ class Communicators:
         self.ranks = ranks
         self._known: list[Communicator | None] = [Communicator(WORLD, tuple(range(ranks)))]
         self._splits: dict[tuple[int, int], list[_Split]] = defaultdict(list)  # by parent and rank
-        self._listed: dict[tuple[int, ...], int] = {}
+        self._listed: dict[tuple[Hashable, tuple[int, ...]], int] = {}
         self._own: dict[tuple[int, int], int] = {}  # the number that a rank has for a communicator, by that of this
         self._tags: dict[tuple[int, object], int] = {}
 
-    def listed(self, members: Sequence[int], place: Place) -> int:
-        """Return the number of the communicator of these ranks, in this order. Raises InputError for no such ranks."""
-        key = tuple(members)
-        if key not in self._listed:
-            if not key or len(set(key)) < len(key) or not all(0 <= one < self.ranks for one in key):
+    def listed(self, members: Sequence[int], place: Place, name: Hashable = None) -> int:
+        """Return the number of the communicator of these ranks, in this order; those of different names are different.
+
+        Raises InputError for no such ranks.
+        """
+        every = tuple(members)
+        if (name, every) not in self._listed:
+            if not every or len(set(every)) < len(every) or not all(0 <= one < self.ranks for one in every):
                 allowed = f"different ranks from 0 to {self.ranks - 1}"
-                raise InputError("the members of a communicator", place, value=list(key), allowed=allowed)
-            self._listed[key] = len(self._known)
-            self._known.append(Communicator(len(self._known), key))
-        return self._listed[key]
+                raise InputError("the members of a communicator", place, value=list(every), allowed=allowed)
+            self._listed[name, every] = len(self._known)
+            self._known.append(Communicator(len(self._known), every))
+        return self._listed[name, every]
 
     def split(self, parent: int, rank: int, colour: int | None, key: int, place: Place) -> int:
         """Return the number for ``rank`` of what all members of ``parent`` make together: MPI_Comm_split."""

@@ -33,6 +33,8 @@ _DOUBLE, _BYTE = 0, 6
 #: One action of one rank, by its parameters.
 _Action = Callable[["_Rank", list[str]], None]
 _LINE = re.compile(r"\d+\s+(?P<action>[A-Za-z_]+)\b")
+#: A line of an index: letters, and a suffix or a folder.
+_FILE_NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[./])[^\s:=,;\"'{}]+")
 
 
 class _Rank:
@@ -382,8 +384,7 @@ def _sniff(start: FileStart) -> Match:
     form = _LINE.match(lines[0])
     if form is not None:
         return Match.CERTAIN if form["action"].lower() in ACTIONS else Match.NONE
-    # An index: names of files, one a line; the last one may be cut.
-    return Match.POSSIBLE if all(re.fullmatch(r"[^\s:=]+", line) for line in lines) else Match.NONE
+    return Match.POSSIBLE if all(_FILE_NAME.fullmatch(line) for line in lines[:100]) else Match.NONE
 
 
 READERS.add_reader(RecordingReader("time-independent", read_time_independent, (".txt", ".ti"), _sniff))
