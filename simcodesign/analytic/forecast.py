@@ -31,7 +31,7 @@ from simcodesign.describe.demands.base import ONE
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluated.algorithms_taken import algorithms_taken
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.scenario import MachineSource, Scenario, WorkloadSource
 
 #: Ranks of programs whose successive operations are looked at, rank by rank: a few bytes of each.
@@ -361,8 +361,9 @@ class _Account:
 def why_not_pipelined(evaluation: Evaluation) -> str:
     """For what no closed form of successive operations is given; nothing if it is."""
     program = evaluation.design_point.workload.program
-    if any(isinstance(step, PythonProgram) for step in program):
-        return "a program in Python, whose ranks differ"
+    for step in program:
+        if isinstance(step, RecordedProgram):
+            return f"a {step.words}, whose ranks differ"
     if evaluation.design_point.shape:
         return "several design points"
     if evaluation.design_point.workload.has_overlap:
@@ -379,7 +380,7 @@ def why_not_pipelined(evaluation: Evaluation) -> str:
 
 def _algorithms(program: EvaluatedBlock) -> tuple[ChosenAlgorithm, ...]:
     """Those that collective operations take; none where a formula stands in place of a program."""
-    if any(isinstance(step, PythonProgram) and step.formula is not None for step in program.block.body):
+    if any(isinstance(step, RecordedProgram) and step.formula is not None for step in program.block.body):
         return ()
     return algorithms_taken(program, _sizes_of_groups)
 

@@ -90,6 +90,35 @@ def _schedule(run: SimulatedRun, path: Path) -> None:
     write_goal(schedule_of(scenario, effects=experiment.effects, seed=experiment.seed), path)
 
 
+def _recording_of(run: SimulatedRun) -> Any:
+    """Return the recording that is simulated. InputError for a workload that is none."""
+    from simcodesign.core.errors import InputError
+    from simcodesign.describe.python_programs.recorded_program import RecordedProgram
+
+    scenario = run.experiment.scenario
+    step = scenario.workload.program[0] if scenario.workload.program else None
+    if not isinstance(step, RecordedProgram):
+        what = f"{scenario.workload.name} is no recording"
+        raise InputError(what, scenario.workload.place, allowed="a program in Python, or a trace of a program")
+    point = scenario.bind()
+    return step.recorded(point.ranks, step.arguments(point.values, scenario.workload.parameters))
+
+
+def _recording(run: SimulatedRun, path: Path) -> None:
+    from simcodesign.describe.recordings.file import write_recording
+
+    write_recording(_recording_of(run), path)
+
+
+def _replay(run: SimulatedRun, path: Path) -> None:
+    """Write the trace, and say on standard error what it leaves out."""
+    from simcodesign.describe.recordings.write_time_independent import write_time_independent
+    from simcodesign.report.common.terminal import complain
+
+    if left_out := write_time_independent(_recording_of(run), path):
+        complain(f"note: a time-independent trace has no {' and no '.join(left_out)}")
+
+
 FILES = Outputs(
     Output("plot", PLOT_SUFFIXES, "a plot: what ranks do over time; of replications, their spread"),
     Output("gantt", PLOT_SUFFIXES, "a chart of what every rank does when", _gantt),
@@ -112,6 +141,13 @@ FILES = Outputs(
         is_text=True,
     ),
     Output("schedule", (".goal",), "what is simulated as a GOAL schedule, for LogGOPSim or ATLAHS", _schedule),
+    Output(
+        "recording",
+        (".recording.npz",),
+        "the operations of a program in Python or a trace, to be simulated again anywhere",
+        _recording,
+    ),
+    Output("replay", (".ti",), "the same as a time-independent trace, for SMPI of SimGrid (smpirun -replay)", _replay),
     TABLE,
 )
 #: Files that show a single run.

@@ -126,7 +126,8 @@ class Workload(ShownInNotebooks):
         of a file; or a variant (``seismic with preset=small, n=64``).
 
         ``source``: the name, the path or the dictionary. A file may also be a GOAL schedule (``a.goal``, ``a.bin``, or
-        any ending if it begins as one), or a program in Python (``a.py:name``), which executes the file. In a
+        any ending if it begins as one), a trace of a program in a format of ``describe.recordings.readers``, or a
+        program in Python (``a.py:name``), which executes the file. In a
         dictionary expressions are texts or numbers, and ``simcodesign: 1`` may be left out.
 
         Raises InputError with file, line and path of what is wrong.

@@ -13,7 +13,7 @@ from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.effects import Mechanism, switched_on
 from simcodesign.describe.evaluation import EvaluatedBlock, Evaluation
 from simcodesign.describe.programs.program import placed_demands
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY
 from simcodesign.generate.counter_tally import BYTES_PER_OPERATION as TALLY_BYTES
 from simcodesign.generate.counter_tally import Tally
@@ -205,7 +205,7 @@ def _check_memory(operations: float, builder: PlanBuilder) -> None:
         needed += operations * TALLY_BYTES + tally.bytes
     if builder.powers is not None:
         needed += operations * POWER_BYTES
-    if any(isinstance(step.demand, PythonProgram) for step in builder.evaluation.program.demands()):
+    if any(isinstance(step.demand, RecordedProgram) for step in builder.evaluation.program.demands()):
         needed += operations * BYTES_PER_ENTRY
     if workload.is_open:
         needed += operations * OPEN_BYTES

@@ -268,10 +268,14 @@ class OpenStream:
 
 @dataclass(frozen=True)
 class SourceLines:
-    """The line of a file in which every operation stands, of a program in Python."""
+    """The line in which every operation stands, of a recorded program: of its one file, or of the file of its rank."""
 
-    file: str
+    files: tuple[str, ...]
     line: Int32s  # (N,)
+
+    def place_of(self, op: int, rank: int) -> str:
+        """Where an operation of a rank stands."""
+        return f"{self.files[rank if len(self.files) > 1 else 0]}:{self.line[op]}"
 
 
 @dataclass(frozen=True)
@@ -362,5 +366,5 @@ class Plan:
             peer = "anyone" if self.peer[op] == ANY else f"rank {self.peer[op]}"
             text += f" {'to' if self.kind[op] == SEND else 'from'} {peer}"
         number = op - self.first[self.rank[op]]
-        line = "" if self.lines is None else f", {self.lines.file}:{self.lines.line[op]}"
+        line = "" if self.lines is None else f", {self.lines.place_of(op, int(self.rank[op]))}"
         return f"{text} (operation {number}, phase {self.phases[self.phase[op]]!r}{line})"

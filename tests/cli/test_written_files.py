@@ -24,6 +24,8 @@ from simcodesign.cli.simulation_files import FILES
 from simcodesign.cli.written_files import PLOT_SUFFIXES, TABLE, Output, Outputs
 from simcodesign.core.errors import InputError
 from simcodesign.describe.goal.format import read_goal
+from simcodesign.describe.recordings.file import read_recording
+from simcodesign.describe.recordings.readers.time_independent import read_time_independent
 from simcodesign.report.common.table_files import SUFFIXES, write_tables
 from simcodesign.report.common.tables import new_table, paragraph
 from tests import ROOT
@@ -165,7 +167,9 @@ def test_help_lists_words_and_suffixes(run: Any) -> None:
 #: Command lines; ALL stands for all words and suffixes of the command but those after it.
 LINES = [
     "forecast jacobi mesh-256 -P 4 ALL",
-    "simulate broadcast mesh-256 -P 4 ALL power",
+    "simulate broadcast mesh-256 -P 4 ALL power recording replay",
+    "simulate barriers.py mesh-256 -P 4 recording",
+    "simulate barriers.py mesh-256 -P 4 replay",
     "simulate jacobi power-budget-cluster -P 4 --set sweeps=1 power",
     "compare broadcast mesh-256 -P 4 ALL",
     "sweep broadcast mesh-256 --vary P=2,4,8 ALL",
@@ -229,6 +233,10 @@ def is_right(word: str, path: Path) -> bool:
             return len(pd.read_parquet(path)) > 0
         case ".csv":
             return len(pd.read_csv(path)) > 0
+        case ".npz" if word == "recording":
+            return read_recording(path).ranks == 4
+        case ".ti":
+            return read_time_independent(path).ranks == 4
         case ".npz":
             return bool(len(np.load(path)["address" if word == "trace" else "distance"]))
         case ".tex":
@@ -256,6 +264,8 @@ def test_every_kind_is_written(line: str, run: Any) -> None:
     Path("osu.txt").write_text(OSU)
     Path("runs.csv").write_text("p,metric,value\n" + "".join(f"{p},time,{3 + 0.5 * p}\n" for p in (4, 8, 16, 32, 64)))
     shutil.copy(ROOT / "tests" / "fuzz" / "inputs" / "counters.csv", "counters.csv")
+    program = "import simcodesign as sc\n\n@sc.program\ndef barriers(rank, size):\n    yield sc.rank.world.barrier()\n"
+    Path("barriers.py").write_text(program)
     small_lesson(Path("small"))
     shutil.copytree(ROOT / "tests" / "extension" / "my_cases", "my_cases")
     answers = {"simcodesign": 1, "lesson": "small", "content": "", "code": "s1", "answers": {"number": {"value": 1}}}

@@ -52,6 +52,11 @@ show together.yaml
 sweep groups.yaml together.yaml --vary n=50,100 --vary P=2,4 --simulate --json-lines -j 1
 sweep small.yaml links.yaml --vary P=4,8 --set nodes=P --set network.topology.dims=2 --tie n=50*P --tie network.startup=2us/P --json-lines -j 1
 simulate ring.goal loggop.yaml --json
+simulate replay.txt little.yaml --json
+forecast replay.txt loggop.yaml --json
+simulate calls-0.txt little.yaml --json
+simulate dumpi-0000.txt little.yaml --json
+simulate nodes.0.json little.yaml --json
 simulate ring.goal little.yaml --effects none
 compare small.yaml little.yaml -P 4 --json
 compare small.yaml little.yaml together.yaml --vary P=1,2 --effects hops,noise --replications 2 --json

@@ -54,6 +54,7 @@ OPTIONAL = {
     "jinja2",
     "matplotlib",
     "nlopt",
+    "otf2",
     "pyarrow",
     "pycubexr",
     "sympy",

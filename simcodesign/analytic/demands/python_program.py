@@ -1,4 +1,4 @@
-"""Forecast of a program in Python: every rank's operations priced by the closed forms that there are for them, and the
+"""Forecast of a recorded program: every rank's operations priced by the closed forms that there are for them, and the
 sum of the rank that has most to do. Nobody waits for anybody else's work in it, as in every sum of closed forms.
 
 An operation that was started takes, at its wait, what is left of it when its rank comes there.
@@ -39,7 +39,9 @@ from simcodesign.describe.programs.program import MAIN_PHASE, Block
 from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls, message_sizes
 from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import NONE, Recording
+from simcodesign.describe.recordings.recorded_run import RecordedRun
 
 Floats = NDArray[np.float64]
 #: What an operation is booked under.
@@ -47,15 +49,13 @@ _COMPONENTS = ("computation", "disk", "communication", "memory")
 _OF_KIND = {kinds.COMPUTE: 0, kinds.ACCESS: 1, kinds.MEMORY: 3}
 
 
-class PythonProgramForm(ClosedForm[PythonProgram]):
+class RecordedProgramForm(ClosedForm[RecordedProgram]):
     """The busiest rank's sum, or the program's own formula."""
 
-    busiest = "busiest rank's sum of closed forms (program in Python)"
+    def charge(self, demand: RecordedProgram, step: EvaluatedStep) -> Charge:
+        raise InputError(f"a {demand.words} has several phases", demand.place)
 
-    def charge(self, demand: PythonProgram, step: EvaluatedStep) -> Charge:
-        raise InputError("a program in Python has several phases", demand.place)
-
-    def charges(self, demand: PythonProgram, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
+    def charges(self, demand: RecordedProgram, step: EvaluatedStep) -> Iterator[tuple[EvaluatedStep, Charge]]:
         if demand.formula is not None:
             yield step, Charge("computation", self._by_formula(demand, step))
             return
@@ -65,21 +65,22 @@ class PythonProgramForm(ClosedForm[PythonProgram]):
             return
         yield from _charges(demand, step, point)
 
-    def basis(self, demand: PythonProgram) -> str:
-        return self.busiest if demand.formula is None else f"formula of {demand.name} (program in Python)"
+    def basis(self, demand: RecordedProgram) -> str:
+        what = "busiest rank's sum of closed forms" if demand.formula is None else f"formula of {demand.name}"
+        return f"{what} ({demand.words})"
 
-    def message_rows(self, demand: PythonProgram, ranks: int) -> float:
+    def message_rows(self, demand: RecordedProgram, ranks: int) -> float:
         """Bounds are made of messages that are alike from one repetition to the next: there are none."""
         return float("inf")
 
-    def requirements(self, demand: PythonProgram, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
-        raise InputError("a program in Python has no closed form of its requirements", demand.place)
+    def requirements(self, demand: RecordedProgram, step: EvaluatedStep, counting: str) -> dict[str, FloatOrArray]:
+        raise InputError(f"a {demand.words} has no closed form of its requirements", demand.place)
 
-    def payments(self, demand: PythonProgram, prices: SymbolicPrices) -> Iterator[Payment]:
-        raise InputError("a program in Python has no formula in symbols", demand.place, allowed="forecast it")
+    def payments(self, demand: RecordedProgram, prices: SymbolicPrices) -> Iterator[Payment]:
+        raise InputError(f"a {demand.words} has no formula in symbols", demand.place, allowed="forecast it")
 
     @staticmethod
-    def _by_formula(demand: PythonProgram, step: EvaluatedStep) -> FloatOrArray:
+    def _by_formula(demand: RecordedProgram, step: EvaluatedStep) -> FloatOrArray:
         point = step.evaluation.design_point
         assert demand.formula is not None
         values = {name: point.values[name] for name in point.workload.parameters if name != "P"}
@@ -96,11 +97,11 @@ class PythonProgramForm(ClosedForm[PythonProgram]):
 
     @staticmethod
     def _at_several(
-        demand: PythonProgram, step: EvaluatedStep, point: DesignPoint
+        demand: RecordedProgram, step: EvaluatedStep, point: DesignPoint
     ) -> Iterator[tuple[EvaluatedStep, Charge]]:
         """Point by point: the program runs for each."""
         if point.has_power:
-            raise InputError("the energy of a program in Python takes one design point", demand.place)
+            raise InputError(f"the energy of a {demand.words} takes one design point", demand.place)
         found: dict[tuple[str, str], list[tuple[tuple[int, ...], Charge]]] = {}
         for index in np.ndindex(point.shape):
             for placed, charge in _charges(demand, step, _point_at(point, index)):
@@ -136,7 +137,9 @@ def _in_phase(step: EvaluatedStep, phase: str) -> EvaluatedStep:
     return EvaluatedStep(step.demand, EvaluatedBlock(step.evaluation, Block(ONE, (step.demand,), phase), step.block))
 
 
-def _charges(demand: PythonProgram, step: EvaluatedStep, point: DesignPoint) -> Iterator[tuple[EvaluatedStep, Charge]]:
+def _charges(
+    demand: RecordedProgram, step: EvaluatedStep, point: DesignPoint
+) -> Iterator[tuple[EvaluatedStep, Charge]]:
     """What the busiest rank does in every phase; messages and counts are those of all ranks."""
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     costs, served = _Costs.of(recording, point.machine), _Served(recording, step, point.machine)
@@ -381,4 +384,5 @@ def _with_overlap(recording: Recording, time_s: Floats) -> Floats:
     return own
 
 
-CLOSED_FORMS.add(PythonProgram, PythonProgramForm())
+for _each in (PythonProgram, RecordedRun):
+    CLOSED_FORMS.add(_each, RecordedProgramForm())

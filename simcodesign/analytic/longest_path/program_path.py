@@ -54,7 +54,7 @@ from simcodesign.describe.demands.wait import Wait
 from simcodesign.describe.design_point import DesignPoint
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep, Evaluation
 from simcodesign.describe.programs.program import walk
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 
 #: What the evaluation of a step costs, in operations of ranks.
 EVALUATION = 20 * LEAST_OF_STEP
@@ -69,7 +69,7 @@ def longest_path_of(design_point: DesignPoint) -> LongestPath | None:
     formula stands in place of the program. InputError for several points."""
     design_point.require_one_point("a longest path")
     steps = list(walk(design_point.workload.program))
-    recorded = any(isinstance(step, PythonProgram) and step.formula is None for step in steps)
+    recorded = any(isinstance(step, RecordedProgram) and step.formula is None for step in steps)
     if not recorded and not any(isinstance(step, Send | Receive) for step in steps):
         return None
     graph, program = EventGraph(design_point.ranks), Evaluation.at_ranks(design_point).program

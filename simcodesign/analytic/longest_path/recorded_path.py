@@ -20,7 +20,7 @@ from simcodesign.analytic.messages.route_links import links_of_messages
 from simcodesign.describe.evaluation import EvaluatedStep
 from simcodesign.describe.python_programs import recorded_operations as kinds
 from simcodesign.describe.python_programs.matched import as_demand, collective_calls
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
 
 #: What a turn of few ranks costs, in steps of few ranks.
@@ -30,7 +30,7 @@ STEPS_OF_TURN = 8
 def enter_recording(graph: EventGraph, step: EvaluatedStep) -> bool:
     """Put the program of a step into the graph; False where none of its messages stands by itself."""
     point, demand = step.evaluation.design_point, step.demand
-    assert isinstance(demand, PythonProgram)
+    assert isinstance(demand, RecordedProgram)
     recording = demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
     of_messages = recording.of_kind(kinds.SEND) | recording.of_kind(kinds.RECEIVE)
     if not len(recording.entries_of(of_messages)):

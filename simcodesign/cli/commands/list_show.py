@@ -67,8 +67,8 @@ class ShowOptions:
         str,
         Argument(
             metavar="NAME",
-            help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen), or FILE.py:NAME in Python "
-            "(the file is executed).",
+            help="A machine or workload: shipped name or path (.yaml, .goal, .bin, .aspen, trace), or FILE.py:NAME in "
+            "Python (the file is executed).",
             complete=names_of("machines", "workloads"),
         ),
     ]

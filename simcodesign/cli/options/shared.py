@@ -33,7 +33,8 @@ WorkloadName = Annotated[
     str,
     Argument(
         metavar="WORKLOAD",
-        help="A bundled workload, a .yaml, .goal or .bin file, or FILE.py:NAME in Python (the file is executed).",
+        help="A bundled workload, a .yaml, .goal or .bin file, a trace, or FILE.py:NAME in Python (the file "
+        "is executed).",
         complete=names_of("workloads"),
     ),
 ]

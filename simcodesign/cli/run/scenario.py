@@ -12,7 +12,6 @@ from simcodesign.core.files.input_files import is_file, names_a_path
 from simcodesign.core.units import parse_quantity
 from simcodesign.describe.design_point import replaced_constants
 from simcodesign.describe.effects import chosen_effects
-from simcodesign.describe.goal.files import schedule_reader
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.message_memory import COPIES, LEAST_COPIES, MOST_COPIES
 from simcodesign.describe.parameters import Parameter
@@ -25,6 +24,7 @@ from simcodesign.describe.yaml.files import (
     available,
     described_kind,
     file_here,
+    is_other_workload,
     load_machine,
     load_workload,
     others_named,
@@ -242,7 +242,7 @@ def is_in_python(name: str) -> bool:
 def kind_of(text: str) -> str:
     """Whether a name, file or variant is a machine or a workload. Raises InputError for what is neither, or both."""
     name = split_variant(text)[0]
-    if is_in_python(name) or schedule_reader(name) is not None:
+    if is_other_workload(name):
         return "workload"
     if "=" in name and not is_file(name):
         first, _, rest = name.partition(" ")

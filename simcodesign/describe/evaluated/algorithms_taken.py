@@ -14,7 +14,7 @@ from simcodesign.describe.demands.collective import Collective
 from simcodesign.describe.evaluation import EvaluatedBlock, EvaluatedStep
 from simcodesign.describe.programs.program import Step, walk
 from simcodesign.describe.python_programs.matched import algorithms_recorded
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 
 #: The ranks of the groups of a step, and how many such groups there are.
 Sizes = Iterable[tuple[FloatOrArray, FloatOrArray]]
@@ -43,12 +43,12 @@ def algorithms_taken(
 
 
 def _may_choose(step: Step) -> bool:
-    return isinstance(step, PythonProgram) or (isinstance(step, Collective) and step.is_open)
+    return isinstance(step, RecordedProgram) or (isinstance(step, Collective) and step.is_open)
 
 
 def _of_step(step: EvaluatedStep, sizes: Callable[[EvaluatedStep], Sizes]) -> Iterator[ChosenAlgorithm]:
     demand, point = step.demand, step.evaluation.design_point
-    if isinstance(demand, PythonProgram) and not point.shape:
+    if isinstance(demand, RecordedProgram) and not point.shape:
         values = demand.arguments(point.values, point.workload.parameters)
         yield from algorithms_recorded(demand.recorded(point.ranks, values))
     elif isinstance(demand, Collective) and (demand.is_open or demand.is_auto):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from simcodesign.core.errors import InputError, Place
-from simcodesign.describe.demands.base import NETWORK, Demand
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Program, Recording, record
 
 #: Recordings that are kept: of what was simulated or forecast last.
@@ -22,19 +22,15 @@ _kept: OrderedDict[object, Recording] = OrderedDict()
 
 
 @dataclass(frozen=True)
-class PythonProgram(Demand):
+class PythonProgram(RecordedProgram):
     """The generator function ``name`` in a file of Python, whose source has this ``digest``.
 
-    ``whole``: its parameters that are whole numbers. ``formula``: seconds by (machine, size, **parameters), which stand
-    in place of the forecast. Functions are not pickled: another process loads the file anew.
+    Functions are not pickled: another process loads the file anew.
     """
 
-    name: str
-    digest: str
-    whole: tuple[str, ...]
     path: str = field(compare=False)
     functions: Any = field(default=None, compare=False, repr=False)  # (program, formula)
-    uses_parts = frozenset({NETWORK, "processor", "memory", "disk"})
+    words = "program in Python"
 
     @property
     def function(self) -> Program:
@@ -62,10 +58,6 @@ class PythonProgram(Demand):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-
-    def arguments(self, values: Mapping[str, Any], names: Mapping[str, object]) -> dict[str, object]:
-        """The values of the workload's parameters as the functions take them."""
-        return {name: int(values[name]) if name in self.whole else values[name] for name in names}
 
     def recorded(self, ranks: int, values: dict[str, object]) -> Recording:
         """What the ranks do. InputError, with its line, for what cannot be."""

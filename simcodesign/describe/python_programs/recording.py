@@ -68,6 +68,7 @@ class Recording:
     started: NDArray[np.bool_]  # (N,) not waited for before the next entry
     waits_for: Int64s  # (N,) of a wait: the entry that was started; else NONE
     file: str
+    files: tuple[str, ...] = ()  # (P,) where every rank has a file of its own
 
     @property
     def ranks(self) -> int:
@@ -101,7 +102,12 @@ class Recording:
 
     def place_of(self, entry: int) -> Place:
         """Where in the file an entry stands."""
-        return Place(self.file, int(self.line[entry]))
+        file = self.files[int(self.rank[entry])] if self.files else self.file
+        return Place(file, int(self.line[entry]))
+
+    def json_fields(self) -> dict[str, int]:
+        """Return what the description of a workload in JSON contains."""
+        return {"ranks": self.ranks, "operations": self.yielded, "distinct_operations": len(self.operations)}
 
 
 class _UnknownMembers(BaseException):

@@ -29,6 +29,7 @@ from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
 from simcodesign.describe.python_programs.workload import load_program, python_file
+from simcodesign.describe.recordings.workload import load_recording, recording_reader
 from simcodesign.describe.resources import PREFIX
 from simcodesign.describe.variants import change_texts, factor_of, split_variant, variant_label
 from simcodesign.describe.workload import Workload
@@ -100,7 +101,7 @@ def _is_number(value: object) -> bool:
 
 def machine_tree(name: str | Path, changes: Mapping[str, object] | None = None) -> tuple[Entry, Path]:
     """The tree of a machine's file, with what it extends and ``changes``, and the folder of the file."""
-    if python_file(name) is not None or schedule_reader(name) is not None:
+    if is_other_workload(name):
         raise _of_other_kind(name, "workload", "machine")
     path = _find(name, "topologies")
     tree = _extended(path, ())
@@ -175,6 +176,8 @@ def _plain_workload(name: str | Path) -> Workload:
         return load_program(name)
     if (read := schedule_reader(name)) is not None:
         return workload_of(read(name))
+    if (reader := recording_reader(name)) is not None:
+        return load_recording(name, reader)
     tree = read_yaml(_find(name, "workloads"))
     if described_kind(tree) == "machine":
         raise _of_other_kind(name, "machine", "workload")
@@ -312,6 +315,11 @@ def described_kind(tree: Entry) -> str:
     return "machine" if of_machine else ""
 
 
+def is_other_workload(name: str | Path) -> bool:
+    """Return whether this is a workload that is not in YAML: a program in Python, a schedule or a recording."""
+    return python_file(name) is not None or schedule_reader(name) is not None or recording_reader(name) is not None
+
+
 def _of_other_kind(name: str | Path, kind: str, expected: str) -> InputError:
     """Return the error for a workload in the place of a machine, or the reverse."""
     return InputError(
@@ -341,7 +349,7 @@ def named_source(entry: Entry, folder: Path) -> str:
     program = python_file(name)
     if program is not None:
         check_execution(entry.place, program, named_in_description=True)
-    elif not names_a_path(name, _ENDINGS) and schedule_reader(folder / name) is None:
+    elif not names_a_path(name, _ENDINGS) and not is_other_workload(folder / name):
         return text
     return f"{check_confined(folder / name, entry.place)}{text.strip().removeprefix(name)}"
 

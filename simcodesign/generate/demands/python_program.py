@@ -1,4 +1,4 @@
-"""From a recorded program in Python to a Plan: the messages of each collective operation are written once for each
+"""From a recorded program to a Plan: the messages of each collective operation are written once for each
 number of ranks and size (a template), and laid out for all calls of it at once."""
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from simcodesign.describe.python_programs.matched import (
     message_sizes,
 )
 from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
+from simcodesign.describe.recordings.recorded_run import RecordedRun
 from simcodesign.generate.columns import Column, DataCosts, Ranks, have_rendezvous, with_holds, with_waits
 from simcodesign.generate.demands.base import LOWERINGS, Lowering
 from simcodesign.generate.demands.computation import duration_of_computation_s
@@ -52,10 +54,10 @@ Int64s = NDArray[np.int64]
 Fields = dict[str, NDArray[Any]]
 
 
-class PythonProgramLowering(Lowering[PythonProgram]):
+class RecordedProgramLowering(Lowering[RecordedProgram]):
     """The operations of all ranks as they were recorded."""
 
-    def operations(self, demand: PythonProgram, writer: StepWriter) -> float:
+    def operations(self, demand: RecordedProgram, writer: StepWriter) -> float:
         recording = recorded(demand, writer.builder.design_point)
         calls = collective_calls(recording)
         firsts = calls.entry[calls.place == 0]
@@ -75,11 +77,11 @@ class PythonProgramLowering(Lowering[PythonProgram]):
 
     def program(self, steps: Sequence[EvaluatedStep], builder: PlanBuilder) -> LoweredProgram:
         demand = steps[0].demand
-        assert isinstance(demand, PythonProgram)
+        assert isinstance(demand, RecordedProgram)
         if len(steps) > 1 or steps[0].block.outer is not None:
-            raise InputError("a program in Python is the whole of its workload", demand.place)
+            raise InputError(f"a {demand.words} is the whole of its workload", demand.place)
         if builder.tally is not None:
-            raise InputError("counters of a program in Python", demand.place, allowed="simulate it without counters")
+            raise InputError(f"counters of a {demand.words}", demand.place, allowed="simulate it without counters")
         layout = _Layout(recorded(demand, builder.design_point), builder, steps[0])
         builder.phases.clear()
         builder.phases.update({name: number for number, name in enumerate(layout.recording.phases)})
@@ -87,7 +89,7 @@ class PythonProgramLowering(Lowering[PythonProgram]):
         return LoweredProgram(segment, lines=layout.lines())
 
 
-def recorded(demand: PythonProgram, point: DesignPoint) -> Recording:
+def recorded(demand: RecordedProgram, point: DesignPoint) -> Recording:
     """What the ranks do at one design point."""
     return demand.recorded(point.ranks, demand.arguments(point.values, point.workload.parameters))
 
@@ -383,7 +385,8 @@ class _Layout:
 
     def lines(self) -> SourceLines:
         """Where in the file every operation stands."""
-        return SourceLines(self.recording.file, self.recording.line[self.entry].astype(np.int32))
+        files = self.recording.files or (self.recording.file,)
+        return SourceLines(files, self.recording.line[self.entry].astype(np.int32))
 
 
 def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
@@ -398,4 +401,5 @@ def _stored(segments: list[Segment], names: tuple[str, ...]) -> _Templates:
     return _Templates(fields, np.cumsum(length) - length, length, pieces[len(others) : -1])
 
 
-LOWERINGS.add(PythonProgram, PythonProgramLowering())
+for _each in (PythonProgram, RecordedRun):
+    LOWERINGS.add(_each, RecordedProgramLowering())

@@ -24,7 +24,7 @@ from simcodesign.describe.machine import Machine
 from simcodesign.describe.machine_parts.levels import PATHS
 from simcodesign.describe.network.network import Network
 from simcodesign.describe.programs.program import Step, placed_demands, with_phase
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.generate.columns import Column
 from simcodesign.generate.messages.constants_by_size import has_rendezvous
 from simcodesign.generate.messages.levels import LevelWay, LevelWays, longest, slowest_of_levels
@@ -389,7 +389,7 @@ def _each_bytes(column: Column) -> FloatOrArray:
 def _words_of_sends(steps: Sequence[Step]) -> set[str]:
     """How messages of demands are sent where that is not left to the machine; of programs in Python, as any algorithm
     may send them."""
-    recorded = any(isinstance(step, PythonProgram) for step in steps)
+    recorded = any(isinstance(step, RecordedProgram) for step in steps)
     words = {step.sends_as for step in steps if isinstance(step, Demand)} | (
         set(ALGORITHM_SENDS.values()) if recorded else set()
     )

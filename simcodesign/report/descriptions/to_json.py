@@ -14,7 +14,7 @@ from simcodesign.describe.demands.base import Demand
 from simcodesign.describe.goal.schedule import Schedule
 from simcodesign.describe.machine import Machine
 from simcodesign.describe.parameters import Parameter
-from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.topology.base import Topology
 from simcodesign.describe.workload import Workload
 from simcodesign.report.results.data_sheets import kinds_of_demands, one_line
@@ -70,7 +70,7 @@ def workload_json(workload: Workload, ranks: int | None = None) -> dict[str, Any
     parts = {each.name: getattr(workload, each.name) for each in fields(workload) if each.name not in left_out}
     derived = {}
     step = workload.program[0] if workload.program else None
-    if ranks is not None and isinstance(step, PythonProgram):
+    if ranks is not None and isinstance(step, RecordedProgram):
         recording = recording_of(step, workload, ranks)
         derived = {"derived": {"operations": recording.yielded, "distinct_operations": len(recording.operations)}}
     return {

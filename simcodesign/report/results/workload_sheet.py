@@ -27,8 +27,10 @@ from simcodesign.describe.demands.resource_uses import Execute
 from simcodesign.describe.formulas.formula import Formula
 from simcodesign.describe.programs.program import Block, Step
 from simcodesign.describe.python_programs.python_program import PythonProgram
+from simcodesign.describe.python_programs.recorded_program import RecordedProgram
 from simcodesign.describe.python_programs.recording import Recording
 from simcodesign.describe.randomness.noise import Imbalance
+from simcodesign.describe.recordings.recorded_run import RecordedRun
 from simcodesign.describe.workload import Workload
 from simcodesign.report.common.tables import section
 from simcodesign.report.results.data_sheets import amount_text, head, one_line, parameter_table
@@ -68,24 +70,27 @@ def workload_sheet(workload: Workload, ranks: int | None = None) -> list[Rendera
         texts = ((name, _formula_text(formula)) for name, formula in workload.formulas.items())
         parts.append(section("Formulas of its time", texts))
     step = workload.program[0] if workload.program else None
-    if isinstance(step, PythonProgram):
-        parts.append(section("Program in Python", _python_rows(step, workload, ranks)))
+    if isinstance(step, RecordedProgram):
+        parts.append(section(step.words.capitalize().replace("python", "Python"), _program_rows(step, workload, ranks)))
     return [*parts, program_tree(workload)]
 
 
-def _python_rows(step: PythonProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:
+def _program_rows(step: RecordedProgram, workload: Workload, ranks: int | None) -> Iterator[tuple[str, str]]:
     """What its file says of it, and how much ``ranks`` ranks yield."""
-    yield "generator", f"{step.name}{inspect.signature(step.function)}"
-    yield "docstring", one_line(inspect.getdoc(step.function) or "none")
-    yield "digest of the source", step.digest
+    if isinstance(step, PythonProgram):
+        yield "generator", f"{step.name}{inspect.signature(step.function)}"
+        yield "docstring", one_line(inspect.getdoc(step.function) or "none")
+        yield "digest of the source", step.digest
+    elif isinstance(step, RecordedRun):
+        ranks = step.recording.ranks
     yield "forecast", "the busiest rank's sum of closed forms" if step.formula is None else "by a formula of its own"
     if ranks is not None:
         recording = recording_of(step, workload, ranks)
         yield f"operations of {ranks:,} ranks", f"{recording.yielded:,}, {len(recording.operations):,} distinct"
 
 
-def recording_of(step: PythonProgram, workload: Workload, ranks: int) -> Recording:
-    """What ``ranks`` ranks of a program in Python yield, with its defaults; InputError for a parameter without one."""
+def recording_of(step: RecordedProgram, workload: Workload, ranks: int) -> Recording:
+    """What ``ranks`` ranks of a recorded program yield, with its defaults; InputError for a parameter without one."""
     missing = [name for name, parameter in workload.parameters.items() if parameter.default is None]
     if missing:
         what = "what the ranks yield depends on parameters without a default"
@@ -201,6 +206,8 @@ def _demand_label(step: Demand) -> str:
             return _arrivals_label(step)
         case PythonProgram():
             return f"the program {step.name} in Python, which each rank runs"
+        case RecordedRun():
+            return f"the recorded operations of {step.recording.ranks:,} ranks"
         case Replay():
             return f"replay a schedule of {len(step.schedule):,} operations on {step.schedule.ranks:,} ranks"
         case Exchange():

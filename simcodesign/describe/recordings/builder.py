@@ -1,0 +1,354 @@
+"""Build a Recording from what a trace says of each rank. InputErrors name the file, the rank and the line."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcodesign.core.errors import InputError, Place
+from simcodesign.core.memory_limit import check_memory
+from simcodesign.describe.python_programs.checks import checked
+from simcodesign.describe.python_programs.matched import collective_calls, message_sizes
+from simcodesign.describe.python_programs.recorded_operations import COLLECTIVE, COMPUTE, RECEIVE, SEND, Operation
+from simcodesign.describe.python_programs.recording import BYTES_PER_ENTRY, NONE, Recording
+from simcodesign.describe.recordings.communicators import WORLD, Communicator, Communicators, groups_of
+
+Int64s = NDArray[np.int64]
+#: A message of a collective operation whose sizes differ: to or from the member that is so many further on.
+_PART = "part"
+#: Makes a Place of a rank and a line.
+_PlaceOf = Callable[[int, int], Place]
+
+
+class RankLog:
+    """What one rank does, in its order. A reader sets ``line``, that of the trace, before each call.
+
+    Peers and roots are ranks of the ``communicator``, a number of the builder's ``communicators``. What is started
+    returns a handle for ``wait``; None for a message of a rank to itself.
+    """
+
+    def __init__(self, rank: int, builder: RecordingBuilder) -> None:
+        self.rank, self.line = rank, 0
+        self.op, self.lines = array("q"), array("q")
+        self.started, self.waits = array("q"), array("q")
+        self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
+        self.phase_changes = [(0, "main")]
+        self._open: set[int] = set()
+        self._builder, self._numbers = builder, builder.numbers
+
+    def _add(self, *key: Any) -> None:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._builder.number_of(key, self.rank, self.line)
+        self.op.append(number)
+        self.lines.append(self.line)
+
+    def _started(self) -> int:
+        """Let the operation that was added go on beside what comes."""
+        entry = len(self.op) - 1
+        self.started.append(entry)
+        self._open.add(entry)
+        self.op.append(NONE)
+        self.lines.append(self.line)
+        return entry
+
+    @property
+    def place(self) -> Place:
+        """Where in the trace the rank is."""
+        return self._builder.place_of(self.rank, self.line)
+
+    def phase(self, name: str) -> None:
+        """Book what follows under ``name``."""
+        self.phase_changes.append((len(self.op), name))
+
+    def compute(self, amount: float, unit: str = "seconds") -> None:
+        """Compute for so many ``seconds``, ``flops`` or ``instructions``."""
+        self._add(COMPUTE, unit, amount)
+
+    def send(self, to: int, size_bytes: float, tag: int = 0, communicator: int = WORLD) -> None:
+        """Send, and wait until the message is on its way."""
+        self._add(SEND, size_bytes, to, tag, communicator)
+
+    def start_send(self, to: int, size_bytes: float, tag: int = 0, communicator: int = WORLD) -> int:
+        """Start a send."""
+        self._add(SEND, size_bytes, to, tag, communicator)
+        return self._started()
+
+    def receive(
+        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
+    ) -> None:
+        """Receive a message of at most ``most_bytes``; its size is that of the send. None: any rank, any tag."""
+        if most_bytes is not None:
+            self.limits.append((len(self.op), most_bytes))
+        self._add(RECEIVE, source, tag, communicator)
+
+    def start_receive(
+        self, source: int | None, most_bytes: float | None = None, tag: int | None = 0, communicator: int = WORLD
+    ) -> int:
+        """Start a receive. Of any rank or tag: until ``received`` says which."""
+        self.receive(source, most_bytes, tag, communicator)
+        return self._started()
+
+    def received(self, handle: int, source: int, tag: int, communicator: int | None = None) -> None:
+        """Say from which rank of its communicator, and with which tag, a receive that was started took its message."""
+        own = self._builder.key_of(self.op[handle])[-1]
+        self._was(handle, RECEIVE, source, tag, own if communicator is None else communicator)
+
+    def _was(self, handle: int, *key: Any) -> None:
+        """Replace an operation that was started."""
+        self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle])
+
+    def collective(
+        self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
+    ) -> None:
+        """Take part in a collective operation by its default algorithm. ``size_bytes`` as in workload files: what each
+        rank contributes (to each partner), or gets from the root."""
+        self._add(COLLECTIVE, name, size_bytes, root, communicator)
+
+    def start_collective(
+        self, name: str, size_bytes: float = 0.0, root: int | None = None, communicator: int = WORLD
+    ) -> int:
+        """Start a collective operation."""
+        self._add(COLLECTIVE, name, size_bytes, root, communicator)
+        return self._started()
+
+    def start_unknown(self) -> int:
+        """Start a collective operation of which ``was_collective`` says later what it is."""
+        self._add(COLLECTIVE, None, 0.0, None, WORLD)
+        return self._started()
+
+    def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
+        """Say what a collective operation is that was started."""
+        self._was(handle, COLLECTIVE, name, size_bytes, root, communicator)
+
+    def wait(self, handle: int) -> None:
+        """Wait for what was started. Raises InputError for what was not, or is waited for again."""
+        if handle not in self._open:
+            raise InputError(f"rank {self.rank} waits for what it has not started", self.place)
+        self._open.remove(handle)
+        self.waits.extend((len(self.op), handle))
+        self.op.append(NONE)
+        self.lines.append(self.line)
+
+    def wait_for_all(self) -> None:
+        """Wait for all that was started and not waited for, in the order of the starts."""
+        for handle in sorted(self._open):
+            self.wait(handle)
+
+    def gather_parts(
+        self, size_bytes: float, root: int, is_root: bool, members: int, communicator: int = WORLD
+    ) -> None:
+        """Send a part of any size to the root, which receives them one after another: MPI_Gatherv."""
+        if not is_root:
+            self._add(SEND, size_bytes, root, _PART, communicator)
+            return
+        for member in range(members):
+            if member != root:
+                self._add(RECEIVE, member, _PART, communicator)
+
+    def scatter_parts(self, sizes_bytes: Sequence[float], root: int, is_root: bool, communicator: int = WORLD) -> None:
+        """Receive a part of any size from the root, which sends ``sizes_bytes`` one after another: MPI_Scatterv."""
+        if not is_root:
+            self._add(RECEIVE, root, _PART, communicator)
+            return
+        for member, size_bytes in enumerate(sizes_bytes):
+            if member != root:
+                self._add(SEND, size_bytes, member, _PART, communicator)
+
+    def allgather_parts(self, sizes_bytes: Sequence[float], communicator: int = WORLD) -> None:
+        """Pass the parts of all members round a ring: MPI_Allgatherv."""
+        sizes = tuple(sizes_bytes)
+        for turn in range(len(sizes) - 1):
+            self._exchange(sizes, -turn, 1, -1, communicator)
+
+    def all_to_all_parts(self, sizes_bytes: Sequence[float], communicator: int = WORLD) -> None:
+        """Exchange with one member after another: MPI_Alltoallv. ``sizes_bytes``: what this rank sends to each."""
+        sizes = tuple(sizes_bytes)
+        for turn in range(1, len(sizes)):
+            self._exchange(sizes, turn, turn, -turn, communicator)
+
+    def _exchange(self, sizes: tuple[float, ...], part: int, to: int, source: int, communicator: int) -> None:
+        """Send the size at ``part``, and receive from ``source``: all counted from this member's own rank."""
+        self._add(_PART, SEND, sizes, part, to, communicator, self.rank)
+        handle = self._started()
+        self._add(_PART, RECEIVE, sizes, 0, source, communicator, self.rank)
+        self.wait(handle)
+
+
+class RecordingBuilder:
+    """Makes a Recording of the logs of ``ranks`` ranks: ``logs[rank]``.
+
+    ``file``: what the recording is called in messages; ``files``: one for each rank, if ranks have files of their own.
+    """
+
+    def __init__(self, ranks: int, file: str, files: Sequence[str] = ()) -> None:
+        self.ranks, self.file, self.files = ranks, file, tuple(files)
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.communicators = Communicators(ranks)
+        self._keys: list[tuple[Any, ...]] = []
+        self._first: list[tuple[int, int]] = []  # rank and line of the first of each distinct operation
+        self.logs = [RankLog(rank, self) for rank in range(ranks)]
+
+    def place_of(self, rank: int, line: int) -> Place:
+        """Return the place of a line of a rank."""
+        return Place(self.files[rank] if self.files else self.file, line)
+
+    def number_of(self, key: tuple[Any, ...], rank: int, line: int) -> int:
+        """Return the number of an operation, which may be new."""
+        number = self.numbers.setdefault(key, len(self.numbers))
+        if number == len(self._keys):
+            self._keys.append(key)
+            self._first.append((rank, line))
+        return number
+
+    def key_of(self, number: int) -> tuple[Any, ...]:
+        """Return the operation of a number."""
+        return self._keys[number]
+
+    def recording(self) -> Recording:
+        """Return the recording. Ranks that still wait for something wait at their end.
+
+        Raises InputError for ranks, sizes and tags that cannot be, for sends without a receive, messages longer than
+        their receives take, and collective operations that members do not all call alike.
+        """
+        for log in self.logs:
+            log.wait_for_all()
+        entries = sum(len(log.op) for log in self.logs)
+        check_memory(f"a recording of {entries:.3g} operations takes", entries * BYTES_PER_ENTRY, Place(self.file))
+        self.communicators.resolve()
+        raw = _joined([log.op for log in self.logs])
+        first = np.concatenate([[0], np.cumsum([len(log.op) for log in self.logs])]).astype(np.int64)
+        begins, rank = first[:-1].tolist(), np.repeat(np.arange(self.ranks), np.diff(first))
+        lines = _joined([log.lines for log in self.logs])
+        self._check_sources(raw, rank, lines)
+        operations, number, colours = self._final_operations(np.unique(raw[raw != NONE]))
+        op = np.where(raw == NONE, NONE, number[raw]) if len(number) else raw
+        started, waits_for = np.zeros(len(op), bool), np.full(len(op), NONE)
+        for log, begin in zip(self.logs, begins, strict=True):
+            started[begin + _int64s(log.started)] = True
+            waits = begin + _int64s(log.waits).reshape(-1, 2)
+            waits_for[waits[:, 0]] = waits[:, 1]
+        op[_to_itself(operations, op, rank)] = NONE  # no message: waits for it wait for nothing
+        started &= op != NONE
+        waits_for[(waits_for != NONE) & ~started[waits_for]] = NONE
+        phases, phase = self._phases(begins, len(op))
+        recording = Recording(
+            operations, phases, colours, first, op, phase, lines, started, waits_for, self.file, self.files,
+        )  # fmt: skip
+        self._check(recording, begins)
+        return recording
+
+    def _check_sources(self, op: Int64s, rank: Int64s, line: Int64s) -> None:
+        """InputError for receives from any rank, or with any tag, of which the trace does not say what they took, and
+        for collective operations of which it does not say what they are."""
+        places = {RECEIVE: slice(1, 3), COLLECTIVE: slice(1, 2)}
+        unknown = [n for n, key in enumerate(self._keys) if key[0] in places and None in key[places[key[0]]]]
+        found = np.flatnonzero(np.isin(op, unknown or [NONE - 1]))
+        if len(found):
+            one = int(found[0])
+            kind, source, *_ = self._keys[op[one]]
+            words = "starts a collective operation"
+            if kind == RECEIVE:
+                any_one = "from any rank (MPI_ANY_SOURCE)" if source is None else "with any tag (MPI_ANY_TAG)"
+                words = f"receives {any_one}"
+            what = f"rank {rank[one]} {words}, and the trace does not say what it was"
+            raise InputError(what, self.place_of(int(rank[one]), int(line[one])))
+
+    def _final_operations(self, used: Int64s) -> tuple[tuple[Operation, ...], Int64s, tuple[Int64s, ...]]:
+        """The distinct operations, the number among them of each that was added and is ``used``, and the groups."""
+        places = {number: self.place_of(*self._first[number]) for number in used.tolist()}
+        called = (number for number in places if self._keys[number][0] == COLLECTIVE)
+        communicators = [self.communicators.at(self._keys[number][4], places[number]) for number in called]
+        colours, group_of = groups_of(communicators, self.ranks)
+        distinct: dict[Operation, int] = {}
+        final_number = np.full(len(self._keys), NONE)
+        for number, place in places.items():
+            final = self._final(self._keys[number], place, self._first[number][0], group_of)
+            final_number[number] = distinct.setdefault(final, len(distinct))
+        return tuple(distinct), final_number, tuple(colours)
+
+    def _final(self, key: tuple[Any, ...], place: Place, rank: int, group_of: dict[int, int]) -> Operation:
+        """An operation among all ranks, checked."""
+        kind, *rest = key
+        if kind == COMPUTE:
+            return checked(Operation(key), self.ranks, place)
+        if kind == COLLECTIVE:
+            name, size_bytes, root, number = rest
+            communicator = self.communicators.at(number, place)
+            if root is not None:
+                root = sorted(communicator.members).index(communicator.rank_of(root, place, f"rank {rank}: the root"))
+            whole = (kind, name, size_bytes, None, root, (), group_of[communicator.number])
+            return checked(Operation(whole), self.ranks, place)
+        size_bytes, peer, tag, communicator = self._message(key, place)
+        what = f"rank {rank}: the {'target of a send' if size_bytes is not None else 'source of a receive'}"
+        peer = communicator.rank_of(peer, place, what)
+        tag = self.communicators.tag(communicator, tag)
+        if size_bytes is None:
+            return checked(Operation((RECEIVE, "receive", None, peer, tag)), self.ranks, place)
+        return checked(Operation((SEND, "send", size_bytes, peer, tag)), self.ranks, place)
+
+    def _message(self, key: tuple[Any, ...], place: Place) -> tuple[float | None, int, object, Communicator]:
+        """Size, peer, tag and communicator of a message; no size of a receive."""
+        communicator = self.communicators.at(key[5] if key[0] == _PART else key[-1], place)
+        if key[0] == SEND:
+            return key[1], key[2], key[3], communicator
+        if key[0] == RECEIVE:
+            return None, key[1], key[2], communicator
+        _, kind, sizes, part, step, _, rank = key
+        members = len(communicator.members)
+        if rank not in communicator.members:
+            raise InputError(f"rank {rank} is not in this communicator", place)
+        own = communicator.members.index(rank)
+        if members != len(sizes):
+            what = f"rank {rank}: sizes of a collective operation of {members} ranks"
+            raise InputError(what, place, value=len(sizes), allowed=f"{members} sizes")
+        size_bytes = sizes[(own + part) % members] if kind == SEND else None
+        return size_bytes, (own + step) % members, _PART, communicator
+
+    def _phases(self, begins: list[int], entries: int) -> tuple[tuple[str, ...], Int64s]:
+        names: dict[str, int] = {}
+        phase = np.zeros(entries, np.int64)
+        for log, begin in zip(self.logs, begins, strict=True):
+            for (entry, name), (end, _) in zip(
+                log.phase_changes, [*log.phase_changes[1:], (len(log.op), "")], strict=True
+            ):
+                if end > entry:
+                    phase[begin + entry : begin + end] = names.setdefault(name, len(names))
+        return tuple(names) or ("main",), phase
+
+    def _check(self, recording: Recording, begins: list[int]) -> None:
+        """InputError for calls and messages that do not fit together."""
+        calls = recording.entries_of(recording.of_kind(COLLECTIVE))
+        group = np.nan_to_num(recording.column(6, (COLLECTIVE,))).astype(np.int64)[recording.op[calls]]
+        outside = np.flatnonzero(np.array(recording.colours)[group, recording.rank[calls]] == NONE)
+        if len(outside):
+            one = int(calls[outside[0]])
+            what = f"rank {recording.rank[one]} calls an operation of a communicator that it is not in"
+            raise InputError(what, recording.place_of(one))
+        collective_calls(recording)
+        sizes = message_sizes(recording)
+        for log, begin in zip(self.logs, begins, strict=True):
+            for entry, most_bytes in log.limits:
+                if sizes[begin + entry] > most_bytes:
+                    what = f"rank {log.rank} receives a message of {sizes[begin + entry]:g} bytes here"
+                    place = recording.place_of(begin + entry)
+                    raise InputError(what, place, allowed=f"up to {most_bytes:g} bytes, for which it asks")
+
+
+def _to_itself(operations: Sequence[Operation], op: Int64s, rank: Int64s) -> NDArray[np.bool_]:
+    """(N,) which entries are sends of a rank to itself, or receives from itself."""
+    peer = np.array([one[3] if one[0] in (SEND, RECEIVE) else NONE for one in operations] + [NONE], np.int64)
+    own: NDArray[np.bool_] = peer[op] == rank
+    return own
+
+
+def _int64s(values: array[int]) -> Int64s:
+    return np.frombuffer(values, np.int64) if len(values) else np.zeros(0, np.int64)
+
+
+def _joined(columns: Sequence[array[int]]) -> Int64s:
+    return np.concatenate([_int64s(column) for column in columns])

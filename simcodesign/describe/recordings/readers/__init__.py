@@ -1,0 +1,1 @@
+"""Readers of the traces of other tools, one module for each format."""
