@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.describe.demands.collective import SIGNALS
+from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.buffers import Buffer, Flat, fill
-from simcodesign.mpi.log import COLLECTIVE
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.scheduler import place_of_call
@@ -38,7 +39,8 @@ class _Meeting:
         self.given: dict[int, Any] = {}
         self.sizes: list[float] = []
         self.got: Sequence[Any] | None = None
-        self.recorded: list[float] = [0.0]  # the bytes, known when all have come
+        self.notes: list[tuple[RankLog, int]] = []  # the entries, of which the bytes are known when all have come
+        self.end_s = 0.0
         self.fetched = 0
 
 
@@ -70,14 +72,20 @@ class Collectives(PointToPoint):
         meeting.given[me] = given
         meeting.sizes.append(size_bytes)
         if record:
-            world.add(COLLECTIVE, name, self.number, meeting.recorded, root)
+            note = world.note()
+            meeting.notes.append((note, note.unknown_collective()))
+        meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
         if len(meeting.given) == self.size:
             at_root = name in ("broadcast", "scatter")
-            meeting.recorded[0] = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
+            size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
+            for note, entry in meeting.notes:
+                note.was_collective(entry, name, size_bytes if name not in SIGNALS else 0.0, root, self.number)
+            meeting.end_s += world.times.of_all_ranks(name, size_bytes, self.size) if record else 0.0
             meeting.got = combine([meeting.given[place] for place in range(self.size)])
             for member in self.members:
                 world.scheduler.wake(member)
         world.scheduler.wait(lambda: name, lambda: meeting.got is not None)
+        world.scheduler.pass_until(meeting.end_s)
         meeting.fetched += 1
         if meeting.fetched == self.size:
             del self._meetings[number]
