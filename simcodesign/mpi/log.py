@@ -8,31 +8,30 @@ from collections.abc import Sequence
 
 from simcodesign.core.errors import Place
 from simcodesign.describe.python_programs.recording import Recording
-from simcodesign.describe.recordings.builder import RankLog, RecordingBuilder
+from simcodesign.describe.recordings.builder import RecordingBuilder
 
 
 class Log:
-    """The operations of P ranks in their order, and where each asked for the time: ``reads[rank]``, the entries that
-    came before."""
+    """The operations of P ranks in their order, ``of_rank[rank]``, and where each asked for the time: ``reads[rank]``,
+    the entries that came before."""
 
     def __init__(self, size: int, script: str) -> None:
         self._script = script
         self._builder = RecordingBuilder(size, script)
+        self.of_rank = self._builder.logs
         self.reads = [array("q") for _ in range(size)]
         self._communicators = 0
 
-    def of(self, rank: int) -> RankLog:
-        """Return what a rank notes its next operation in, at the line of the program where it is."""
-        log = self._builder.logs[rank]
+    def begin_call(self, rank: int) -> None:
+        """A call of a rank begins: what it notes now stands in the line of the program where it is."""
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._script:
             frame = frame.f_back  # type: ignore[assignment]
-        log.line = 0 if frame is None else frame.f_lineno
-        return log
+        self.of_rank[rank].line = 0 if frame is None else frame.f_lineno
 
     def read_clock(self, rank: int) -> None:
         """Note that a rank asks for the time."""
-        self.reads[rank].append(len(self._builder.logs[rank].op))
+        self.reads[rank].append(len(self.of_rank[rank].op))
 
     def communicator(self, members: Sequence[int]) -> int:
         """Return the number of a new communicator of these ranks, in its order."""

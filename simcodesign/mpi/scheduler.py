@@ -173,7 +173,8 @@ class Scheduler:
 
     def _all_waits(self) -> str:
         waiting = [rank for rank in self.ranks if not rank.body.dead]
-        places = [":".join(map(str, user_line(one.body.gr_frame))) for one in waiting[:_MOST_NAMED]]
+        frames = [one.body.gr_frame or sys._getframe(1) for one in waiting[:_MOST_NAMED]]  # the running rank has none
+        places = [":".join(map(str, user_line(frame))) for frame in frames]
         lines = [f"rank {one.number} in {one.waits_for()} ({at})" for one, at in zip(waiting, places, strict=False)]
         more = f"; and {len(waiting) - _MOST_NAMED} more" if len(waiting) > _MOST_NAMED else ""
         ended = f"; {self.size - len(waiting)} of {self.size} ranks have ended" if len(waiting) < self.size else ""

@@ -53,16 +53,16 @@ def simulated_times(log: Log, recording: Recording, machine: Machine) -> Simulat
 
 
 def _reads_s(log: Log, recording: Recording, timeline: Timeline) -> list[list[float]]:
-    """A rank reads its clock when it has come to what it does next; at its end, when all it did is done."""
+    """A rank reads its clock when all is done that it waited for."""
     assert timeline.line is not None
-    first_row = np.searchsorted(timeline.line, np.append(np.arange(len(recording.op)), len(recording.op)))
-    ready_s = np.append(timeline.ready_s, 0.0)
+    first_row = np.searchsorted(timeline.line, np.arange(len(recording.op) + 1))
+    done_s = np.where(recording.started[timeline.line], 0.0, timeline.finish_s)
     reads_s = []
     for rank, reads in enumerate(log.reads):
-        begin, end = first_row[recording.first[rank]], first_row[recording.first[rank + 1]]
-        row = first_row[recording.first[rank] + np.array(reads, np.int64)]
-        end_s = float(timeline.finish_s[begin:end].max(initial=0.0))
-        reads_s.append(np.maximum.accumulate(np.where(row < end, ready_s[row], end_s)).tolist())
+        begin, end = first_row[recording.first[rank : rank + 2]]
+        before_s = np.maximum.accumulate(np.append(0.0, done_s[begin:end]))
+        row = first_row[recording.first[rank] + np.array(reads, np.int64)] - begin
+        reads_s.append(before_s[row].tolist())
     return reads_s
 
 

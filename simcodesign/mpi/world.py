@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import chain
+from math import frexp, ldexp
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -43,7 +45,7 @@ class Clock:
     ``sends``."""
 
     reads_s: list[list[float]] = field(default_factory=list)
-    computed_s: list[list[float]] = field(default_factory=list)
+    computed_s: list[array[float]] = field(default_factory=list)
     sends: list[list[Sent]] = field(default_factory=list)
 
 
@@ -73,7 +75,7 @@ class World:
         self.communicators: dict[int, Any] = {}  # by their numbers
         self.is_late = is_late
         self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
-        self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
+        self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
@@ -94,7 +96,7 @@ class World:
 
     def note(self) -> RankLog:
         """Return what the current rank notes its operation in."""
-        return self.log.of(self.current)
+        return self.log.of_rank[self.scheduler.current]
 
     def departs(self, target: int, size_bytes: int, *, blocking: bool) -> float:
         """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
@@ -123,15 +125,16 @@ class World:
 
     def arrives(self, message: Message) -> None:
         """Let the time of the current rank pass until it has received a message."""
-        self.scheduler.pass_until(message.arrival_s)
-        self.scheduler.pass_until(self.scheduler.clock_s + self.times.of(message.size_bytes).receive_s)
+        receive_s = self.times.of(message.size_bytes).receive_s
+        self.scheduler.pass_until(max(self.scheduler.clock_s, message.arrival_s) + receive_s)
 
     def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox) -> Message:
         """Let others run until a receive of the current rank has its message, and return it."""
         while receive.message is None and box.any_source and not self.is_late:
             self.scheduler.wait_until(what, box.next_arrival_s)
             box.deliver(self.scheduler.clock_s)
-        self.scheduler.wait(what, lambda: receive.message is not None)
+        if receive.message is None:
+            self.scheduler.wait(what, lambda: receive.message is not None)
         assert receive.message is not None
         self.arrives(receive.message)
         return receive.message
@@ -156,14 +159,16 @@ class World:
 
     def begin_call(self) -> None:
         """A call of MPI begins: the time since the last one was computation."""
-        rank = self.current
+        rank = self.scheduler.current
         if not self._depth[rank]:
-            self._note_computation(rank)
+            self.log.begin_call(rank)
+            if self.speed is not None:
+                self._note_computation(rank, self.speed)
         self._depth[rank] += 1
 
     def end_call(self) -> None:
         """A call of MPI ends."""
-        rank = self.current
+        rank = self.scheduler.current
         self._depth[rank] -= 1
         if self.speed is not None and not self._depth[rank]:
             self._since_s = time.process_time()
@@ -203,15 +208,13 @@ class World:
         self._compute(float(seconds))
         self.end_call()
 
-    def _note_computation(self, rank: int) -> None:
-        if self.speed is None:
-            return
+    def _note_computation(self, rank: int, speed: float) -> None:
         computed, known = self.clock.computed_s[rank], self._known.computed_s
         place = len(computed)
         if known and place < len(known[rank]):
             seconds = known[rank][place]
         else:
-            seconds = _rounded(max(time.process_time() - self._since_s - self._gap_s, 0.0) / self.speed)
+            seconds = _rounded((time.process_time() - self._since_s - self._gap_s) / speed)
         computed.append(seconds)
         if seconds > 0:
             self._compute(seconds)
@@ -250,5 +253,8 @@ def _empty_gap_s() -> float:
 
 
 def _rounded(seconds: float) -> float:
-    """Three digits: more are noise, and equal times are stored once."""
-    return float(f"{seconds:.3g}")
+    """Nine binary digits: more are noise, and equal times are stored once. 0 for what is below."""
+    if seconds <= 0:
+        return 0.0
+    fraction, exponent = frexp(seconds)
+    return ldexp(round(fraction * 512), exponent - 9)

@@ -115,7 +115,10 @@ def same_operations(one: Recording, other: Recording) -> bool:
     if (one.ranks, one.operations) != (other.ranks, other.operations) or len(one.colours) != len(other.colours):
         return False
     names = ("first", "op", "started", "waits_for")
-    pairs = [*((getattr(one, name), getattr(other, name)) for name in names), *zip(one.colours, other.colours, strict=True)]
+    pairs = [
+        *((getattr(one, name), getattr(other, name)) for name in names),
+        *zip(one.colours, other.colours, strict=True),
+    ]
     return all(np.array_equal(*pair) for pair in pairs)
 
 

@@ -33,7 +33,7 @@ class RankLog:
 
     def __init__(self, rank: int, builder: RecordingBuilder) -> None:
         self.rank, self.line = rank, 0
-        self.op, self.lines = array("q"), array("q")
+        self.op, self.lines = array("i"), array("i")
         self.started, self.waits = array("q"), array("q")
         self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
         self.phase_changes = [(0, "main")]
@@ -358,7 +358,7 @@ def _to_itself(operations: Sequence[Operation], op: Int64s, rank: Int64s) -> NDA
 
 
 def _int64s(values: array[int]) -> Int64s:
-    return np.frombuffer(values, np.int64) if len(values) else np.zeros(0, np.int64)
+    return np.array(values, np.int64)
 
 
 def _joined(columns: Sequence[array[int]]) -> Int64s:
