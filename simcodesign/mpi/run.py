@@ -77,9 +77,10 @@ def run(
 
     All ranks run in this process and take turns; messages carry the real data, so that results are right. A clock
     (``MPI.Wtime``, ``time.time``) shows the simulated time of the machine: a program that reads it runs again with the
-    times of the simulation before, until they no longer change, at most 5 times. Computation is the CPU time between
-    two calls, without imports. Receives from any rank, tests and probes take what arrives first. ``arguments``: of the program; ``speed``: of a processor of the machine over this
-    computer's, None to leave computation out; ``seed``: of random numbers that the program does not seed.
+    times of the simulation before, until they no longer change, at most 5 times. Receives from any rank, tests and
+    probes take what arrives first. Computation is the CPU time between two calls, without imports. ``arguments``: of
+    the program; ``speed``: of a processor of the machine over this computer's, None to leave computation out; ``seed``:
+    of random numbers that the program does not seed.
 
     ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
     user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
