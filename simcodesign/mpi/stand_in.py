@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from simcodesign.mpi.buffers import DATATYPES, Datatype
-from simcodesign.mpi.collectives import IN_PLACE
+from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import not_simulated
