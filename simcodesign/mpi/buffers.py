@@ -98,8 +98,10 @@ class Buffer:
             is_same_size = array.dtype.itemsize == dtype.itemsize and array.dtype.kind != "u" and dtype.names is None
             if array.dtype != dtype and not is_same_size:
                 array = array.view(np.uint8).view(dtype)
-        if len(parts) == 1 and isinstance(parts[0], list | tuple) and len(parts[0]) == 2 and _is_many(parts[0][0]):
+        if len(parts) == 1 and isinstance(parts[0], tuple):  # as mpi4py does: a list has counts alone
             parts = list(parts[0])
+        if len(parts) > 2:
+            raise InputError("a buffer", place_of_call(), value=f"{len(parts)} parts", allowed="counts and places")
         self.flat = self._memory = array
         self.counts = None if not parts or parts[0] is None else parts[0]
         self.displs = None if len(parts) < 2 or parts[1] is None else [int(one) for one in parts[1]]

@@ -46,6 +46,7 @@ class World:
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self._channels = 0
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
@@ -60,6 +61,11 @@ class World:
     def current(self) -> int:
         """The rank whose turn it is."""
         return self.scheduler.current
+
+    def new_channel(self) -> int:
+        """Return a number below 0, under which messages are apart from those of all communicators."""
+        self._channels += 1
+        return -self._channels
 
     def add(self, *entry: Any) -> int:
         """Note an operation of the current rank; return its place."""

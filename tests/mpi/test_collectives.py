@@ -22,7 +22,7 @@ for r in range(4):
 for whole, expected in (
     (lambda b: [b, counts], packed),
     (lambda b: (b, counts, MPI.INT), packed),
-    (lambda b: [b, tuple(counts), 'i'], packed),
+    (lambda b: [b, counts, 'i'], packed),
     (lambda b: [b, np.array(counts), None, MPI.INT], packed),
     (lambda b: [b, (counts, displs)], spread),
     (lambda b: [b, (counts, displs), MPI.INT], spread),
@@ -44,6 +44,9 @@ room = np.full(13, -1, 'i4')
 room[displs[rank] : displs[rank] + counts[rank]] = rank
 comm.Allgatherv(MPI.IN_PLACE, [room, counts, displs, MPI.INT])
 assert room.tolist() == spread.tolist()
+room = np.full(9, -1, 'i4')
+comm.Allgatherv(np.full(2, rank, 'i4'), [room, (2, [7, 5, 2, 0]), MPI.INT])  # as many of each
+assert room.tolist() == [3, 3, 2, 2, -1, 1, 1, 0, 0]
 two = np.full(9, -1, 'i4')
 comm.Gather([mine[:1].repeat(2), 2, MPI.INT], [two, 2, MPI.INT])  # a count: of each part
 assert two.tolist() == ([0, 0, 1, 1, 2, 2, 3, 3, -1] if rank == 0 else [-1] * 9)
