@@ -98,7 +98,8 @@ class Timeline:
     compute, 1 send, 2 receive, 3 read, 4 write, 5 memory; ``peer`` is -1 where there is none. ``match``: row of the
     other end of a message, -1 where there is none. ``arrival_s``: of the message of a send, NaN of other operations;
     ``stations_of``: names of the stations of a row: what serves the operation, and what its message passes in turn.
-    ``services``: whom each station served when, None where the engine does not record it.
+    ``services``: whom each station served when, None where the engine does not record it; ``line``: of a recorded
+    program, in which the operation stands, None of others.
     """
 
     phases: tuple[str, ...]
@@ -114,6 +115,7 @@ class Timeline:
     arrival_s: NDArray[np.float64] | None = None
     stations_of: Callable[[int], tuple[str, ...]] | None = None
     services: Services | None = None
+    line: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True)

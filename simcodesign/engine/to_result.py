@@ -229,4 +229,5 @@ def _timeline(point: DesignPoint, plan: Plan, log: Log) -> Timeline:
         log.arrival_s,
         StationsOfOperations.of(names, plan),
         None if log.services is None else log.services.named(names, names.kind_of),
+        None if plan.lines is None else plan.lines.line,
     )

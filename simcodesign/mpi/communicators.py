@@ -52,9 +52,9 @@ class Comm(Collectives):
                 ordered = sorted((key, place) for place, (own, key, _) in enumerate(given) if own == colour)
                 places = [place for _, place in ordered]
                 members = tuple(given[place][2] for place in places)
-                self.world.log.members.append(members)
+                made = self.world.log.communicator(members), members
                 for place in places:
-                    found[place] = len(self.world.log.members) - 1, members
+                    found[place] = made
             return found
 
         found: tuple[int, tuple[int, ...]] | None = self._together(

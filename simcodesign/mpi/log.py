@@ -1,97 +1,48 @@
-"""The operations of every rank, and a workload of them: a program in Python that yields them again."""
+"""The operations of every rank, and a workload of them: a recording."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+import sys
+from array import array
+from collections.abc import Sequence
 
-from simcodesign.core.errors import InputError
-from simcodesign.describe.demands.collective import ROOTED, SIGNALS
-from simcodesign.describe.python_programs import rank as words
-from simcodesign.describe.python_programs.recorded_operations import Operation
-from simcodesign.describe.python_programs.workload import program
-from simcodesign.describe.workload import Workload
-
-COMPUTE, SEND, RECEIVE, START, WAIT, COLLECTIVE, CLOCK = range(7)
-Entry = tuple[Any, ...]
+from simcodesign.core.errors import Place
+from simcodesign.describe.python_programs.recording import Recording
+from simcodesign.describe.recordings.builder import RecordingBuilder
 
 
 class Log:
-    """The operations of P ranks in their order. ``members[g]``: the ranks of communicator g, in its order.
+    """The operations of P ranks in their order, ``of_rank[rank]``, and where each asked for the time: ``reads[rank]``,
+    the entries that came before."""
 
-    An entry is ``(COMPUTE, seconds)``, ``(SEND, to, bytes, tag)``, ``(RECEIVE, [source, tag])``, ``(START, entry)``,
-    ``(WAIT, place of the start)``, ``(COLLECTIVE, operation, communicator, [bytes], root)`` or ``(CLOCK,)``, where a
-    rank has asked for the time. Lists are filled later, when messages are matched and sizes known.
-    """
+    def __init__(self, size: int, script: str) -> None:
+        self._script = script
+        self._builder = RecordingBuilder(size, script)
+        self.of_rank = self._builder.logs
+        self.reads = [array("q") for _ in range(size)]
+        self._communicators = 0
 
-    def __init__(self, size: int) -> None:
-        self.entries: list[list[Entry]] = [[] for _ in range(size)]
-        self.members: list[tuple[int, ...]] = [tuple(range(size))]
-        self._tags: dict[tuple[int, int], int] = {}
-        self.wildcards = 0
+    def begin_call(self, rank: int) -> None:
+        """A call of a rank begins: what it notes now stands in the line of the program where it is."""
+        frame = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename != self._script:
+            frame = frame.f_back  # type: ignore[assignment]
+        self.of_rank[rank].line = 0 if frame is None else frame.f_lineno
 
-    def tag(self, communicator: int, tag: int) -> int:
-        """Return the number of a tag of a communicator, so that messages of other communicators never fit."""
-        return self._tags.setdefault((communicator, tag), len(self._tags))
+    def read_clock(self, rank: int) -> None:
+        """Note that a rank asks for the time."""
+        self.reads[rank].append(len(self.of_rank[rank].op))
 
-    @property
-    def operations(self) -> int:
-        """How many operations all ranks did, without waits and looks at the clock."""
-        return sum(entry[0] in (COMPUTE, SEND, RECEIVE, START, COLLECTIVE) for own in self.entries for entry in own)
+    def communicator(self, members: Sequence[int]) -> int:
+        """Return the number of a new communicator of these ranks, in its order."""
+        self._communicators += 1
+        return self._builder.communicators.listed(members, Place(self._script), self._communicators)
 
     @property
     def clock_reads(self) -> int:
         """How often all ranks asked for the time."""
-        return sum(entry[0] == CLOCK for own in self.entries for entry in own)
+        return sum(map(len, self.reads))
 
-    def comparable(self) -> list[list[Entry]]:
-        """Return the operations without their computation times, which two runs never have in common."""
-        return [[entry[:1] if entry[0] == COMPUTE else entry for entry in own] for own in self.entries]
-
-    def workload(self, name: str, *, with_clock: bool = False) -> Workload:
-        """Return the recorded program; ``with_clock``: each look at the clock begins another phase, c1, c2 ..."""
-
-        def recorded(rank: int, size: int) -> Iterator[Operation]:
-            if size != len(self.entries):
-                raise InputError("ranks of a recording", value=size, allowed=f"P = {len(self.entries)}")
-            yield from self._operations(rank, with_clock)
-
-        return replace(program(recorded), name=name)
-
-    def _operations(self, rank: int, with_clock: bool) -> Iterator[Any]:
-        groups = [words.world, *(words.group(0 if rank in members else None) for members in self.members[1:])]
-        handles: dict[int, Any] = {}
-        reads = 0
-        if with_clock:
-            yield words.phase("c0")
-        for place, entry in enumerate(self.entries[rank]):
-            if entry[0] == CLOCK:
-                reads += 1
-                if with_clock:
-                    yield words.phase(f"c{reads}")
-            elif entry[0] == WAIT:
-                yield words.wait(handles.pop(entry[1]))
-            elif entry[0] == START:
-                if entry[1][0] != RECEIVE or entry[1][1][0] is not None:  # else it never received anything
-                    handles[place] = yield words.start(self._operation(entry[1], groups))
-            else:
-                yield self._operation(entry, groups)
-        if handles:
-            yield words.wait(*handles.values())
-
-    def _operation(self, entry: Entry, groups: list[Any]) -> Operation:
-        if entry[0] == COMPUTE:
-            return words.compute(seconds=entry[1])
-        if entry[0] == SEND:
-            return words.send(entry[1], bytes=entry[2], tag=entry[3])
-        if entry[0] == RECEIVE:
-            return words.receive(entry[1][0], tag=entry[1][1])
-        _, operation, communicator, sizes, root = entry
-        options: dict[str, int] = {}
-        if operation in ROOTED:
-            # Groups have their members in the order of all ranks.
-            options["root"] = sorted(self.members[communicator]).index(self.members[communicator][root])
-        size = () if operation in SIGNALS else (sizes[0],)
-        made: Operation = getattr(groups[communicator], operation)(*size, **options)
-        return made
+    def recording(self) -> Recording:
+        """Return the operations as a recording; receives that never had a message are left out."""
+        return self._builder.recording()

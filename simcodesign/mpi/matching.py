@@ -1,4 +1,4 @@
-"""Messages matched with receives: when the second of both is posted, in the order of posting.
+"""Messages matched with receives, in the order of posting; receives from any rank take what arrives first.
 
 MPI 4.1, section 3.5: messages of one sender in one communicator are received in the order in which they were sent, by
 the receives that fit in the order in which these were posted.
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 ANY_SOURCE, ANY_TAG = -1, -1
 
 
 @dataclass(eq=False)
 class Message:
-    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks."""
+    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks and
+    ``entry`` the place of the send in its log.
+
+    ``is_held``: its sender waits until a receive takes it up; ``arrival_s``: when it is there; ``taken_s``: when it was
+    taken up, None before.
+    """
 
     source: int
     target: int
@@ -24,7 +29,10 @@ class Message:
     data: Any
     size_bytes: int
     sender: int
-    taken: bool = False  # by a receive
+    entry: int
+    is_held: bool
+    arrival_s: float
+    taken_s: float | None = None
 
     def __str__(self) -> str:
         return f"send to {self.target}, tag {self.tag}"
@@ -32,11 +40,14 @@ class Message:
 
 @dataclass(eq=False)
 class Receive:
-    """A receive that was posted, and its message. ``on_match`` is called with the message when it is matched."""
+    """A receive that was posted, and its message. ``on_match`` is called with the message when it is matched, with None
+    at the end of the run if it never is."""
 
     source: int
     tag: int
-    on_match: Callable[[Message], None] | None = None
+    posted_s: float = 0.0
+    number: int = 0  # of its posting, in its mailbox
+    on_match: Callable[[Message | None], None] | None = None
     message: Message | None = None
 
     def __str__(self) -> str:
@@ -45,7 +56,7 @@ class Receive:
 
     def match(self, message: Message) -> None:
         """Take a message."""
-        self.message, message.taken = message, True
+        self.message, message.taken_s = message, max(message.arrival_s, self.posted_s)
         if self.on_match is not None:
             self.on_match(message)
 
@@ -54,34 +65,120 @@ class Receive:
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
 
 
+class Taken(NamedTuple):
+    """A receive, with the number of its posting, and the message that it took: ``entry`` of the log of ``sender``."""
+
+    posted: int
+    source: int
+    tag: int
+    from_rank: int
+    with_tag: int
+    sender: int
+    entry: int
+
+
 class Mailbox:
-    """Messages to one rank of a communicator that no receive has taken, and receives that have no message."""
+    """Messages to one rank of a communicator that no receive has taken, and receives that have no message.
 
-    __slots__ = ("messages", "receives")
+    A receive from one rank is matched when the second of both is posted: what it takes does not depend on time. While
+    a receive from any rank has no message, messages wait for ``deliver``. ``owner``: the rank that receives; ``wake``
+    lets a rank that waits look again.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: int, wake: Callable[[int], None]) -> None:
+        self.owner, self._wake = owner, wake
         self.messages: deque[Message] = deque()
         self.receives: deque[Receive] = deque()
+        self.any_source = 0  # receives from any rank that have no message
+        self.taken: list[Taken] = []  # since a receive was from any rank
+        self._posted, self._is_noted = 0, False
+        self._last_s: dict[int, float] = {}
 
     def post_message(self, message: Message) -> None:
-        """Give a message to the first receive that fits; keep it if there is none."""
+        """Give a message to the first receive that fits; keep it if there is none, or if time decides."""
+        last_s = self._last_s.get(message.source, 0.0)
+        self._last_s[message.source] = message.arrival_s = max(message.arrival_s, last_s)
         for receive in self.receives:
+            if receive.source == ANY_SOURCE:
+                break
             if receive.fits(message):
-                self.receives.remove(receive)
-                receive.match(message)
+                self._match(receive, message)
                 return
         self.messages.append(message)
 
     def post_receive(self, receive: Receive) -> None:
-        """Give a receive the first message that fits; keep it if there is none."""
-        message = self.first(receive.source, receive.tag)
-        if message is None:
-            self.receives.append(receive)
-        else:
-            self.messages.remove(message)
-            receive.match(message)
+        """Give a receive the first message that fits; keep it if there is none, or if time decides."""
+        self.receives.append(receive)
+        self._posted += 1
+        receive.number = self._posted
+        if receive.source == ANY_SOURCE:
+            self.any_source += 1
+            self._is_noted = True
+        if not self.any_source:
+            message = self.first(receive.source, receive.tag)
+            if message is not None:
+                self.messages.remove(message)
+                self._match(receive, message)
 
-    def first(self, source: int, tag: int) -> Message | None:
-        """Return the first message that a receive of this source and tag would take."""
+    def next_arrival_s(self) -> float | None:
+        """Return when the next message arrives that a receive takes; None if there is none yet."""
+        fitting = (message.arrival_s for message in self.messages if self._receive_of(message) is not None)
+        return min(fitting, default=None)
+
+    def deliver(self, until_s: float) -> None:
+        """Give the messages that arrive until then to receives, in the order of their arrival.
+
+        To be called when no rank can send one any more that arrives earlier.
+        """
+        while self.any_source:
+            arrived = (one for one in self.messages if one.arrival_s <= until_s and self._receive_of(one) is not None)
+            message = min(arrived, key=lambda one: one.arrival_s, default=None)
+            if message is None:
+                return
+            self._give(message)
+        self._give_rest()
+
+    def deliver_last(self) -> None:
+        """Give the last message to arrive, the first one of its sender, to a receive."""
+        first: dict[int, Message] = {}
+        for message in self.messages:
+            if self._receive_of(message) is not None:
+                first.setdefault(message.source, message)
+        self._give(max(first.values(), key=lambda one: (one.arrival_s, one.source)))
+        if not self.any_source:
+            self._give_rest()
+
+    def _give_rest(self) -> None:
+        """Give messages of which time decides no more."""
+        for message in list(self.messages):
+            if self._receive_of(message) is not None:
+                self._give(message)
+
+    def first(self, source: int, tag: int, until_s: float = float("inf")) -> Message | None:
+        """Return the first message to arrive that a receive of this source and tag would take; None without any until
+        then."""
         wanted = Receive(source, tag)
-        return next((message for message in self.messages if wanted.fits(message)), None)
+        fitting = (message for message in self.messages if wanted.fits(message) and message.arrival_s <= until_s)
+        if source == ANY_SOURCE:
+            return min(fitting, key=lambda one: one.arrival_s, default=None)
+        return next(fitting, None)
+
+    def _receive_of(self, message: Message) -> Receive | None:
+        return next((receive for receive in self.receives if receive.fits(message)), None)
+
+    def _give(self, message: Message) -> None:
+        receive = self._receive_of(message)
+        assert receive is not None
+        self.messages.remove(message)
+        self._match(receive, message)
+
+    def _match(self, receive: Receive, message: Message) -> None:
+        self.receives.remove(receive)
+        self.any_source -= receive.source == ANY_SOURCE
+        receive.match(message)
+        if self._is_noted:
+            own, other = (receive.number, receive.source, receive.tag), (message.source, message.tag)
+            self.taken.append(Taken(*own, *other, message.sender, message.entry))
+        self._wake(self.owner)
+        if message.is_held:
+            self._wake(message.sender)

@@ -8,7 +8,6 @@ from typing import Any
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer
-from simcodesign.mpi.log import RECEIVE, SEND, START
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.requests import Request, Status
@@ -44,8 +43,8 @@ class PointToPoint(Simulated):
 
     def _box(self, rank: int) -> Mailbox:
         if rank not in self._boxes:
-            self._boxes[rank] = Mailbox()
-            self.world.boxes.append((self._boxes[rank], self.members, rank))
+            self._boxes[rank] = Mailbox(self.members[rank], self.world.scheduler.wake)
+            self.world.boxes[self.members[rank]].append(self._boxes[rank])
         return self._boxes[rank]
 
     def _checked(self, rank: int, tag: int, *, any_is_allowed: bool) -> None:
@@ -64,15 +63,18 @@ class PointToPoint(Simulated):
             return Request(self.world)
         self._checked(dest, tag, any_is_allowed=False)
         world, target = self.world, self.members[dest]
-        message = Message(self.rank, dest, tag, data, size_bytes, world.current)
-        operation = (SEND, target, size_bytes, world.log.tag(self.number, tag))
-        place = world.add(START, operation) if start else world.add(*operation)
+        is_held = size_bytes > world.eager_bytes if waits is None else waits
+        note = world.note()
+        place = (note.start_send if start else note.send)(dest, size_bytes, tag, self.number)
+        entry = len(note.op) - 1 if place is None else place
+        arrival_s = world.departs(target, size_bytes, blocking=not start)
+        message = Message(self.rank, dest, tag, data, size_bytes, world.current, entry, is_held, arrival_s)
         self._box(dest).post_message(message)
         world.scheduler.wake(target)
-        is_held = size_bytes > world.eager_bytes if waits is None else waits
+        request = Request(world, place, message=message if is_held else None)
         if is_held and not start:
-            world.scheduler.wait(message.__str__, lambda: message.taken)
-        return Request(world, place, message=message if is_held else None)
+            request.wait_for_message()
+        return request
 
     def _send_buffer(self, buf: Any, dest: int, tag: int, *, waits: bool | None = None, start: bool = False) -> Request:
         data = Buffer(buf).flat.copy()
@@ -136,27 +138,19 @@ class PointToPoint(Simulated):
 
     # --- Receiving -------------------------------------------------------------------------------------------
 
-    def _begin(self, source: int, tag: int, on_match: Callable[[Message], None] | None = None) -> Receive:
+    def _begin(self, source: int, tag: int, on_match: Callable[[Message | None], None] | None = None) -> Receive:
         self._checked(source, tag, any_is_allowed=True)
-        world = self.world
-        world.log.wildcards += source == ANY_SOURCE
-        receive = Receive(source, tag, on_match)
+        self.world.in_time += source == ANY_SOURCE
+        receive = Receive(source, tag, self.world.scheduler.clock_s, on_match=on_match)
         self._box(self.rank).post_receive(receive)
-        if receive.message is not None:
-            world.scheduler.wake(receive.message.sender)
         return receive
-
-    def _taken(self, message: Message) -> list[int]:
-        return [self.members[message.source], self.world.log.tag(self.number, message.tag)]
 
     def _receive(self, source: int, tag: int, status: Status | None) -> Message | None:
         if source == PROC_NULL:
             return None
         receive = self._begin(source, tag)
-        self.world.scheduler.wait(receive.__str__, lambda: receive.message is not None)
-        message = receive.message
-        assert message is not None
-        self.world.add(RECEIVE, self._taken(message))
+        message = self.world.wait_for(receive.__str__, receive, self._box(self.rank))
+        self.world.note().receive(message.source, None, message.tag, self.number)
         if status is not None:
             status.note(message)
         return message
@@ -164,14 +158,19 @@ class PointToPoint(Simulated):
     def _begin_receive(self, source: int, tag: int, use: Callable[[Any], Any]) -> Request:
         if source == PROC_NULL:
             return Request(self.world)
-        slot: list[int | None] = [None, None]
-        place = self.world.add(START, (RECEIVE, slot))
+        own = self.world.note()
+        place = own.start_receive(None, None, None, self.number)
 
-        def note(message: Message) -> None:
-            slot[:] = self._taken(message)
+        def note(message: Message | None) -> None:
+            if message is None:
+                own.was_nothing(place)
+            else:
+                own.received(place, message.source, message.tag)
 
         receive = self._begin(source, tag, note)
-        return Request(self.world, place, receive=receive, finish=lambda message: use(message.data))
+        return Request(
+            self.world, place, receive=receive, box=self._box(self.rank), finish=lambda message: use(message.data)
+        )
 
     @mpi_call
     def Recv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> None:
@@ -234,9 +233,15 @@ class PointToPoint(Simulated):
     def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Wait until a message is there; it stays."""
         self._checked(source, tag, any_is_allowed=True)
-        box = self._box(self.rank)
-        self.world.log.wildcards += 1
-        self.world.scheduler.wait(lambda: f"probe of {source}, tag {tag}", lambda: box.first(source, tag) is not None)
+        world, box = self.world, self._box(self.rank)
+        world.in_time += 1
+
+        def arrival_s() -> float | None:
+            message = box.first(source, tag)
+            return None if message is None else message.arrival_s
+
+        world.catch_up()
+        world.scheduler.wait_until(lambda: f"probe of {source}, tag {tag}", arrival_s)
         if status is not None:
             status.note(box.first(source, tag))
         return True
@@ -244,10 +249,13 @@ class PointToPoint(Simulated):
     @mpi_call
     def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
         """Return whether a message is there; it stays. Others have a turn if not."""
-        message = self._box(self.rank).first(source, tag)
-        self.world.log.wildcards += 1
+        world, box = self.world, self._box(self.rank)
+        world.in_time += 1
+        world.catch_up()
+        message = box.first(source, tag, world.scheduler.clock_s)
         if message is None:
-            self.world.scheduler.give_turn_away()
+            later = box.first(source, tag)
+            world.scheduler.test_failed(None if later is None else later.arrival_s)
         elif status is not None:
             status.note(message)
         return message is not None

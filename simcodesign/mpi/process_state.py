@@ -24,9 +24,9 @@ from simcodesign.mpi.world import World
 
 
 class _Output(io.TextIOBase):
-    """Standard output: whole lines, kept with the rank that wrote them."""
+    """Standard output: whole lines, kept with the rank that wrote them and its time."""
 
-    def __init__(self, world: World, lines: list[tuple[int, str]]) -> None:
+    def __init__(self, world: World, lines: list[tuple[float, int, str]]) -> None:
         self._world, self._lines = world, lines
         self._begun = [""] * world.size
 
@@ -38,12 +38,13 @@ class _Output(io.TextIOBase):
         """Keep the lines that are whole."""
         rank = self._world.current
         *whole, self._begun[rank] = (self._begun[rank] + text).split("\n")
-        self._lines += [(rank, line) for line in whole]
+        self._lines += [(self._world.scheduler.clock_s, rank, line) for line in whole]
         return len(text)
 
     def end(self) -> None:
         """Keep what did not end with a line."""
-        self._lines += [(rank, text) for rank, text in enumerate(self._begun) if text]
+        ranks = self._world.scheduler.ranks
+        self._lines += [(ranks[rank].clock_s, rank, text) for rank, text in enumerate(self._begun) if text]
 
 
 class _FolderFinder:
@@ -81,7 +82,12 @@ class ProcessState:
             main.__file__ = str(script)
         self._draws = b"random" in source  # to keep the states of random numbers takes as long as a call
         self._random = [_seeded(seed, rank) for rank in range(world.size)]
-        self.lines: list[tuple[int, str]] = []
+        self._lines: list[tuple[float, int, str]] = []
+
+    @property
+    def lines(self) -> tuple[tuple[int, str], ...]:
+        """What was printed, with the ranks, in the order of time."""
+        return tuple(one[1:] for one in sorted(self._lines, key=lambda one: one[0]))
 
     def body(self, rank: int) -> None:
         """Run the program as one rank."""
@@ -118,7 +124,7 @@ class ProcessState:
         main, argv, path, output = sys.modules["__main__"], sys.argv, list(sys.path), sys.stdout
         streams = (random.getstate(), np.random.get_state())
         finder: Any = _FolderFinder(self._folder, self._own_modules)
-        written = _Output(self._world, self.lines)
+        written = _Output(self._world, self._lines)
         sys.argv, sys.stdout = list(self.argv), written
         sys.path.insert(0, self._folder)
         sys.meta_path.insert(0, finder)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simcodesign.mpi.buffers import Datatype
-from simcodesign.mpi.log import WAIT
-from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Message, Receive
+from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.world import World, mpi_call
 
@@ -60,28 +59,55 @@ class Request(Simulated):
         *,
         message: Message | None = None,
         receive: Receive | None = None,
+        box: Mailbox | None = None,
         finish: Callable[[Message], Any] | None = None,
     ) -> None:
-        self.world, self._place, self._message, self._receive, self._finish = world, place, message, receive, finish
+        self.world, self._place, self._message, self._finish = world, place, message, finish
+        self._receive, self._box = receive, box
         self._ended, self._value = place is None, None
 
-    def is_done(self) -> bool:
-        """Return whether waiting would end at once."""
-        if self._ended:
-            return True
+    def done_s(self) -> float | None:
+        """Return when waiting ends; None while it is not known."""
         if self._receive is not None:
-            return self._receive.message is not None
-        return self._message is None or self._message.taken
+            message = self._receive.message
+            return None if message is None else message.arrival_s
+        return 0.0 if self._message is None else self._message.taken_s
+
+    def is_done(self) -> bool:
+        """Return whether waiting would end now, when no other rank is before this one."""
+        done_s = self.done_s()
+        return self._ended or (done_s is not None and done_s <= self.world.scheduler.clock_s)
+
+    def test_is_done(self) -> bool:
+        """Return whether it is done, when no other rank is before this one. Others have a turn if not."""
+        world = self.world
+        world.in_time += 1
+        world.catch_up()
+        if not self.is_done():
+            world.scheduler.test_failed(self.done_s())
+            return False
+        return True
+
+    def wait_for_message(self) -> Message | None:
+        """Let others run until it is done; return what was received."""
+        world = self.world
+        what = (self._receive or self._message).__str__
+        if self._receive is not None:
+            assert self._box is not None
+            return world.wait_for(lambda: f"wait for {what()}", self._receive, self._box)
+        world.scheduler.wait(what, lambda: self.done_s() is not None)
+        world.scheduler.pass_until(self.done_s() or 0.0)
+        return None
 
     def end(self, status: Status | None) -> Any:
         """Wait; return what was received."""
         if not self._ended:
-            self.world.scheduler.wait(lambda: f"wait for {self._receive or self._message}", self.is_done)
+            assert self._place is not None
+            message = self.wait_for_message()
             self._ended = True
-            message = None if self._receive is None else self._receive.message
             if message is not None and self._finish is not None:
                 self._value = self._finish(message)
-            self.world.add(WAIT, self._place)
+            self.world.note().wait(self._place)
             if status is not None:
                 status.note(message)
         return self._value
@@ -100,10 +126,7 @@ class Request(Simulated):
     @mpi_call
     def test(self, status: Status | None = None) -> tuple[bool, Any]:
         """Return whether it is done, and what was received. Others have a turn if not."""
-        if not self.is_done():
-            self.world.scheduler.give_turn_away()
-            return False, None
-        return True, self.end(status)
+        return (True, self.end(status)) if self._ended or self.test_is_done() else (False, None)
 
     def Test(self, status: Status | None = None) -> bool:
         """Return whether it is done. Others have a turn if not."""
@@ -131,10 +154,10 @@ class Request(Simulated):
             return UNDEFINED, None
         world = left[0][1].world
         world.begin_call()
-        world.log.wildcards += len(left) > 1
-        world.scheduler.wait(lambda: "waitany", lambda: any(one.is_done() for _, one in left))
+        world.in_time += len(left) > 1
+        _wait_for_first(world, [one for _, one in left])
         world.end_call()
-        place, first = next((place, one) for place, one in left if one.is_done())
+        place, first = min(((n, one) for n, one in left if one.is_done()), key=lambda each: each[1].done_s() or 0.0)
         return place, first.wait(status)
 
     @classmethod
@@ -146,8 +169,7 @@ class Request(Simulated):
     def testall(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> tuple[bool, Any]:
         """Return whether all are done, and what was received. Others have a turn if not."""
         for request in requests:
-            if not request.is_done():
-                request.test()
+            if not request._ended and not request.test_is_done():
                 return False, None
         return True, cls.waitall(requests, statuses)
 
@@ -161,3 +183,16 @@ class Request(Simulated):
 
     def __bool__(self) -> bool:
         return not self._ended
+
+
+def _wait_for_first(world: World, requests: Sequence[Request]) -> None:
+    """Let others run until one is done, when no other rank is before this one."""
+
+    def next_s() -> float | None:
+        times = [one.done_s() for one in requests]
+        times += [box.next_arrival_s() for box in world.boxes[world.current] if box.any_source]
+        return min((time_s for time_s in times if time_s is not None), default=None)
+
+    while not any(one.is_done() for one in requests):
+        world.scheduler.wait_until(lambda: "waitany", next_s)
+        world.catch_up()

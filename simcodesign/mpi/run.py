@@ -5,45 +5,63 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from simcodesign.core.errors import InputError, Place
+from simcodesign.core.errors import DeadlockError, InputError, Place
 from simcodesign.core.files.input_files import check_execution, read_bytes
-from simcodesign.core.result import Result
 from simcodesign.describe.design_point import check_ranks
 from simcodesign.describe.machine import Machine
+from simcodesign.describe.python_programs.recording import Recording, same_operations
+from simcodesign.describe.recordings.recorded_run import workload_of_recording
 from simcodesign.describe.workload import Workload
-from simcodesign.engine.simulate import simulate
-from simcodesign.mpi.log import CLOCK, Log
+from simcodesign.mpi.message_times import MessageTimes
 from simcodesign.mpi.process_state import ProcessState
+from simcodesign.mpi.simulated_times import out_of_order, simulated_times
 from simcodesign.mpi.stand_in import installed
 from simcodesign.mpi.world import Clock, World
 
 #: Runs after which a program whose clock still changes what it does is taken as it is.
 MOST_RUNS = 5
+#: What the order in which messages from any rank are received may change.
+CHANGES = ("nothing", "operations", "lines", "deadlock")
 
 
 @dataclass(frozen=True)
 class MpiRun:
-    """A program that was run. ``lines``: ``(rank, line)`` that it printed, in the order of the turns.
+    """A program that was run. ``recording``: what the ranks did; ``lines``: ``(rank, line)`` that it printed, in the
+    order of time.
 
     ``runs``: how often it ran until its clock showed the simulated times (``settled``); ``cpu_s``: of the last run;
-    ``wildcards``: receives from any rank, probes and waits for any, which took the first message in the order of turns.
+    ``in_time``: receives from any rank, tests and probes, which depend on what arrives first; ``out_of_order``:
+    receives from any rank that did not take what arrives first in the simulation; ``other_order``: what another run
+    changed whose receives from any rank took what can come last (one of ``CHANGES``), None without such a run.
     """
 
     workload: Workload
     machine: Machine
-    ranks: int
-    operations: int
+    recording: Recording
     lines: tuple[tuple[int, str], ...]
     runs: int
     settled: bool
     cpu_s: float
-    wildcards: int
+    in_time: int
+    out_of_order: int
+    other_order: str | None
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks ran."""
+        return self.recording.ranks
+
+    @property
+    def operations(self) -> int:
+        """How many operations all ranks did, without waits and looks at the clock."""
+        return self.recording.yielded
 
 
 def run(
@@ -59,9 +77,10 @@ def run(
 
     All ranks run in this process and take turns; messages carry the real data, so that results are right. A clock
     (``MPI.Wtime``, ``time.time``) shows the simulated time of the machine: a program that reads it runs again with the
-    times of the simulation before, until they no longer change, at most 5 times. Computation is the CPU time between
-    two calls, without imports. ``arguments``: of the program; ``speed``: of a processor of the machine over this
-    computer's, None to leave computation out; ``seed``: of random numbers that the program does not seed.
+    times of the simulation before, until they no longer change, at most 5 times. Receives from any rank, tests and
+    probes take what arrives first. Computation is the CPU time between two calls, without imports. ``arguments``: of
+    the program; ``speed``: of a processor of the machine over this computer's, None to leave computation out; ``seed``:
+    of random numbers that the program does not seed.
 
     ``MpiRun.workload`` goes wherever a workload goes. Raises InputError for a program that cannot be run, with the
     user's line, and DeadlockError if ranks wait for each other. This executes the program; ``confine`` forbids it.
@@ -82,29 +101,42 @@ def run(
     check_execution(Place(str(program)), str(program))
     machine = on if isinstance(on, Machine) else Machine.load(on)
     _check_options(ranks, machine, speed)
-    source = read_bytes(script)
-    known, before = Clock(), None
-    for count in range(1, MOST_RUNS + 1):
+    source, times = read_bytes(script), MessageTimes(machine, ranks)
+
+    def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
+        world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late)
+        return world, _ran(world, script, source, arguments, seed)
+
+    known, before, late, runs, settled = Clock(), None, 0, 0, False
+    while not settled and runs < MOST_RUNS:
+        runs += 1
         began_s = time.process_time()
-        log, state, clock = _once(script, source, ranks, arguments, speed, machine, known, seed)
+        world, state = once(known)
+        recording = world.log.recording()
         cpu_s = time.process_time() - began_s
-        workload = log.workload(script.stem)
-        settled = not log.clock_reads or (clock.reads_s == known.reads_s and log.comparable() == before)
-        if settled or count == MOST_RUNS:
+        settled = not (world.log.clock_reads or world.in_time)
+        is_same = before is not None and same_operations(recording, before) and world.clock.reads_s == known.reads_s
+        if settled or is_same:
+            settled = not late
             break
-        result = simulate(log.workload(script.stem, with_clock=True), machine, {"P": ranks}, timeline=True)
-        computed_s = known.computed_s or clock.computed_s
-        known, before = Clock(_times_of_reads(log, result), computed_s), log.comparable()
+        seen = simulated_times(world.log, recording, machine)
+        late = out_of_order(world.boxes, recording, seen.arrival_s)
+        settled = not late and world.clock.reads_s == seen.reads_s
+        known, before = Clock(seen.reads_s, known.computed_s or world.clock.computed_s, seen.sends), recording
+    other = None
+    if any(box.taken for box in chain(*world.boxes)):
+        other = _change(lambda: once(known, is_late=True), recording, state)
     return MpiRun(
-        workload,
+        workload_of_recording(recording, script.stem),
         machine,
-        ranks,
-        log.operations,
-        tuple(state.lines),
-        count,
+        recording,
+        state.lines,
+        runs,
         settled,
         cpu_s,
-        log.wildcards,
+        world.in_time,
+        late,
+        other,
     )
 
 
@@ -121,17 +153,19 @@ def _check_options(ranks: int, machine: Machine, speed: float | None) -> None:
         raise InputError("speed", value=speed, allowed="above 0")
 
 
-def _once(
-    script: Path,
-    source: bytes,
-    ranks: int,
-    arguments: Sequence[str],
-    speed: float | None,
-    machine: Machine,
-    known: Clock,
-    seed: int,
-) -> tuple[Log, ProcessState, Clock]:
-    world = World(ranks, speed, _eager_bytes(machine), known)
+def _change(again: Callable[[], tuple[World, ProcessState]], recording: Recording, state: ProcessState) -> str:
+    """What another run of the program changes: one of ``CHANGES``."""
+    try:
+        world, other = again()
+    except DeadlockError:
+        return "deadlock"
+    if sorted(other.lines) != sorted(state.lines):
+        return "lines"
+    return "nothing" if same_operations(world.log.recording(), recording) else "operations"
+
+
+def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], seed: int) -> ProcessState:
+    """Run the program once."""
     try:
         state = ProcessState(world, script, source, arguments, seed)
     except SyntaxError as error:
@@ -143,14 +177,14 @@ def _once(
     try:
         with installed(world), state.installed():
             world.scheduler.run(state.body)
-        world.check_received()
+        world.end()
     except Exception:
         sys.stdout.write(marked(state.lines))  # often the only hint at the cause
         raise
     finally:
         if enabled:
             gc.enable()
-    return world.log, state, world.clock
+    return state
 
 
 def _eager_bytes(machine: Machine) -> float:
@@ -158,19 +192,3 @@ def _eager_bytes(machine: Machine) -> float:
     network = machine.network
     limit = None if network is None else network.message_model.rendezvous_above_bytes
     return float("inf") if limit is None else float(np.min(np.asarray(limit)))
-
-
-def _times_of_reads(log: Log, result: Result) -> list[list[float]]:
-    """When each rank reads the clock: when all that it did before is done. Phase c1 begins at its first read."""
-    timeline = result.timeline
-    assert timeline is not None
-    numbers = [int(name[1:]) if name != "main" else 0 for name in timeline.phases]  # main: nothing was done at all
-    number = np.array(numbers, np.int64)[timeline.phase]
-    times = []
-    for rank, entries in enumerate(log.entries):
-        reads = sum(entry[0] == CLOCK for entry in entries)
-        done_s = np.zeros(reads + 1)
-        mine = timeline.rank == rank
-        np.maximum.at(done_s, number[mine], timeline.finish_s[mine])
-        times.append(np.maximum.accumulate(done_s)[:reads].tolist())
-    return times

@@ -1,15 +1,17 @@
 """Ranks that take turns in one process: each runs until it must wait for another.
 
-A rank is a greenlet. Only one runs at a time, and the next one is the one that has waited for its turn the longest, so
-that the same program always runs in the same order.
+A rank is a greenlet, and has a clock: the time that has passed for it. Only one runs at a time, and the next one is the
+one whose turn is due at the earliest time; of several, the one that has waited for it the longest. The same program
+therefore always runs in the same order. A rank may be ahead of others. What depends on their order in time, as a
+receive from any rank does, it does in ``wait_until``, which returns when no other rank can do anything earlier.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
 from types import FrameType
 
@@ -18,8 +20,13 @@ from greenlet import getcurrent, greenlet
 from simcodesign.core.errors import DeadlockError, InputError, Place
 
 _OWN_FOLDER = str(Path(__file__).parent)
+#: No rank has its turn.
+_NOBODY = -1
 #: Ranks that an error names one by one.
 _MOST_NAMED = 8
+#: Time of a test that fails, and tests one after another of ranks that wait for nothing else, after which it is taken
+#: that they do so for ever.
+TEST_S, MOST_TESTS = 1e-6, 100_000
 
 
 class RankError(InputError):
@@ -28,34 +35,48 @@ class RankError(InputError):
 
 @dataclass(eq=False)
 class Rank:
-    """A rank of the program; ``waits_for`` returns the words for its last wait."""
+    """A rank of the program; ``waits_for`` returns the words for its last wait. ``due``: time and number of its next
+    turn, None while it has none."""
 
     number: int
     body: greenlet
     waits_for: Callable[[], str] = str
-    has_turn: bool = True  # or will have one
+    clock_s: float = 0.0
+    due: tuple[float, int] | None = None
 
 
 class Scheduler:
-    """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns."""
+    """All ranks. ``enter`` and ``leave`` are called with a rank before and after each of its turns; ``when_stuck`` when
+    every rank waits: whether one can go on now."""
 
-    def __init__(self, size: int, enter: Callable[[int], None], leave: Callable[[int], None]) -> None:
-        self.size, self.current = size, 0
-        self._enter, self._leave = enter, leave
+    def __init__(
+        self,
+        size: int,
+        enter: Callable[[int], None],
+        leave: Callable[[int], None],
+        when_stuck: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.size, self.current = size, _NOBODY
+        self._enter, self._leave, self._when_stuck = enter, leave, when_stuck
         self._main = getcurrent()
-        self._ranks: list[Rank] = []
-        self._ready: deque[Rank] = deque()
+        self.ranks = [Rank(number, self._main) for number in range(size)]
+        self._turns: list[tuple[float, int, Rank]] = []
+        self._number, self._tests = 0, 0
 
     def run(self, body: Callable[[int], None]) -> None:
         """Run ``body(rank)`` of every rank to its end.
 
         Raises DeadlockError if all ranks that are left wait, and RankError for an exception in a rank.
         """
-        self._ranks = [Rank(number, greenlet(body)) for number in range(self.size)]
-        self._ready.extend(self._ranks)
+        for rank in self.ranks:
+            rank.body = greenlet(body)
+            self._let(rank, 0.0)
         left = self.size
-        while self._ready:
-            rank = self._ready.popleft()
+        while self._turns or (left and self._when_stuck()):
+            if self._next_s() is None:
+                continue
+            rank = heappop(self._turns)[2]
+            rank.due = None
             self.current = rank.number
             self._enter(rank.number)
             try:
@@ -64,31 +85,84 @@ class Scheduler:
                 raise self._ended(rank, error) from error
             finally:
                 self._leave(rank.number)
+                self.current = _NOBODY
             left -= rank.body.dead
         if left:
-            raise DeadlockError(self._all_waits())
+            raise DeadlockError(f"the ranks wait for each other: {self._all_waits()}")
+
+    @property
+    def clock_s(self) -> float:
+        """The time of the rank whose turn it is."""
+        return self.ranks[self.current].clock_s
+
+    def pass_until(self, time_s: float) -> None:
+        """Let the time of the rank whose turn it is pass, unless it is later."""
+        rank = self.ranks[self.current]
+        rank.clock_s = max(rank.clock_s, time_s)
 
     def wait(self, what: Callable[[], str], is_done: Callable[[], bool]) -> None:
         """Let others run until ``is_done``; the rank that makes it so calls ``wake``. ``what``: words for an error."""
         if is_done():
             return
-        rank = self._ranks[self.current]
+        rank = self.ranks[self.current]
         rank.waits_for = what
         while not is_done():
-            rank.has_turn = False
+            self._main.switch()
+
+    def wait_until(self, what: Callable[[], str], time_of: Callable[[], float | None]) -> None:
+        """Let others run until ``time_of()``, None while it is not known, and no other rank is before it."""
+        rank = self.ranks[self.current]
+        rank.waits_for = what
+        while True:
+            time_s = time_of()
+            if time_s is not None:
+                time_s = max(time_s, rank.clock_s)
+                next_s = self._next_s()
+                if next_s is None or next_s >= time_s:
+                    rank.clock_s = time_s
+                    return
+                self._let(rank, time_s)
             self._main.switch()
 
     def wake(self, number: int) -> None:
         """Let a rank that waits look again at whether it can go on."""
-        rank = self._ranks[number]
-        if not rank.has_turn:
-            rank.has_turn = True
-            self._ready.append(rank)
+        rank = self.ranks[number]
+        self._tests = 0
+        if number != self.current and (rank.due is None or rank.due[0] > rank.clock_s):
+            self._let(rank, rank.clock_s)
 
-    def give_turn_away(self) -> None:
-        """Let every other rank that can go on have a turn."""
-        self._ready.append(self._ranks[self.current])
+    def test_failed(self, again_s: float | None) -> None:
+        """Let others run after a test that failed; nothing changes for this rank before ``again_s``, if it is known.
+
+        Raises DeadlockError if all ranks that do not wait test for ever.
+        """
+        rank = self.ranks[self.current]
+        self._tests += 1
+        if self._tests > MOST_TESTS:
+            raise DeadlockError(f"the ranks test for ever for what does not come: {self._all_waits()}")
+        known = [time_s for time_s in (self._next_s(), again_s) if time_s is not None]
+        rank.clock_s = max(rank.clock_s + TEST_S, min(known, default=0.0))
+        rank.waits_for = lambda: "a test"
+        self._let(rank, rank.clock_s)
         self._main.switch()
+
+    def goes_on(self) -> None:
+        """Note that a rank does more than to test."""
+        self._tests = 0
+
+    def _let(self, rank: Rank, time_s: float) -> None:
+        self._number += 1
+        rank.due = time_s, self._number
+        heappush(self._turns, (time_s, self._number, rank))
+
+    def _next_s(self) -> float | None:
+        """When the next turn is due; turns that were moved to another time are dropped."""
+        while self._turns:
+            time_s, number, rank = self._turns[0]
+            if rank.due == (time_s, number) and not rank.body.dead:
+                return time_s
+            heappop(self._turns)
+        return None
 
     def _ended(self, rank: Rank, error: Exception) -> Exception:
         if isinstance(error, InputError | DeadlockError):
@@ -98,12 +172,13 @@ class Scheduler:
         return RankError(f"rank {rank.number}: {type(error).__name__}: {error}", place)
 
     def _all_waits(self) -> str:
-        waiting = [rank for rank in self._ranks if not rank.body.dead]
-        places = [":".join(map(str, user_line(one.body.gr_frame))) for one in waiting[:_MOST_NAMED]]
+        waiting = [rank for rank in self.ranks if not rank.body.dead]
+        frames = [one.body.gr_frame or sys._getframe(1) for one in waiting[:_MOST_NAMED]]  # the running rank has none
+        places = [":".join(map(str, user_line(frame))) for frame in frames]
         lines = [f"rank {one.number} in {one.waits_for()} ({at})" for one, at in zip(waiting, places, strict=False)]
         more = f"; and {len(waiting) - _MOST_NAMED} more" if len(waiting) > _MOST_NAMED else ""
         ended = f"; {self.size - len(waiting)} of {self.size} ranks have ended" if len(waiting) < self.size else ""
-        return f"the ranks wait for each other: {'; '.join(lines)}{more}{ended}"
+        return f"{'; '.join(lines)}{more}{ended}"
 
 
 def user_line(frame: FrameType | None) -> tuple[str, int]:

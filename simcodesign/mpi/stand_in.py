@@ -34,8 +34,7 @@ class _SelfOfRank:
     def __getattr__(self, name: str) -> Any:
         rank = self._world.current
         if rank not in self._own:
-            self._world.log.members.append((rank,))
-            self._own[rank] = Comm(self._world, len(self._world.log.members) - 1, (rank,))
+            self._own[rank] = Comm(self._world, self._world.log.communicator((rank,)), (rank,))
         return getattr(self._own[rank], name)
 
 

@@ -3,58 +3,90 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import chain
+from math import frexp, ldexp
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.log import CLOCK, COMPUTE, Log
-from simcodesign.mpi.matching import Mailbox
+from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.mpi.log import Log
+from simcodesign.mpi.matching import Mailbox, Message, Receive
+from simcodesign.mpi.message_times import MessageTimes
 from simcodesign.mpi.scheduler import Scheduler
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
-#: Seconds between two looks at a clock of which nothing is known yet: it must rise.
-_TICK_S = 1e-6
 #: Empty gaps that are timed to know what timing itself takes.
 _EMPTY_GAPS = 200
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A send as the run before was simulated: its target among all ranks, and when its turn came, its sender was done,
+    and the message was there."""
+
+    target: int
+    size_bytes: float
+    ready_s: float
+    finish_s: float
+    arrival_s: float
+
+
 @dataclass
 class Clock:
-    """Times of a run: ``reads_s[rank]``, returned by clocks, and ``computed_s[rank]``, of computation between calls."""
+    """Times of a run, by rank: ``reads_s``, returned by clocks; ``computed_s``, of computation between calls; and
+    ``sends``."""
 
     reads_s: list[list[float]] = field(default_factory=list)
-    computed_s: list[list[float]] = field(default_factory=list)
+    computed_s: list[array[float]] = field(default_factory=list)
+    sends: list[list[Sent]] = field(default_factory=list)
 
 
 class World:
     """A run of a program on ``size`` ranks.
 
     ``speed``: of a processor of the machine over this one's, None to leave computation out; ``eager_bytes``: longest
-    message that is sent without its receiver; ``known``: times of the run before.
+    message that is sent without its receiver; ``times``: of messages; ``known``: of the run before; ``is_late``: a
+    receive from any rank takes the last message that can come, as MPI allows.
     """
 
-    def __init__(self, size: int, speed: float | None, eager_bytes: float, known: Clock) -> None:
-        self.size, self.speed, self.eager_bytes = size, speed, eager_bytes
-        self.log = Log(size)
-        self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn)
+    def __init__(
+        self,
+        size: int,
+        script: str,
+        speed: float | None,
+        eager_bytes: float,
+        times: MessageTimes,
+        known: Clock,
+        is_late: bool = False,
+    ) -> None:
+        self.size, self.speed, self.eager_bytes, self.times = size, speed, eager_bytes, times
+        self.log = Log(size, script)
+        self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn, self._deliver_one)
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
-        self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
+        self.boxes: list[list[Mailbox]] = [[] for _ in range(size)]  # of each rank
         self.communicators: dict[int, Any] = {}  # by their numbers
-        self._channels = 0
-        self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
+        self.is_late = is_late
+        self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
+        self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
+        self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
-    def check_received(self) -> None:
-        """Raise InputError for a message that no rank has received."""
-        for box, members, rank in self.boxes:
+    def end(self) -> None:
+        """Take back receives that never had a message. Raises InputError for a message that no rank has received."""
+        for box in chain(*self.boxes):
+            for receive in box.receives:
+                if receive.on_match is not None:
+                    receive.on_match(None)
             for message in box.messages:
-                what = f"rank {message.sender} sends to rank {members[rank]} (tag {message.tag}) what is never received"
+                what = f"rank {message.sender} sends to rank {box.owner} (tag {message.tag}) what is never received"
                 raise InputError(what, value=f"{message.size_bytes} B")
 
     @property
@@ -62,27 +94,81 @@ class World:
         """The rank whose turn it is."""
         return self.scheduler.current
 
-    def new_channel(self) -> int:
-        """Return a number below 0, under which messages are apart from those of all communicators."""
-        self._channels += 1
-        return -self._channels
+    def note(self) -> RankLog:
+        """Return what the current rank notes its operation in."""
+        return self.log.of_rank[self.scheduler.current]
 
-    def add(self, *entry: Any) -> int:
-        """Note an operation of the current rank; return its place."""
-        own = self.log.entries[self.current]
-        own.append(entry)
-        return len(own) - 1
+    def departs(self, target: int, size_bytes: int, *, blocking: bool) -> float:
+        """Begin a send of the current rank, and let its time pass if it is ``blocking``; return when the message is
+        there."""
+        rank, times, scheduler = self.current, self.times.of(size_bytes), self.scheduler
+        known = self._known_send(rank, target, size_bytes)
+        if known is not None:
+            scheduler.pass_until(known.finish_s if blocking else known.ready_s)
+            return known.arrival_s
+        begin_s = max(scheduler.clock_s, self._free_s[rank])
+        self._free_s[rank] = begin_s + times.next_send_s
+        if blocking:
+            scheduler.pass_until(begin_s + times.send_s)
+        return begin_s + times.arrival_s
+
+    def _known_send(self, rank: int, target: int, size_bytes: int) -> Sent | None:
+        """The same send in the run before, as long as the rank sends the same messages."""
+        if target == rank or not self._repeats[rank]:
+            return None
+        number, sends = self._sent[rank], self._known.sends[rank]
+        self._sent[rank] += 1
+        if number < len(sends) and (sends[number].target, sends[number].size_bytes) == (target, size_bytes):
+            return sends[number]
+        self._repeats[rank] = False
+        return None
+
+    def arrives(self, message: Message) -> None:
+        """Let the time of the current rank pass until it has received a message."""
+        receive_s = self.times.of(message.size_bytes).receive_s
+        self.scheduler.pass_until(max(self.scheduler.clock_s, message.arrival_s) + receive_s)
+
+    def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox) -> Message:
+        """Let others run until a receive of the current rank has its message, and return it."""
+        while receive.message is None and box.any_source and not self.is_late:
+            self.scheduler.wait_until(what, box.next_arrival_s)
+            box.deliver(self.scheduler.clock_s)
+        if receive.message is None:
+            self.scheduler.wait(what, lambda: receive.message is not None)
+        assert receive.message is not None
+        self.arrives(receive.message)
+        return receive.message
+
+    def catch_up(self) -> None:
+        """Let others run until none is before the current rank, and give it what has arrived."""
+        self.scheduler.wait_until(lambda: "a test", lambda: 0.0)
+        for box in self.boxes[self.current]:
+            box.deliver(self.scheduler.clock_s)
+
+    def _deliver_one(self) -> bool:
+        """While all ranks wait, give one of them the next message to arrive that a receive from any rank takes; the
+        last one, if messages ``is_late``."""
+        waiting = [(time_s, box) for box in chain(*self.boxes) if (time_s := box.next_arrival_s()) is not None]
+        if waiting:
+            time_s, box = min(waiting, key=lambda one: one[0])
+            if self.is_late:
+                box.deliver_last()
+            else:
+                box.deliver(time_s)
+        return bool(waiting)
 
     def begin_call(self) -> None:
         """A call of MPI begins: the time since the last one was computation."""
-        rank = self.current
+        rank = self.scheduler.current
         if not self._depth[rank]:
-            self._note_computation(rank)
+            self.log.begin_call(rank)
+            if self.speed is not None:
+                self._note_computation(rank, self.speed)
         self._depth[rank] += 1
 
     def end_call(self) -> None:
         """A call of MPI ends."""
-        rank = self.current
+        rank = self.scheduler.current
         self._depth[rank] -= 1
         if self.speed is not None and not self._depth[rank]:
             self._since_s = time.process_time()
@@ -102,36 +188,40 @@ class World:
                 self._since_s += time.process_time() - began_s
 
     def now(self) -> float:
-        """Return the simulated time, in s; in the first run any that rises."""
+        """Return the simulated time, in s; in the first run that of the scheduler."""
         self.begin_call()
         rank = self.current
-        reads = self.clock.reads_s[rank]
-        known = self._known.reads_s[rank] if self._known.reads_s else ()
-        place, last = len(reads), reads[-1] if reads else 0.0
-        now_s = known[place] if place < len(known) else last + _TICK_S
-        reads.append(now_s)
-        self.add(CLOCK)
+        self.scheduler.goes_on()
+        reads, known = self.clock.reads_s[rank], self._known.reads_s
+        if known and len(reads) < len(known[rank]):
+            self.scheduler.pass_until(known[rank][len(reads)])
+            reads.append(known[rank][len(reads)])
+        else:
+            reads.append(max(self.scheduler.clock_s, reads[-1] if reads else 0.0))
+        self.log.read_clock(rank)
         self.end_call()
-        return now_s
+        return reads[-1]
 
     def sleep(self, seconds: float) -> None:
         """Let the rank's time pass."""
         self.begin_call()
-        self.add(COMPUTE, float(seconds))
+        self._compute(float(seconds))
         self.end_call()
 
-    def _note_computation(self, rank: int) -> None:
-        if self.speed is None:
-            return
+    def _note_computation(self, rank: int, speed: float) -> None:
         computed, known = self.clock.computed_s[rank], self._known.computed_s
         place = len(computed)
         if known and place < len(known[rank]):
             seconds = known[rank][place]
         else:
-            seconds = max(time.process_time() - self._since_s - self._gap_s, 0.0) / self.speed
+            seconds = _rounded((time.process_time() - self._since_s - self._gap_s) / speed)
         computed.append(seconds)
         if seconds > 0:
-            self.add(COMPUTE, seconds)
+            self._compute(seconds)
+
+    def _compute(self, seconds: float) -> None:
+        self.note().compute(seconds)
+        self.scheduler.pass_until(self.scheduler.clock_s + seconds)
 
     def _enter_turn(self, rank: int) -> None:
         for enter, _ in self.on_turn:
@@ -160,3 +250,11 @@ def mpi_call(method: Callable[Concatenate[Any, Given], Answer]) -> Callable[Conc
 def _empty_gap_s() -> float:
     times = [time.process_time() for _ in range(_EMPTY_GAPS)]
     return float(np.median(np.diff(times)))
+
+
+def _rounded(seconds: float) -> float:
+    """Nine binary digits: more are noise, and equal times are stored once. 0 for what is below."""
+    if seconds <= 0:
+        return 0.0
+    fraction, exponent = frexp(seconds)
+    return ldexp(round(fraction * 512), exponent - 9)

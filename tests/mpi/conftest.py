@@ -1,4 +1,4 @@
-"""What tests of mpi4py programs share."""
+"""Run a program of a few lines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import pytest
 import simcodesign as sc
 from simcodesign.describe.machine import Machine
 
-Runner = Callable[..., Any]
 HEAD = "from mpi4py import MPI\nimport numpy as np\ncomm = MPI.COMM_WORLD\nrank, size = comm.rank, comm.size\n"
 
 
 @pytest.fixture
-def ran(tmp_path: Path) -> Runner:
+def ran(tmp_path: Path) -> Callable[..., Any]:
     """Run a program, by default without computation."""
 
     def run(text: str, ranks: int, machine: str | Machine = "crossbar-16", **options: Any) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import simcodesign as sc
 from simcodesign.core.errors import DeadlockError, InputError
-from tests.mpi.conftest import Runner
+
+Runner = Callable[..., Any]
 
 #: Startup and seconds per byte of crossbar-16.
 STARTUP_S, PER_BYTE_S = 10e-6, 1e-8

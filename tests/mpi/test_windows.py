@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import simcodesign as sc
 from simcodesign.core.errors import DeadlockError, InputError
 from simcodesign.describe.machine import Machine
-from tests.mpi.conftest import Runner
+
+Runner = Callable[..., Any]
 
 #: Startup and seconds per byte of crossbar-16.
 STARTUP_S, PER_BYTE_S = 10e-6, 1e-8
@@ -231,3 +233,26 @@ WRONG = [
 def test_what_is_wrong_is_said(ran: Runner, text: str, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
         ran(WINDOW + text, 2)
+
+
+def test_a_shared_counter_balances_the_load(ran: Runner) -> None:
+    """Rank 0 takes 3 s for a task, rank 1 takes 1 s: of eight, rank 0 does those of 0 and 3 s, in 6 s altogether."""
+    done = ran(
+        """
+        import time
+        win = MPI.Win.Allocate(8 if rank == 0 else 0, 8, comm=comm)
+        task, done = np.zeros(1, int), 0
+        while True:
+            win.Lock(0)
+            win.Fetch_and_op(np.ones(1, int), task, 0)
+            win.Unlock(0)
+            if task[0] >= 8:
+                break
+            time.sleep(3 if rank == 0 else 1)
+            done += 1
+        print(done)
+        """,
+        2,
+    )
+    assert dict(done.lines) == {0: "2", 1: "6"}
+    assert took_s(done) == pytest.approx(6, abs=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 from simcodesign.cli.app import app
@@ -30,8 +31,20 @@ class RunOptions:
     compute: Annotated[
         str, Option(metavar="WORD", help="time: the CPU time between calls is computation; none: leave it out.")
     ] = "time"
+    save: Annotated[
+        Path | None, Option("--save", metavar="FILE", help="Keep the recording: a workload for every command.")
+    ] = None
     effects: Annotated[str, EFFECTS] = "all"
     seed: Annotated[int, SEED] = 0
+
+
+#: What another order of the messages that receives from any rank take changes.
+_WORDS = {
+    "nothing": "receives from any rank take what arrives first; another order would change nothing",
+    "operations": "receives from any rank take what arrives first; another order changes what the ranks do",
+    "lines": "receives from any rank take what arrives first; another order changes what the program prints",
+    "deadlock": "receives from any rank take what arrives first; in another order the ranks wait for each other",
+}
 
 
 @command(app, "run", section=Section.MODEL)
@@ -42,6 +55,7 @@ def run_program(options: RunOptions) -> None:
     """
     from simcodesign.analytic.forecast import forecast
     from simcodesign.core.units import format_quantity
+    from simcodesign.describe.recordings.file import SUFFIX, write_recording
     from simcodesign.engine.simulate import simulate
     from simcodesign.mpi.run import marked, run
     from simcodesign.report.common.tables import text_table
@@ -51,11 +65,15 @@ def run_program(options: RunOptions) -> None:
         raise InputError("run needs a machine", allowed="--on MACHINE, as of simcodesign list")
     if options.compute not in ("time", "none"):
         raise InputError("--compute", value=options.compute, allowed="time, none")
+    if options.save is not None and not options.save.name.endswith(SUFFIX):
+        raise InputError("--save", value=str(options.save), allowed=f"a name that ends in {SUFFIX}")
     speed = options.speed if options.compute == "time" else None
     done = run(
         options.program, options.ranks, options.on[0], arguments=options.arguments, speed=speed, seed=options.seed
     )
     write(marked(done.lines))
+    if options.save is not None:
+        write_recording(done.recording, options.save)
     columns = ("forecast", "longest path", "simulated")
     table = text_table("Time of the program", "machine", *columns, right=columns)
     for machine in options.on:
@@ -70,8 +88,9 @@ def run_program(options: RunOptions) -> None:
     complain(f"note: {done.operations:,} operations of {done.ranks} ranks; the program ran {often}")
     if not done.settled:
         complain("note: what the program does still changes with the times that its clock shows")
-    if done.wildcards:
+    if done.other_order is not None:
+        complain(f"note: {_WORDS[done.other_order]}")
+    if done.out_of_order:
         complain(
-            f"note: {done.wildcards:,} receives from any rank, probes and waits for any took what came first in the "
-            "order of turns, not of simulated arrival"
+            f"note: {done.out_of_order:,} receives from any rank did not take what arrives first in the simulation"
         )

@@ -110,6 +110,18 @@ class Recording:
         return {"ranks": self.ranks, "operations": self.yielded, "distinct_operations": len(self.operations)}
 
 
+def same_operations(one: Recording, other: Recording) -> bool:
+    """Return whether all ranks do the same in two recordings, whatever the lines and phases."""
+    if (one.ranks, one.operations) != (other.ranks, other.operations) or len(one.colours) != len(other.colours):
+        return False
+    names = ("first", "op", "started", "waits_for")
+    pairs = [
+        *((getattr(one, name), getattr(other, name)) for name in names),
+        *zip(one.colours, other.colours, strict=True),
+    ]
+    return all(np.array_equal(*pair) for pair in pairs)
+
+
 class _UnknownMembers(BaseException):
     """A program asks for the members of a group that not all ranks have called yet."""
 

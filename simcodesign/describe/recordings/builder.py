@@ -33,7 +33,7 @@ class RankLog:
 
     def __init__(self, rank: int, builder: RecordingBuilder) -> None:
         self.rank, self.line = rank, 0
-        self.op, self.lines = array("q"), array("q")
+        self.op, self.lines = array("i"), array("i")
         self.started, self.waits = array("q"), array("q")
         self.limits: list[tuple[int, float]] = []  # entries of receives, and the most bytes that they take
         self.phase_changes = [(0, "main")]
@@ -98,8 +98,14 @@ class RankLog:
         own = self._builder.key_of(self.op[handle])[-1]
         self._was(handle, RECEIVE, source, tag, own if communicator is None else communicator)
 
+    def was_nothing(self, handle: int) -> None:
+        """Take back what was started and is not waited for."""
+        self.op[handle] = NONE
+        self.started.remove(handle)
+        self._open.remove(handle)
+
     def _was(self, handle: int, *key: Any) -> None:
-        """Replace an operation that was started."""
+        """Replace an operation."""
         self.op[handle] = self._builder.number_of(key, self.rank, self.lines[handle])
 
     def collective(
@@ -116,13 +122,18 @@ class RankLog:
         self._add(COLLECTIVE, name, size_bytes, root, communicator)
         return self._started()
 
-    def start_unknown(self) -> int:
-        """Start a collective operation of which ``was_collective`` says later what it is."""
+    def unknown_collective(self) -> int:
+        """Take part in a collective operation of which ``was_collective`` says later what it is."""
         self._add(COLLECTIVE, None, 0.0, None, WORLD)
+        return len(self.op) - 1
+
+    def start_unknown(self) -> int:
+        """Start such an operation."""
+        self.unknown_collective()
         return self._started()
 
     def was_collective(self, handle: int, name: str, size_bytes: float, root: int | None, communicator: int) -> None:
-        """Say what a collective operation is that was started."""
+        """Say what such an operation is."""
         self._was(handle, COLLECTIVE, name, size_bytes, root, communicator)
 
     def wait(self, handle: int) -> None:
@@ -347,7 +358,7 @@ def _to_itself(operations: Sequence[Operation], op: Int64s, rank: Int64s) -> NDA
 
 
 def _int64s(values: array[int]) -> Int64s:
-    return np.frombuffer(values, np.int64) if len(values) else np.zeros(0, np.int64)
+    return np.array(values, np.int64)
 
 
 def _joined(columns: Sequence[array[int]]) -> Int64s:

@@ -7,7 +7,9 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.log import COLLECTIVE, START, WAIT
+from simcodesign.describe.demands.collective import SIGNALS
+from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.mpi.matching import Message
 from simcodesign.mpi.point_to_point import PointToPoint
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
@@ -27,7 +29,8 @@ class Meeting:
         self.given: dict[int, Any] = {}
         self.sizes: list[float] = []
         self.got: Sequence[Any] | None = None
-        self.recorded: list[float] = [0.0]  # the bytes, known when all have come
+        self.notes: list[tuple[RankLog, int | None]] = []  # with the entry of one that was begun
+        self.end_s = 0.0
         self.fetched = 0
 
     def __str__(self) -> str:
@@ -37,25 +40,41 @@ class Meeting:
         """Return whether all ranks have come."""
         return self.got is not None
 
+    def record(self, size_bytes: float, communicator: int) -> None:
+        """Note the operation, now that its bytes are known.
+
+        Ranks that wait in it note it only now: what others do with their memory in the meantime comes before.
+        """
+        name = _RECORDED_AS.get(self.name, self.name)
+        what = name, 0.0 if name in SIGNALS else size_bytes, self.root, communicator
+        for note, entry in self.notes:
+            if entry is None:
+                note.collective(*what)
+            else:
+                note.was_collective(entry, *what)
+
 
 class CollectiveRequest(Request):
-    """An operation of all ranks that was begun; ``use`` is called with what the rank gets."""
+    """An operation of all ranks that was begun; ``fetch`` returns what the rank gets."""
 
-    def __init__(self, world: World, place: int | None, meeting: Meeting, fetch: Callable[[], Any]) -> None:
+    def __init__(self, world: World, place: int, meeting: Meeting, fetch: Callable[[], Any]) -> None:
         super().__init__(world, place)
-        self._ended, self._meeting, self._fetch = False, meeting, fetch
+        self._meeting, self._fetch = meeting, fetch
 
-    def is_done(self) -> bool:
-        """Return whether waiting would end at once."""
-        return self._ended or self._meeting.is_done()
+    def done_s(self) -> float | None:
+        """Return when waiting ends; None while it is not known."""
+        return self._meeting.end_s if self._meeting.is_done() else None
+
+    def wait_for_message(self) -> Message | None:
+        """Let others run until it is done."""
+        self.world.scheduler.wait(lambda: f"wait for {self._meeting}", self._meeting.is_done)
+        self.world.scheduler.pass_until(self._meeting.end_s)
+        return None
 
     def end(self, status: Status | None) -> Any:
         """Wait; return what this rank gets."""
         if not self._ended:
-            self.world.scheduler.wait(lambda: f"wait for {self._meeting}", self.is_done)
-            self._ended = True
-            if self._place is not None:
-                self.world.add(WAIT, self._place)
+            super().end(status)
             self._value = self._fetch()
         return self._value
 
@@ -92,13 +111,18 @@ class Meetings(PointToPoint):
         self._check(meeting, Meeting(name, root))
         meeting.given[me] = given
         meeting.sizes.append(size_bytes)
+        meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
+        entry = world.note().start_unknown() if begins else None
+        if record:
+            meeting.notes.append((world.note(), entry))
         if len(meeting.given) == self.size:
             at_root = name in ("broadcast", "scatter")
-            meeting.recorded[0] = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
+            size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
+            meeting.record(size_bytes, self.number)
+            meeting.end_s += world.times.of_all_ranks(name, size_bytes, self.size) if record else 0.0
             meeting.got = combine([meeting.given[place] for place in range(self.size)])
             for member in self.members:
                 world.scheduler.wake(member)
-        entry = (COLLECTIVE, _RECORDED_AS.get(name, name), self.number, meeting.recorded, root)
 
         def fetch() -> Any:
             assert meeting.got is not None
@@ -107,11 +131,10 @@ class Meetings(PointToPoint):
                 del self._meetings[number]
             return use(meeting.got[me])
 
-        if begins:
-            return CollectiveRequest(world, world.add(START, entry) if record else None, meeting, fetch)
+        if entry is not None:
+            return CollectiveRequest(world, entry, meeting, fetch)
         world.scheduler.wait(lambda: name, meeting.is_done)
-        if record:  # noted only now: what others ask of this rank meanwhile comes before
-            world.add(*entry)
+        world.scheduler.pass_until(meeting.end_s)
         return fetch()
 
     def _check(self, meeting: Meeting, mine: Meeting) -> None:

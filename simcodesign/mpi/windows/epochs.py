@@ -6,7 +6,6 @@ from collections import deque
 from typing import Any
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.log import COLLECTIVE
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.windows.transfers import COMPLETED, HANDED_OVER, POSTED, Transfers
@@ -32,10 +31,10 @@ class _Lock:
 class Epochs(Simulated):
     """The part of windows that synchronizes ranks. Ranks are those of the communicator ``comm``."""
 
-    def __init__(self, comm: Any, number: int) -> None:
+    def __init__(self, comm: Any) -> None:
         self.world: World = comm.world
         self._comm = comm
-        self._transfers = Transfers(self.world, number, comm.members)
+        self._transfers = Transfers(self.world, self.world.log.communicator(comm.members), comm.members)
         self._is_fenced = [False] * comm.size
         self._locks = [_Lock() for _ in range(comm.size)]
         self._started: list[list[int]] = [[] for _ in range(comm.size)]
@@ -59,6 +58,13 @@ class Epochs(Simulated):
             what = f"rank {self.world.current} calls {name} while it may not access the memory of rank {target}"
             allowed = "after Fence, Lock, Lock_all or Start (MPI_ERR_RMA_SYNC)"
             raise InputError(what, place_of_call(), allowed=allowed)
+        if not self._is_fenced[me]:
+            self._in_time()
+
+    def _in_time(self) -> None:
+        """Let others run until none is before this rank: the order of accesses depends on time."""
+        self.world.in_time += 1
+        self.world.catch_up()
 
     def _check_rank(self, rank: int) -> None:
         if not 0 <= rank < self.group_size:
@@ -79,7 +85,7 @@ class Epochs(Simulated):
     def Fence(self, assertion: int = 0) -> None:
         """Wait for all ranks and for all accesses; others may follow."""
         self._meet("Win.Fence")
-        self.world.add(COLLECTIVE, "barrier", self._comm.number, [0.0], None)
+        self._comm.Barrier()
         self._is_fenced[self.group_rank] = not assertion & MODE_NOSUCCEED
 
     # --- Locks -----------------------------------------------------------------------------------------------
@@ -88,6 +94,7 @@ class Epochs(Simulated):
     def Lock(self, rank: int, lock_type: int = LOCK_EXCLUSIVE, assertion: int = 0) -> None:
         """Wait until the memory of a rank is this rank's, or, of LOCK_SHARED, until others only share it."""
         self._check_rank(rank)
+        self._in_time()
         self._lock(rank, lock_type)
 
     def _lock(self, rank: int, kind: int) -> None:
@@ -114,31 +121,30 @@ class Epochs(Simulated):
             self.world.scheduler.wake(self._comm.members[other])
 
     def _complete_and_let_others(self) -> None:
-        """Wait for this rank's accesses; others have a turn, because ranks may look at memory until it changes."""
-        self._transfers.complete_own()
-        self.world.scheduler.give_turn_away()
+        """Wait for this rank's accesses; if there are none, others have a turn, because it may look until they do."""
+        if not self._transfers.complete_own():
+            self.world.scheduler.test_failed(None)
 
     @mpi_call
     def Unlock(self, rank: int) -> None:
         """Wait for the accesses to a rank, and let others lock its memory. Others have a turn."""
         self._check_rank(rank)
-        self._transfers.complete_own()
-        self._unlock(rank)
         self._complete_and_let_others()
+        self._unlock(rank)
 
     @mpi_call
     def Lock_all(self, assertion: int = 0) -> None:
         """Share the memory of all ranks."""
+        self._in_time()
         for rank in range(self.group_size):
             self._lock(rank, LOCK_SHARED)
 
     @mpi_call
     def Unlock_all(self) -> None:
         """Wait for all accesses, and end what Lock_all began. Others have a turn."""
-        self._transfers.complete_own()
+        self._complete_and_let_others()
         for rank in range(self.group_size):
             self._unlock(rank)
-        self._complete_and_let_others()
 
     @mpi_call
     def Flush(self, rank: int) -> None:
@@ -158,7 +164,7 @@ class Epochs(Simulated):
     @mpi_call
     def Sync(self) -> None:
         """Let others have a turn: the memory of the window and of its rank are one."""
-        self.world.scheduler.give_turn_away()
+        self.world.scheduler.test_failed(None)
 
     # --- Groups of ranks -------------------------------------------------------------------------------------
 
@@ -199,7 +205,10 @@ class Epochs(Simulated):
     @mpi_call
     def Test(self) -> bool:
         """Return whether Wait would end at once; if so, it is done. Others have a turn if not."""
-        if not all(self._transfers.has_come(rank, COMPLETED) for rank in self._posted[self.group_rank]):
-            self.world.scheduler.give_turn_away()
+        self._in_time()
+        times = [self._transfers.expected_s(rank, COMPLETED) for rank in self._posted[self.group_rank]]
+        known = [time_s for time_s in times if time_s is not None]
+        if len(known) < len(times) or max(known, default=0.0) > self.world.scheduler.clock_s:
+            self.world.scheduler.test_failed(max(known) if known and len(known) == len(times) else None)
             return False
         return bool(self.Wait())

@@ -29,10 +29,10 @@ class Win(Epochs):
     #: ``MPI.COMM_SELF`` of the run.
     default_comm: ClassVar[Any] = None
 
-    def __init__(self, comm: Any, number: int, memories: list[Flat], units: list[int], flavor: int) -> None:
-        super().__init__(comm, number)
+    def __init__(self, comm: Any, memories: list[Flat], units: list[int], flavor: int) -> None:
+        super().__init__(comm)
         self._memories, self._units, self.flavor = memories, units, flavor
-        self.model, self.name = WIN_UNIFIED, f"window {-number}"
+        self.model, self.name = WIN_UNIFIED, f"window {self._transfers.number}"
         self._freed: set[int] = set()
 
     # --- Making and ending -----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class Win(Epochs):
 
             def combine(all_: list[tuple[Any, int]]) -> list[Win]:
                 units = [unit for _, unit in all_]
-                return [cls(comm, world.new_channel(), memories([one for one, _ in all_]), units, flavor)] * len(all_)
+                return [cls(comm, memories([one for one, _ in all_]), units, flavor)] * len(all_)
 
             return comm._together(name, given, 0, combine, record=False)
         finally:
