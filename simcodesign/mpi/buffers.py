@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ Flat = NDArray[Any]
 
 
 class Datatype(Simulated):
-    """A basic type of MPI: the type of NumPy whose bytes it has."""
+    """A basic type of MPI, or a pair of a value and a place: the type of NumPy whose bytes it has."""
 
     def __init__(self, name: str, code: str) -> None:
-        self.name, self.dtype = f"MPI_{name}", np.dtype(code)
-        self.size = self.extent = self.dtype.itemsize
+        self.name, self.dtype = f"MPI_{name}", np.dtype(code, align="," in code)
+        self.extent = self.dtype.itemsize
+        self.size = sum(self.dtype[one].itemsize for one in self.dtype.names or ()) or self.extent
 
     def Get_size(self) -> int:
         """Return the bytes of one."""
@@ -27,7 +29,7 @@ class Datatype(Simulated):
 
     def Get_extent(self) -> tuple[int, int]:
         """Return the lower bound and the extent, in bytes."""
-        return 0, self.size
+        return 0, self.extent
 
     def Get_name(self) -> str:
         """Return MPI's name."""
@@ -72,6 +74,13 @@ _CODES = {
     **{f"INT{bits}_T": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
     **{f"UINT{bits}_T": f"u{bits // 8}" for bits in (8, 16, 32, 64)},
     **{f"INTEGER{size}": f"i{size}" for size in (1, 2, 4, 8)},
+    # Pairs for MINLOC and MAXLOC, as C lays them out.
+    "SHORT_INT": "i2,i4",
+    "INT_INT": "i4,i4",
+    "TWOINT": "i4,i4",
+    "LONG_INT": "i8,i4",
+    "FLOAT_INT": "f4,i4",
+    "DOUBLE_INT": "f8,i4",
 }
 #: By name, as in ``MPI.DOUBLE``.
 DATATYPES = {name: Datatype(name, code) for name, code in _CODES.items()}
@@ -86,15 +95,18 @@ class Buffer:
         if parts and isinstance(parts[-1], Datatype | str):
             named = parts.pop()
             dtype = DATATYPES_BY_CODE[named].dtype if isinstance(named, str) else named.dtype
-            if array.dtype != dtype and not (array.dtype.itemsize == dtype.itemsize and array.dtype.kind != "u"):
+            is_same_size = array.dtype.itemsize == dtype.itemsize and array.dtype.kind != "u" and dtype.names is None
+            if array.dtype != dtype and not is_same_size:
                 array = array.view(np.uint8).view(dtype)
-        if len(parts) == 1 and isinstance(parts[0], list | tuple) and len(parts[0]) == 2 and _is_many(parts[0][0]):
+        if len(parts) == 1 and isinstance(parts[0], tuple):  # as mpi4py does: a list has counts alone
             parts = list(parts[0])
-        self.flat = array
+        if len(parts) > 2:
+            raise InputError("a buffer", place_of_call(), value=f"{len(parts)} parts", allowed="counts and places")
+        self.flat = self._memory = array
         self.counts = None if not parts or parts[0] is None else parts[0]
         self.displs = None if len(parts) < 2 or parts[1] is None else [int(one) for one in parts[1]]
         if self.counts is not None and not _is_many(self.counts):
-            self.flat, self.counts = self.flat[: int(self.counts)], None
+            self.flat = self.flat[: int(self.counts)]
         elif self.counts is not None:
             self.counts = [int(one) for one in self.counts]
 
@@ -104,12 +116,26 @@ class Buffer:
         return int(self.flat.nbytes)
 
     def parts(self, ranks: int) -> list[Flat]:
-        """Return the part of each rank: equal ones, unless counts are given."""
-        if self.counts is None:
-            each = len(self.flat) // ranks
-            return [self.flat[each * rank : each * (rank + 1)] for rank in range(ranks)]
-        displs = self.displs or [0, *np.cumsum(self.counts)[:-1].tolist()]
-        return [self.flat[at : at + count] for at, count in zip(displs, self.counts, strict=True)]
+        """Return the part of each rank: equal ones, or as many elements as a count says, or as counts say of each.
+
+        Raises InputError if there are fewer or more counts than ranks, or a part is outside of the buffer.
+        """
+        whole, counts = len(self._memory), self.counts
+        if counts is None:
+            if ranks and whole % ranks and self.displs is None:
+                what, allowed = "elements of a buffer", f"a multiple of the {ranks} parts, or counts"
+                raise InputError(what, place_of_call(), value=whole, allowed=allowed)
+            counts = whole // ranks if ranks else 0
+        counts = counts if isinstance(counts, list) else [int(counts)] * ranks
+        displs = [0, *accumulate(counts)][: len(counts)] if self.displs is None else self.displs
+        if not len(counts) == len(displs) == ranks:
+            value = len(counts) if len(counts) != ranks else len(displs)
+            raise InputError("counts or places of a buffer", place_of_call(), value=value, allowed=f"{ranks}")
+        for at, count in zip(displs, counts, strict=True):
+            if count < 0 or at < 0 or (count and at + count > whole):
+                given, allowed = f"{count} elements from {at} on", f"within the {whole} of the buffer"
+                raise InputError("a part of a buffer", place_of_call(), value=given, allowed=allowed)
+        return [self._memory[at : at + count] for at, count in zip(displs, counts, strict=True)]
 
     def take(self, data: Flat) -> None:
         """Copy data to the beginning. Raises InputError if there is not enough room (MPI's truncation error)."""
@@ -117,7 +143,9 @@ class Buffer:
 
 
 #: By the letter of NumPy, as in ``[array, 'd']``.
-DATATYPES_BY_CODE: dict[str, Datatype] = {one.dtype.char: one for one in reversed(DATATYPES.values())}
+DATATYPES_BY_CODE: dict[str, Datatype] = {
+    one.dtype.char: one for one in reversed(DATATYPES.values()) if one.dtype.names is None
+}
 
 
 def fill(room: Flat, data: Flat) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.collectives import Collectives
+from simcodesign.mpi.collectives.of_buffers import Collectives
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED
 from simcodesign.mpi.scheduler import place_of_call

@@ -9,15 +9,24 @@ from typing import Any
 import numpy as np
 
 from simcodesign.core.errors import InputError
+from simcodesign.mpi.buffers import DATATYPES_BY_CODE, Buffer, Flat, fill
 from simcodesign.mpi.names import Simulated
 from simcodesign.mpi.scheduler import place_of_call
 
 
 class Op(Simulated):
-    """An operation of two values; ``buffers``: of two arrays, where it differs."""
+    """An operation of two values; ``buffers``: of two arrays, where it differs. ``commutes``: in any order."""
 
-    def __init__(self, name: str, function: Callable[[Any, Any], Any], buffers: Callable[[Any, Any], Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Any, Any], Any],
+        buffers: Callable[[Any, Any], Any],
+        commutes: bool = True,
+        is_predefined: bool = True,
+    ) -> None:
         self.name, self._function, self.buffers = name, function, buffers
+        self.is_commutative, self.is_predefined = commutes, is_predefined
 
     def __call__(self, x: Any, y: Any) -> Any:
         return self._function(x, y)
@@ -27,25 +36,31 @@ class Op(Simulated):
         """Return an operation of the user's: ``function(in, inout, datatype)`` of buffers, whose second it changes."""
 
         def of_buffers(one: Any, other: Any) -> Any:
-            changed = other.copy()
-            function(memoryview(one), memoryview(changed), None)
+            changed, datatype = other.copy(), DATATYPES_BY_CODE.get(other.dtype.char)
+            function(memoryview(one.view(np.uint8)), memoryview(changed.view(np.uint8)), datatype)
             return changed
 
-        return cls("user", lambda x, y: function(x, y, None), of_buffers)
+        return cls("user", lambda x, y: function(x, y, None), of_buffers, commute, is_predefined=False)
 
     def Is_commutative(self) -> bool:
         """Return whether the order of the values does not matter."""
-        return self.name != "user"
+        return self.is_commutative
 
     def Free(self) -> None:
         """Do nothing: Python frees it."""
 
-    def fold(self, values: list[Any], *, arrays: bool) -> Any:
-        """Return the values combined, in the order of their ranks. Raises InputError for arrays of several lengths."""
-        if arrays and len({len(value) for value in values}) > 1:
-            lengths = [len(value) for value in values]
-            raise InputError("elements of the ranks to reduce", place_of_call(), value=lengths, allowed="equally many")
-        return reduce(self.buffers if arrays else self._function, values)
+    def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
+        """Combine two buffers of this rank in the second."""
+        one, other = Buffer(inbuf).flat, Buffer(inoutbuf).flat
+        if len(one) != len(other):
+            raise InputError(
+                "elements to reduce", place_of_call(), value=[len(one), len(other)], allowed="equally many"
+            )
+        fill(other, self.buffers(one, other))
+
+    def fold(self, values: list[Flat]) -> Flat:
+        """Return arrays combined, in the order of their ranks."""
+        return reduce(self.buffers, values)
 
 
 def _of_either(ufunc: np.ufunc, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -64,12 +79,32 @@ def _located(better: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     return function
 
 
-def _refused(x: Any, y: Any) -> Any:
-    raise TypeError("MPI.MINLOC and MPI.MAXLOC of buffers are not simulated (allowed: pairs, as in comm.allreduce)")
+def _located_in_buffers(better: np.ufunc) -> Callable[[Flat, Flat], Flat]:
+    """An operation of arrays of pairs of a value and a place; of equal values the smaller place."""
+
+    def function(x: Flat, y: Flat) -> Flat:
+        if x.dtype.names is None:
+            allowed = "a type of pairs, as MPI.DOUBLE_INT"
+            raise InputError(
+                "MPI.MINLOC or MPI.MAXLOC of a buffer", place_of_call(), value=str(x.dtype), allowed=allowed
+            )
+        value, place = x.dtype.names
+        takes_x = better(x[value], y[value]) | ((x[value] == y[value]) & (x[place] < y[place]))
+        return np.where(takes_x, x, y)
+
+    return function
 
 
 def _logical(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     return lambda x, y: ufunc(x, y).astype(x.dtype)
+
+
+def _first(x: Any, y: Any) -> Any:
+    return x
+
+
+def _second(x: Any, y: Any) -> Any:
+    return y
 
 
 #: By name, as in ``MPI.SUM``.
@@ -84,6 +119,9 @@ OPERATORS = {
     "BAND": Op("band", lambda x, y: x & y, np.bitwise_and),
     "BOR": Op("bor", lambda x, y: x | y, np.bitwise_or),
     "BXOR": Op("bxor", lambda x, y: x ^ y, np.bitwise_xor),
-    "MAXLOC": Op("maxloc", _located(lambda x, y: x > y), _refused),
-    "MINLOC": Op("minloc", _located(lambda x, y: x < y), _refused),
+    "MAXLOC": Op("maxloc", _located(lambda x, y: x > y), _located_in_buffers(np.greater)),
+    "MINLOC": Op("minloc", _located(lambda x, y: x < y), _located_in_buffers(np.less)),
+    # Of windows: the value given replaces the one there, or leaves it.
+    "REPLACE": Op("replace", _second, _second, commutes=False),
+    "NO_OP": Op("no_op", _first, _first, commutes=False),
 }

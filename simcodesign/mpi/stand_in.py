@@ -9,13 +9,15 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from simcodesign.mpi.buffers import DATATYPES, Datatype
-from simcodesign.mpi.collectives import IN_PLACE
+from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED, Request, Status
+from simcodesign.mpi.windows import epochs, windows
+from simcodesign.mpi.windows.windows import Win
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
@@ -53,9 +55,18 @@ def _constants() -> dict[str, Any]:
         "THREAD_MULTIPLE": 3,
         "VERSION": 4,
         "SUBVERSION": 0,
+        "WIN_NULL": None,
+        **_upper_case(epochs),
+        **_upper_case(windows),
         **DATATYPES,
         **OPERATORS,
     }
+
+
+def _upper_case(module: ModuleType) -> dict[str, Any]:
+    """Return the constants of a module whose names are mpi4py's."""
+    beginnings = ("LOCK_", "MODE_", "WIN_")
+    return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
 def mpi_module(world: World) -> ModuleType:
@@ -75,10 +86,14 @@ def mpi_module(world: World) -> ModuleType:
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
+        "Alloc_mem": lambda size, info=None: memoryview(bytearray(size)),
+        "Free_mem": lambda mem: None,
     }
+    own = _SelfOfRank(world)
     members = {
         "COMM_WORLD": Intracomm(world, 0, tuple(range(world.size))),
-        "COMM_SELF": _SelfOfRank(world),
+        "COMM_SELF": own,
+        "Win": type("Win", (Win,), {"default_comm": own}),
         "REQUEST_NULL": Request(world),
         "Exception": RuntimeError,
         "buffer": memoryview,

@@ -1,0 +1,1 @@
+"""Operations of all ranks of a communicator, of objects and of buffers, blocking and nonblocking."""

@@ -1,0 +1,173 @@
+"""How the ranks of a communicator meet in an operation. The last rank to come computes the results of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from simcodesign.core.errors import InputError
+from simcodesign.describe.demands.collective import SIGNALS
+from simcodesign.describe.recordings.builder import RankLog
+from simcodesign.mpi.matching import Message
+from simcodesign.mpi.point_to_point import PointToPoint
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.world import World, mpi_call
+
+Given = ParamSpec("Given")
+Combine = Callable[[list[Any]], Sequence[Any]]
+#: Operations that are recorded as another one: the messages of an exclusive scan are those of a scan.
+_RECORDED_AS = {"exscan": "scan"}
+
+
+class Meeting:
+    """One operation of all ranks: ``given`` by each, and ``got`` by each."""
+
+    def __init__(self, name: str, root: int | None) -> None:
+        self.name, self.root = name, root
+        self.given: dict[int, Any] = {}
+        self.sizes: list[float] = []
+        self.got: Sequence[Any] | None = None
+        self.notes: list[tuple[RankLog, int | None]] = []  # with the entry of one that was begun
+        self.end_s = 0.0
+        self.fetched = 0
+
+    def __str__(self) -> str:
+        return self.name if self.root is None else f"{self.name} with root {self.root}"
+
+    def is_done(self) -> bool:
+        """Return whether all ranks have come."""
+        return self.got is not None
+
+    def record(self, size_bytes: float, communicator: int) -> None:
+        """Note the operation, now that its bytes are known.
+
+        Ranks that wait in it note it only now: what others do with their memory in the meantime comes before.
+        """
+        name = _RECORDED_AS.get(self.name, self.name)
+        what = name, 0.0 if name in SIGNALS else size_bytes, self.root, communicator
+        for note, entry in self.notes:
+            if entry is None:
+                note.collective(*what)
+            else:
+                note.was_collective(entry, *what)
+
+
+class CollectiveRequest(Request):
+    """An operation of all ranks that was begun; ``fetch`` returns what the rank gets."""
+
+    def __init__(self, world: World, place: int, meeting: Meeting, fetch: Callable[[], Any]) -> None:
+        super().__init__(world, place)
+        self._meeting, self._fetch = meeting, fetch
+
+    def done_s(self) -> float | None:
+        """Return when waiting ends; None while it is not known."""
+        return self._meeting.end_s if self._meeting.is_done() else None
+
+    def wait_for_message(self) -> Message | None:
+        """Let others run until it is done."""
+        self.world.scheduler.wait(lambda: f"wait for {self._meeting}", self._meeting.is_done)
+        self.world.scheduler.pass_until(self._meeting.end_s)
+        return None
+
+    def end(self, status: Status | None) -> Any:
+        """Wait; return what this rank gets."""
+        if not self._ended:
+            super().end(status)
+            self._value = self._fetch()
+        return self._value
+
+
+class Meetings(PointToPoint):
+    """The part of communicators in which ranks meet."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._meetings: dict[int, Meeting] = {}
+        self._count = dict.fromkeys(self.members, 0)
+        self._is_nonblocking = False
+
+    def _together(
+        self,
+        name: str,
+        given: Any,
+        size_bytes: float,
+        combine: Combine,
+        root: int | None = None,
+        record: bool = True,
+        use: Callable[[Any], Any] = lambda got: got,
+    ) -> Any:
+        """Meet the other ranks in the operation ``name``; return ``use`` of what this rank gets of ``combine``.
+
+        ``size_bytes``: what this rank gives; the mean of all is recorded, or, of a broadcast and a scatter, the root's.
+        Within ``nonblocking`` the operation begins, and a request is returned.
+        """
+        world, me = self.world, self.rank
+        begins, self._is_nonblocking = self._is_nonblocking, False
+        number = self._count[world.current]
+        self._count[world.current] += 1
+        meeting = self._meetings.setdefault(number, Meeting(name, root))
+        self._check(meeting, Meeting(name, root))
+        meeting.given[me] = given
+        meeting.sizes.append(size_bytes)
+        meeting.end_s = max(meeting.end_s, world.scheduler.clock_s)
+        entry = world.note().start_unknown() if begins else None
+        if record:
+            meeting.notes.append((world.note(), entry))
+        if len(meeting.given) == self.size:
+            at_root = name in ("broadcast", "scatter")
+            size_bytes = max(meeting.sizes) if at_root else sum(meeting.sizes) / self.size
+            meeting.record(size_bytes, self.number)
+            meeting.end_s += world.times.of_all_ranks(name, size_bytes, self.size) if record else 0.0
+            meeting.got = combine([meeting.given[place] for place in range(self.size)])
+            for member in self.members:
+                world.scheduler.wake(member)
+
+        def fetch() -> Any:
+            assert meeting.got is not None
+            meeting.fetched += 1
+            if meeting.fetched == self.size:
+                del self._meetings[number]
+            return use(meeting.got[me])
+
+        if entry is not None:
+            return CollectiveRequest(world, entry, meeting, fetch)
+        world.scheduler.wait(lambda: name, meeting.is_done)
+        world.scheduler.pass_until(meeting.end_s)
+        return fetch()
+
+    def _check(self, meeting: Meeting, mine: Meeting) -> None:
+        """Raise InputError unless the ranks call the same operation, with the same root."""
+        if str(meeting) != str(mine):
+            what = f"rank {self.world.current} calls {mine}, another calls {meeting}"
+            raise InputError(what, place_of_call())
+        if mine.root is not None and not 0 <= mine.root < self.size:
+            allowed = f"0 to {self.size - 1}"
+            raise InputError(f"root of {mine.name}", place_of_call(), value=mine.root, allowed=allowed)
+
+    def _begin_meeting(self, call: Callable[[], Any]) -> Request:
+        self._is_nonblocking = True
+        try:
+            request: Request = call()
+        finally:
+            self._is_nonblocking = False
+        return request
+
+    @mpi_call
+    def Barrier(self) -> Any:
+        """Wait for all ranks."""
+        return self._together("barrier", None, 0.0, lambda given: given)
+
+    barrier = Barrier
+
+
+def nonblocking(method: Callable[Concatenate[Any, Given], Any]) -> Callable[Concatenate[Any, Given], Request]:
+    """Return the form of an operation that begins it and returns a request, as ``Ibcast`` is of ``Bcast``."""
+
+    @wraps(method)
+    def begin(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Request:
+        return self._begin_meeting(lambda: method(self, *given, **named))  # type: ignore[no-any-return]
+
+    begin.__name__ = f"I{method.__name__.lower()}"
+    return begin

@@ -1,0 +1,245 @@
+"""Windows and the accesses to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simcodesign.core.errors import InputError
+from simcodesign.mpi.buffers import DATATYPES_BY_CODE, Buffer, Flat, fill
+from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.point_to_point import PROC_NULL
+from simcodesign.mpi.requests import Request
+from simcodesign.mpi.scheduler import place_of_call
+from simcodesign.mpi.windows.epochs import Epochs
+from simcodesign.mpi.world import mpi_call
+
+SUM, NO_OP = OPERATORS["SUM"], OPERATORS["NO_OP"]
+#: Keys of attributes, and their values, as in Open MPI.
+WIN_BASE, WIN_SIZE, WIN_DISP_UNIT, WIN_CREATE_FLAVOR, WIN_MODEL = range(7, 12)
+WIN_FLAVOR_CREATE, WIN_FLAVOR_ALLOCATE, WIN_FLAVOR_DYNAMIC, WIN_FLAVOR_SHARED = range(1, 5)
+WIN_UNIFIED, WIN_SEPARATE = 0, 1
+
+
+class Win(Epochs):
+    """Memory of each rank of a communicator, which all of them access: one object for all ranks."""
+
+    #: ``MPI.COMM_SELF`` of the run.
+    default_comm: ClassVar[Any] = None
+
+    def __init__(self, comm: Any, memories: list[Flat], units: list[int], flavor: int) -> None:
+        super().__init__(comm)
+        self._memories, self._units, self.flavor = memories, units, flavor
+        self.model, self.name = WIN_UNIFIED, f"window {self._transfers.number}"
+        self._freed: set[int] = set()
+
+    # --- Making and ending -----------------------------------------------------------------------------------
+
+    @classmethod
+    def _made(cls, name: str, comm: Any, given: Any, flavor: int, memories: Callable[[list[Any]], list[Flat]]) -> Any:
+        """Return the one window of all ranks, made when the last one comes; ``given``: memory or size, and unit."""
+        comm = cls.default_comm if comm is None else comm
+        world = comm.world
+        world.begin_call()
+        try:
+
+            def combine(all_: list[tuple[Any, int]]) -> list[Win]:
+                units = [unit for _, unit in all_]
+                return [cls(comm, memories([one for one, _ in all_]), units, flavor)] * len(all_)
+
+            return comm._together(name, given, 0, combine, record=False)
+        finally:
+            world.end_call()
+
+    @classmethod
+    def Create(cls, memory: Any, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+        """Return the window of all ranks' ``memory``; places in it are multiples of ``disp_unit`` bytes."""
+        own = Buffer(memory).flat.view(np.uint8)
+        made: Win = cls._made("Win.Create", comm, (own, int(disp_unit)), WIN_FLAVOR_CREATE, list)
+        return made
+
+    @classmethod
+    def Allocate(cls, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+        """Return a window of ``size`` new bytes of each rank."""
+        own = np.zeros(int(size), np.uint8)
+        made: Win = cls._made("Win.Allocate", comm, (own, int(disp_unit)), WIN_FLAVOR_ALLOCATE, list)
+        return made
+
+    @classmethod
+    def Allocate_shared(cls, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Win:
+        """Return a window of ``size`` new bytes of each rank, one after another, which all ranks see as their own."""
+
+        def shared(sizes: list[int]) -> list[Flat]:
+            return np.split(np.zeros(sum(sizes), np.uint8), np.cumsum(sizes)[:-1])
+
+        made: Win = cls._made("Win.Allocate_shared", comm, (int(size), int(disp_unit)), WIN_FLAVOR_SHARED, shared)
+        return made
+
+    def Shared_query(self, rank: int) -> tuple[memoryview, int]:
+        """Return the memory of a rank and its unit; of PROC_NULL: of the first rank that has any."""
+        if self.flavor != WIN_FLAVOR_SHARED:
+            raise InputError("Shared_query of a window that is not shared", place_of_call(), allowed="Allocate_shared")
+        if rank == PROC_NULL:
+            rank = next((one for one, memory in enumerate(self._memories) if len(memory)), 0)
+        self._check_rank(rank)
+        return self._memories[rank].data, self._units[rank]
+
+    @mpi_call
+    def Free(self) -> None:
+        """Wait for all ranks and for all accesses; the window is no longer used."""
+        self._meet("Win.Free")
+        self._freed.add(self.world.current)
+
+    def __bool__(self) -> bool:
+        return self.world.current not in self._freed
+
+    # --- What it is ------------------------------------------------------------------------------------------
+
+    def tomemory(self) -> memoryview:
+        """Return the memory of this rank."""
+        return self._memories[self.group_rank].data
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return self.tomemory()
+
+    @property
+    def attrs(self) -> tuple[int, int, int]:
+        """Address, bytes and unit of this rank's memory."""
+        own = self._memories[self.group_rank]
+        return own.ctypes.data, len(own), self._units[self.group_rank]
+
+    def Get_attr(self, keyval: int) -> int | None:
+        """Return an attribute by its key, as ``MPI.WIN_SIZE``; None for others."""
+        known = dict(zip((WIN_BASE, WIN_SIZE, WIN_DISP_UNIT), self.attrs, strict=True))
+        return {**known, WIN_CREATE_FLAVOR: self.flavor, WIN_MODEL: self.model}.get(keyval)
+
+    def Get_name(self) -> str:
+        """Return the name."""
+        return self.name
+
+    def Set_name(self, name: str) -> None:
+        """Set the name."""
+        self.name = name
+
+    def Get_group(self) -> Any:
+        """Return the group of the window's ranks."""
+        return self._comm.Get_group()
+
+    group = property(Get_group)
+
+    # --- Accesses --------------------------------------------------------------------------------------------
+
+    def _place(self, name: str, own: Flat, rank: int, target: Any) -> Flat:
+        """Return where in a rank's memory ``own`` data go: ``target`` is a place, with a count and a type if given."""
+        self._check_access(name, rank)
+        at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
+        named = more[1] if len(more) > 1 else own.dtype
+        dtype: Any = DATATYPES_BY_CODE[named].dtype if isinstance(named, str) else getattr(named, "dtype", named)
+        size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
+        begin = int(at) * self._units[rank]
+        memory = self._memories[rank]
+        if begin < 0 or begin + size > len(memory):
+            value, allowed = f"{size} bytes from byte {begin} on", f"within {len(memory)} bytes (MPI_ERR_RMA_RANGE)"
+            raise InputError(f"{name} in the memory of rank {rank}", place_of_call(), value=value, allowed=allowed)
+        if size > own.nbytes:
+            allowed = f"up to {own.nbytes} B, as the origin has"
+            raise InputError(f"{name}: bytes of the target", place_of_call(), value=size, allowed=allowed)
+        return memory[begin : begin + size].view(dtype)
+
+    def _put(self, name: str, origin: Any, rank: int, target: Any) -> Request:
+        if rank == PROC_NULL:
+            return Request(self.world)
+        own = Buffer(origin).flat
+        place = self._place(name, own, rank, target)
+        fill(place, own[: place.nbytes // own.itemsize])
+        return self._transfers.give(rank, place.nbytes)
+
+    def _get(self, name: str, origin: Any, rank: int, target: Any) -> Request:
+        if rank == PROC_NULL:
+            return Request(self.world)
+        own = Buffer(origin).flat
+        place = self._place(name, own, rank, target)
+        fill(own, place)
+        return self._asked(name, rank, 0, place.nbytes)
+
+    def _asked(self, name: str, rank: int, request_bytes: int, answer_bytes: int) -> Request:
+        is_locked = self.group_rank in self._locks[rank].holders
+        is_answered = self._is_fenced[self.group_rank] and not is_locked and not name.startswith("R")
+        return self._transfers.ask(rank, request_bytes, answer_bytes, is_answered=is_answered)
+
+    def _accumulate(self, name: str, origin: Any, result: Any, rank: int, target: Any, op: Op) -> Request:
+        """Combine with what is there; ``result``: room for what was there before, None if it is not wanted."""
+        if rank == PROC_NULL:
+            return Request(self.world)
+        if not op.is_predefined:
+            raise InputError(f"{name} with an operation of the user", place_of_call(), allowed="MPI.SUM and others")
+        room = None if result is None else Buffer(result).flat
+        own = room if op is NO_OP and room is not None else Buffer(origin).flat
+        assert own is not None
+        place = self._place(name, own, rank, target)
+        before = place.copy()
+        if op is not NO_OP:
+            place[:] = op.buffers(before, own[: place.nbytes // own.itemsize].view(place.dtype))
+        if room is None:
+            return self._transfers.give(rank, place.nbytes)
+        fill(room, before)
+        return self._asked(name, rank, 0 if op is NO_OP else place.nbytes, place.nbytes)
+
+    @mpi_call
+    def Put(self, origin: Any, target_rank: int, target: Any = None) -> None:
+        """Write to the memory of a rank."""
+        self._put("Put", origin, target_rank, target)
+
+    @mpi_call
+    def Rput(self, origin: Any, target_rank: int, target: Any = None) -> Request:
+        """Begin to write to the memory of a rank."""
+        return self._put("Rput", origin, target_rank, target)
+
+    @mpi_call
+    def Get(self, origin: Any, target_rank: int, target: Any = None) -> None:
+        """Read from the memory of a rank."""
+        self._get("Get", origin, target_rank, target)
+
+    @mpi_call
+    def Rget(self, origin: Any, target_rank: int, target: Any = None) -> Request:
+        """Begin to read from the memory of a rank."""
+        return self._get("Rget", origin, target_rank, target)
+
+    @mpi_call
+    def Accumulate(self, origin: Any, target_rank: int, target: Any = None, op: Op = SUM) -> None:
+        """Combine with the memory of a rank."""
+        self._accumulate("Accumulate", origin, None, target_rank, target, op)
+
+    @mpi_call
+    def Raccumulate(self, origin: Any, target_rank: int, target: Any = None, op: Op = SUM) -> Request:
+        """Begin to combine with the memory of a rank."""
+        return self._accumulate("Raccumulate", origin, None, target_rank, target, op)
+
+    @mpi_call
+    def Get_accumulate(self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = SUM) -> None:
+        """Read from the memory of a rank, and combine with it."""
+        self._accumulate("Get_accumulate", origin, result, target_rank, target, op)
+
+    @mpi_call
+    def Rget_accumulate(self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = SUM) -> Request:
+        """Begin to read from the memory of a rank, and to combine with it."""
+        return self._accumulate("Rget_accumulate", origin, result, target_rank, target, op)
+
+    @mpi_call
+    def Fetch_and_op(self, origin: Any, result: Any, target_rank: int, target_disp: int = 0, op: Op = SUM) -> None:
+        """Read one element of the memory of a rank, and combine with it."""
+        self._accumulate("Fetch_and_op", origin, result, target_rank, target_disp, op)
+
+    @mpi_call
+    def Compare_and_swap(self, origin: Any, compare: Any, result: Any, target_rank: int, target_disp: int = 0) -> None:
+        """Read one element of the memory of a rank, and replace it if it is the one to compare with."""
+        if target_rank == PROC_NULL:
+            return
+        own, expected = Buffer(origin).flat, Buffer(compare).flat
+        place = self._place("Compare_and_swap", own, target_rank, target_disp)
+        fill(Buffer(result).flat, place.copy())
+        if place[0] == expected[0]:
+            place[:] = own
+        self._asked("Compare_and_swap", target_rank, own.nbytes + expected.nbytes, place.nbytes)
