@@ -10,13 +10,14 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.collectives import Collectives
-from simcodesign.mpi.point_to_point import PROC_NULL
-from simcodesign.mpi.requests import UNDEFINED
+from simcodesign.mpi.messages.persistent import PersistentMessages
+from simcodesign.mpi.messages.probes import Probes
+from simcodesign.mpi.requests import PROC_NULL, UNDEFINED
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import mpi_call
 
 
-class Comm(Collectives):
+class Comm(Probes, PersistentMessages, Collectives):
     """Ranks that exchange messages: one object for all of them."""
 
     def Get_rank(self) -> int:

@@ -16,7 +16,9 @@ ANY_SOURCE, ANY_TAG = -1, -1
 
 @dataclass(eq=False)
 class Message:
-    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` is one of all ranks."""
+    """A message on its way. ``source`` and ``target`` are ranks of the communicator, ``sender`` and
+    ``receiver`` are of all ranks.
+    """
 
     source: int
     target: int
@@ -24,6 +26,7 @@ class Message:
     data: Any
     size_bytes: int
     sender: int
+    receiver: int
     taken: bool = False  # by a receive
 
     def __str__(self) -> str:
@@ -49,6 +52,20 @@ class Receive:
         if self.on_match is not None:
             self.on_match(message)
 
+    def when_matched(self, use: Callable[[Message], None]) -> None:
+        """Call ``use`` with the message: now, if there is one, otherwise after ``on_match``."""
+        before = self.on_match
+        if self.message is not None:
+            use(self.message)
+            return
+
+        def both(message: Message) -> None:
+            if before is not None:
+                before(message)
+            use(message)
+
+        self.on_match = both
+
     def fits(self, message: Message) -> bool:
         """Return whether this receive may take a message."""
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
@@ -57,11 +74,12 @@ class Receive:
 class Mailbox:
     """Messages to one rank of a communicator that no receive has taken, and receives that have no message."""
 
-    __slots__ = ("messages", "receives")
+    __slots__ = ("messages", "probed", "receives")
 
     def __init__(self) -> None:
         self.messages: deque[Message] = deque()
         self.receives: deque[Receive] = deque()
+        self.probed: list[Message] = []  # taken out by a matched probe
 
     def post_message(self, message: Message) -> None:
         """Give a message to the first receive that fits; keep it if there is none."""
@@ -85,3 +103,18 @@ class Mailbox:
         """Return the first message that a receive of this source and tag would take."""
         wanted = Receive(source, tag)
         return next((message for message in self.messages if wanted.fits(message)), None)
+
+    def cancel(self, receive: Receive) -> bool:
+        """Remove a receive; return whether it was there."""
+        if receive not in self.receives:
+            return False
+        self.receives.remove(receive)
+        return True
+
+    def take_out(self, source: int, tag: int) -> Message | None:
+        """Return the first message that fits, which no receive but its own can have afterwards."""
+        message = self.first(source, tag)
+        if message is not None:
+            self.messages.remove(message)
+            self.probed.append(message)
+        return message

@@ -8,14 +8,17 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from simcodesign.mpi.buffers import DATATYPES, Datatype
 from simcodesign.mpi.collectives import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.messages.attached import attach, detach
+from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.point_to_point import PROC_NULL
-from simcodesign.mpi.requests import UNDEFINED, Request, Status
+from simcodesign.mpi.requests import PROC_NULL, UNDEFINED, Request, Status
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
@@ -43,7 +46,6 @@ def _constants() -> dict[str, Any]:
         "ANY_TAG": ANY_TAG,
         "PROC_NULL": PROC_NULL,
         "UNDEFINED": UNDEFINED,
-        "SUCCESS": 0,
         "IN_PLACE": IN_PLACE,
         "BOTTOM": None,
         "COMM_NULL": None,
@@ -54,6 +56,7 @@ def _constants() -> dict[str, Any]:
         "THREAD_MULTIPLE": 3,
         "VERSION": 4,
         "SUBVERSION": 0,
+        **CONSTANTS,
         **DATATYPES,
         **OPERATORS,
     }
@@ -62,7 +65,9 @@ def _constants() -> dict[str, Any]:
 def mpi_module(world: World) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    classes = {one.__name__: one for one in (Comm, Intracomm, Cartcomm, Datatype, Op, Request, Status)}
+    classes = {
+        one.__name__: one for one in (Comm, Intracomm, Cartcomm, Datatype, Message, Op, Prequest, Request, Status)
+    }
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
@@ -76,11 +81,16 @@ def mpi_module(world: World) -> ModuleType:
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
+        "Attach_buffer": lambda buf: attach(world, buf),
+        "Detach_buffer": lambda: detach(world),
     }
+    comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
-        "COMM_WORLD": Intracomm(world, 0, tuple(range(world.size))),
+        "COMM_WORLD": comm_world,
         "COMM_SELF": _SelfOfRank(world),
-        "REQUEST_NULL": Request(world),
+        "REQUEST_NULL": Request.null(world),
+        "MESSAGE_NULL": Message(),
+        "MESSAGE_NO_PROC": Message(comm_world),
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,

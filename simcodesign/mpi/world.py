@@ -44,16 +44,17 @@ class World:
         self.log = Log(size)
         self.scheduler = Scheduler(size, self._enter_turn, self._leave_turn)
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
-        self.boxes: list[tuple[Mailbox, tuple[int, ...], int]] = []  # with the members of the communicator and the rank
+        self.boxes: list[tuple[Mailbox, int]] = []  # with the ranks that receive
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
 
     def check_received(self) -> None:
         """Raise InputError for a message that no rank has received."""
-        for box, members, rank in self.boxes:
-            for message in box.messages:
-                what = f"rank {message.sender} sends to rank {members[rank]} (tag {message.tag}) what is never received"
+        for box, rank in self.boxes:
+            for message in (*box.messages, *box.probed):
+                what = f"rank {message.sender} sends to rank {rank} (tag {message.tag}) what is never received"
                 raise InputError(what, value=f"{message.size_bytes} B")
 
     @property
