@@ -10,9 +10,10 @@ from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.log import RECEIVE, SEND, START
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
-from simcodesign.mpi.messages.attached import hold
 from simcodesign.mpi.names import Simulated
-from simcodesign.mpi.requests import PROC_NULL, Request, Status
+from simcodesign.mpi.objects.attached import hold
+from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
 

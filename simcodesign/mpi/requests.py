@@ -8,10 +8,10 @@ from typing import Any
 from simcodesign.mpi.log import WAIT
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG, Message, Receive
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.constants import UNDEFINED
 from simcodesign.mpi.objects.datatypes import BYTE, Datatype
 from simcodesign.mpi.world import World, mpi_call
 
-UNDEFINED, PROC_NULL = -32766, -2
 Statuses = list["Status"] | None
 
 

@@ -132,6 +132,7 @@ def _once(
     seed: int,
 ) -> tuple[Log, ProcessState, Clock]:
     world = World(ranks, speed, _eager_bytes(machine), known)
+    world.nodes = machine.node_of(ranks).tolist()
     try:
         state = ProcessState(world, script, source, arguments, seed)
     except SyntaxError as error:

@@ -11,14 +11,17 @@ from typing import Any
 from simcodesign.mpi.collectives import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
-from simcodesign.mpi.messages.attached import attach, detach
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.objects.attached import attach, detach
 from simcodesign.mpi.objects.constants import CONSTANTS
 from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
+from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.requests import PROC_NULL, UNDEFINED, Request, Status
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
@@ -44,12 +47,11 @@ def _constants() -> dict[str, Any]:
     return {
         "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG,
-        "PROC_NULL": PROC_NULL,
-        "UNDEFINED": UNDEFINED,
         "IN_PLACE": IN_PLACE,
         "BOTTOM": None,
-        "COMM_NULL": None,
-        "INFO_NULL": None,
+        "COMM_NULL": COMM_NULL,
+        "INFO_NULL": INFO_NULL,
+        "INFO_ENV": INFO_ENV,
         "THREAD_SINGLE": 0,
         "THREAD_FUNNELED": 1,
         "THREAD_SERIALIZED": 2,
@@ -59,6 +61,7 @@ def _constants() -> dict[str, Any]:
         **CONSTANTS,
         **DATATYPES,
         **OPERATORS,
+        **ERROR_HANDLERS,
     }
 
 
@@ -66,7 +69,21 @@ def mpi_module(world: World) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
     classes = {
-        one.__name__: one for one in (Comm, Intracomm, Cartcomm, Datatype, Message, Op, Prequest, Request, Status)
+        one.__name__: one
+        for one in (
+            Comm,
+            Intracomm,
+            Cartcomm,
+            Datatype,
+            Errhandler,
+            Group,
+            Info,
+            Message,
+            Op,
+            Prequest,
+            Request,
+            Status,
+        )
     }
     functions = {
         "Wtime": world.now,
@@ -77,7 +94,7 @@ def mpi_module(world: World) -> ModuleType:
         "Is_initialized": lambda: True,
         "Is_finalized": lambda: False,
         "Query_thread": lambda: 0,
-        "Get_processor_name": lambda: f"rank{world.current}",
+        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
@@ -88,6 +105,8 @@ def mpi_module(world: World) -> ModuleType:
     members = {
         "COMM_WORLD": comm_world,
         "COMM_SELF": _SelfOfRank(world),
+        "GROUP_EMPTY": Group(world),
+        "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),
         "MESSAGE_NULL": Message(),
         "MESSAGE_NO_PROC": Message(comm_world),

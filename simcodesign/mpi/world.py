@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -46,6 +46,8 @@ class World:
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[tuple[Mailbox, int]] = []  # with the ranks that receive
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self.nodes: Sequence[int] = range(size)  # of the machine, on which the ranks are
+        self.agreements: dict[Any, Any] = {}
         self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()

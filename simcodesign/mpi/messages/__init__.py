@@ -1,1 +1,1 @@
-"""Messages that are probed, sent again and again, or kept in a buffer of the program."""
+"""Messages that are probed, or sent again and again."""

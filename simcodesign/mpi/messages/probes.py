@@ -12,8 +12,9 @@ from simcodesign.mpi.buffers import Buffer
 from simcodesign.mpi.log import RECEIVE, START
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.point_to_point import PointToPoint, elements
-from simcodesign.mpi.requests import PROC_NULL, Request, Status
+from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.world import World, mpi_call
 
