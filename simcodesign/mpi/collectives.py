@@ -94,7 +94,7 @@ class Collectives(PointToPoint):
     # --- Objects ---------------------------------------------------------------------------------------------
 
     @mpi_call
-    def bcast(self, obj: Any = None, root: int = 0) -> Any:
+    def bcast(self, obj: Any, root: int = 0) -> Any:
         """Send the root's object to all ranks."""
         data = pickle.dumps(obj) if self.rank == root else b""
         got = self._together("broadcast", data, len(data), lambda given: [given[root]] * len(given), root)
@@ -108,7 +108,7 @@ class Collectives(PointToPoint):
         return [pickle.loads(one) for one in got] if self.rank == root else None
 
     @mpi_call
-    def scatter(self, sendobj: Sequence[Any] | None = None, root: int = 0) -> Any:
+    def scatter(self, sendobj: Sequence[Any] | None, root: int = 0) -> Any:
         """Return this rank's object of the root's list."""
         data = self._pickled(sendobj) if self.rank == root else []
         size_bytes = sum(map(len, data)) / self.size

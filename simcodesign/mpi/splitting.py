@@ -113,11 +113,21 @@ class Splitting(Kept, Collectives):
             made.Set_info(info)
         return made
 
-    Clone, Dup_with_info = Dup, Dup
+    def Clone(self) -> Any:
+        """Return a duplicate."""
+        return self.Dup()
+
+    def Dup_with_info(self, info: Info) -> Any:
+        """Return a duplicate with hints."""
+        return self.Dup(info)
 
     def Idup(self, info: Info | None = None) -> tuple[Any, Request]:
         """Return a duplicate, and a request that is done."""
         return self.Dup(info), Request.null(self.world)
+
+    def Idup_with_info(self, info: Info) -> tuple[Any, Request]:
+        """Return a duplicate with hints, and a request that is done."""
+        return self.Idup(info)
 
     def Free(self) -> None:
         """Remove the attributes; the communicator equals COMM_NULL afterwards."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from simcodesign.mpi.names import Simulated
+from simcodesign.mpi.names import Simulated, SimulatedKind
 
 Items = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
 
-class Info(Simulated, UserDict[str, str]):
+class _Kind(SimulatedKind, ABCMeta):
+    pass
+
+
+class Info(Simulated, UserDict[str, str], metaclass=_Kind):
     """Hints: names and values, both text."""
 
     is_null = False
@@ -52,6 +57,14 @@ class Info(Simulated, UserDict[str, str]):
     def items(self) -> list[tuple[str, str]]:  # type: ignore[override]
         """Return names and values."""
         return list(self.data.items())
+
+    def update(self, items: Items = (), **kwds: str) -> None:  # type: ignore[override]
+        """Set values."""
+        self.data.update(dict(items or {}), **kwds)
+
+    def pop(self, key: str, *default: str) -> str:  # type: ignore[override]
+        """Remove a value and return it."""
+        return self.data.pop(key, *default)
 
     def Dup(self) -> Info:
         """Return a copy."""
