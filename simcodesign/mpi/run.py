@@ -105,6 +105,7 @@ def run(
 
     def once(known: Clock, is_late: bool = False) -> tuple[World, ProcessState]:
         world = World(ranks, str(script), speed, _eager_bytes(machine), times, known, is_late)
+        world.nodes = machine.node_of(ranks).tolist()
         return world, _ran(world, script, source, arguments, seed)
 
     known, before, late, runs, settled = Clock(), None, 0, 0, False

@@ -8,14 +8,20 @@ from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from simcodesign.mpi.buffers import DATATYPES, Datatype
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
+from simcodesign.mpi.messages.persistent import Prequest
+from simcodesign.mpi.messages.probes import Message
 from simcodesign.mpi.names import not_simulated
+from simcodesign.mpi.objects.attached import attach, detach
+from simcodesign.mpi.objects.constants import CONSTANTS
+from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
+from simcodesign.mpi.objects.groups import Group
+from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.point_to_point import PROC_NULL
-from simcodesign.mpi.requests import UNDEFINED, Request, Status
+from simcodesign.mpi.requests import Request, Status
+from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.windows import epochs, windows
 from simcodesign.mpi.windows.windows import Win
 from simcodesign.mpi.world import World
@@ -42,13 +48,11 @@ def _constants() -> dict[str, Any]:
     return {
         "ANY_SOURCE": ANY_SOURCE,
         "ANY_TAG": ANY_TAG,
-        "PROC_NULL": PROC_NULL,
-        "UNDEFINED": UNDEFINED,
-        "SUCCESS": 0,
         "IN_PLACE": IN_PLACE,
         "BOTTOM": None,
-        "COMM_NULL": None,
-        "INFO_NULL": None,
+        "COMM_NULL": COMM_NULL,
+        "INFO_NULL": INFO_NULL,
+        "INFO_ENV": INFO_ENV,
         "THREAD_SINGLE": 0,
         "THREAD_FUNNELED": 1,
         "THREAD_SERIALIZED": 2,
@@ -58,8 +62,10 @@ def _constants() -> dict[str, Any]:
         "WIN_NULL": None,
         **_upper_case(epochs),
         **_upper_case(windows),
+        **CONSTANTS,
         **DATATYPES,
         **OPERATORS,
+        **ERROR_HANDLERS,
     }
 
 
@@ -72,7 +78,23 @@ def _upper_case(module: ModuleType) -> dict[str, Any]:
 def mpi_module(world: World) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
-    classes = {one.__name__: one for one in (Comm, Intracomm, Cartcomm, Datatype, Op, Request, Status)}
+    classes = {
+        one.__name__: one
+        for one in (
+            Comm,
+            Intracomm,
+            Cartcomm,
+            Datatype,
+            Errhandler,
+            Group,
+            Info,
+            Message,
+            Op,
+            Prequest,
+            Request,
+            Status,
+        )
+    }
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
@@ -82,19 +104,26 @@ def mpi_module(world: World) -> ModuleType:
         "Is_initialized": lambda: True,
         "Is_finalized": lambda: False,
         "Query_thread": lambda: 0,
-        "Get_processor_name": lambda: f"rank{world.current}",
+        "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
         "Alloc_mem": lambda size, info=None: memoryview(bytearray(size)),
         "Free_mem": lambda mem: None,
+        "Attach_buffer": lambda buf: attach(world, buf),
+        "Detach_buffer": lambda: detach(world),
     }
     own = _SelfOfRank(world)
+    comm_world = Intracomm(world, 0, tuple(range(world.size)))
     members = {
-        "COMM_WORLD": Intracomm(world, 0, tuple(range(world.size))),
+        "COMM_WORLD": comm_world,
         "COMM_SELF": own,
         "Win": type("Win", (Win,), {"default_comm": own}),
-        "REQUEST_NULL": Request(world),
+        "GROUP_EMPTY": Group(world),
+        "GROUP_NULL": Group(world, is_null=True),
+        "REQUEST_NULL": Request.null(world),
+        "MESSAGE_NULL": Message(),
+        "MESSAGE_NO_PROC": Message(comm_world),
         "Exception": RuntimeError,
         "buffer": memoryview,
         "memory": memoryview,

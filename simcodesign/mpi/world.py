@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -73,6 +73,9 @@ class World:
         self.on_turn: list[tuple[Callable[[int], None], Callable[[int], None]]] = []
         self.boxes: list[list[Mailbox]] = [[] for _ in range(size)]  # of each rank
         self.communicators: dict[int, Any] = {}  # by their numbers
+        self.nodes: Sequence[int] = range(size)  # of the machine, on which the ranks are
+        self.agreements: dict[Any, Any] = {}
+        self.attached: dict[int, Any] = {}  # buffers of the ranks for buffered sends
         self.is_late = is_late
         self.in_time = 0  # receives, probes and tests that depend on the order of messages in time
         self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
@@ -85,7 +88,7 @@ class World:
             for receive in box.receives:
                 if receive.on_match is not None:
                     receive.on_match(None)
-            for message in box.messages:
+            for message in (*box.messages, *box.probed):
                 what = f"rank {message.sender} sends to rank {box.owner} (tag {message.tag}) what is never received"
                 raise InputError(what, value=f"{message.size_bytes} B")
 
@@ -128,9 +131,10 @@ class World:
         receive_s = self.times.of(message.size_bytes).receive_s
         self.scheduler.pass_until(max(self.scheduler.clock_s, message.arrival_s) + receive_s)
 
-    def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox) -> Message:
-        """Let others run until a receive of the current rank has its message, and return it."""
-        while receive.message is None and box.any_source and not self.is_late:
+    def wait_for(self, what: Callable[[], str], receive: Receive, box: Mailbox | None) -> Message:
+        """Let others run until a receive of the current rank has its message, and return it. ``box``: in which it
+        is, None of a receive that has its message."""
+        while box is not None and receive.message is None and box.any_source and not self.is_late:
             self.scheduler.wait_until(what, box.next_arrival_s)
             box.deliver(self.scheduler.clock_s)
         if receive.message is None:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simcodesign.core.errors import InputError
-from simcodesign.mpi.buffers import DATATYPES_BY_CODE, Buffer, Flat, fill
+from simcodesign.mpi.buffers import Buffer, Flat, fill
 from simcodesign.mpi.operators import OPERATORS, Op
-from simcodesign.mpi.point_to_point import PROC_NULL
+from simcodesign.mpi.objects.constants import PROC_NULL
 from simcodesign.mpi.requests import Request
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.windows.epochs import Epochs
@@ -136,7 +136,7 @@ class Win(Epochs):
         self._check_access(name, rank)
         at, *more = (0,) if target is None else [target] if not isinstance(target, list | tuple) else target or [0]
         named = more[1] if len(more) > 1 else own.dtype
-        dtype: Any = DATATYPES_BY_CODE[named].dtype if isinstance(named, str) else getattr(named, "dtype", named)
+        dtype: Any = np.dtype(named) if isinstance(named, str) else getattr(named, "dtype", named)
         size = own.nbytes if not more or more[0] is None else int(more[0]) * dtype.itemsize
         begin = int(at) * self._units[rank]
         memory = self._memories[rank]
