@@ -9,8 +9,8 @@ import numpy as np
 
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.buffers import Buffer, Flat, fill
-from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.objects.constants import PROC_NULL
+from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.requests import Request
 from simcodesign.mpi.scheduler import place_of_call
 from simcodesign.mpi.windows.epochs import Epochs
