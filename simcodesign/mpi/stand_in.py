@@ -10,6 +10,7 @@ from typing import Any
 
 from simcodesign.mpi.collectives import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
+from simcodesign.mpi.intercommunicators import Intercomm
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
@@ -78,6 +79,7 @@ def mpi_module(world: World) -> ModuleType:
             Errhandler,
             Group,
             Info,
+            Intercomm,
             Message,
             Op,
             Prequest,
