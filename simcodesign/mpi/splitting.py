@@ -15,9 +15,10 @@ from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import INFO_NULL, Info
 from simcodesign.mpi.requests import Request
 from simcodesign.mpi.scheduler import place_of_call
-from simcodesign.mpi.world import mpi_call
+from simcodesign.mpi.world import World, mpi_call
 
-Found = tuple[int, tuple[int, ...]]
+Members = tuple[int, ...]
+Found = tuple[int, Members]
 
 
 class NullComm(Simulated):
@@ -45,6 +46,8 @@ class Splitting(Kept, Collectives):
 
     #: The class of communicators of one group without a topology.
     plain: type[Splitting]
+    #: The class of communicators of two groups.
+    of_two_groups: type[Splitting]
 
     @property
     def group(self) -> Group:
@@ -95,6 +98,21 @@ class Splitting(Kept, Collectives):
         key, members = (self.number, tag, group.members), group.members
         number = agree(self.world, "create_group", key, members, None, lambda values: new_number(self.world, members))
         return self._made(self.plain, (number, members))
+
+    @mpi_call
+    def Create_intercomm(self, local_leader: int, peer_comm: Any, remote_leader: int, tag: int = 0) -> Any:
+        """Return the communicator of this group and another, whose leaders know each other by ``peer_comm``."""
+        world, leader, others = self.world, self.members[local_leader], None
+        if world.current == leader:
+            remote = peer_comm.peers[remote_leader]
+            if remote in self.members:
+                what = "leader of the other group"
+                raise InputError(what, place_of_call(), value=remote_leader, allowed="a rank that is not in this group")
+            ends = sorted((leader, remote))
+            key = (peer_comm.number, tag, *ends)
+            others = agree(world, "create_intercomm", key, ends, self.members, dict)[remote]
+        known = agree(world, "create_intercomm", (self.number, local_leader), self.members, others, dict)
+        return between_groups(world, self.members, known[leader])
 
     @mpi_call
     def Dup(self, info: Info | None = None) -> Any:
@@ -170,3 +188,17 @@ class Splitting(Kept, Collectives):
         if number not in shared:
             shared[number] = kind(self.world, number, members, *more)
         return shared[number]
+
+
+def between_groups(world: World, one: Members, other: Members) -> Any:
+    """Return the communicator of two groups of all ranks; the group with the smallest rank is the first."""
+    groups, members = sorted((tuple(one), tuple(other)), key=min), (*one, *other)
+
+    def numbered(_: dict[int, Any]) -> list[int]:
+        return [new_number(world, some) for some in (members, members, *groups)]
+
+    number, *more = agree(world, "intercommunicator", tuple(groups), members, None, numbered)
+    if number not in world.communicators:
+        kind: Any = Splitting.of_two_groups
+        world.communicators[number] = kind(world, number, tuple(groups), tuple(more))
+    return world.communicators[number]

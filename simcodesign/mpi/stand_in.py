@@ -10,6 +10,7 @@ from typing import Any
 
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
 from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dims
+from simcodesign.mpi.intercommunicators import Intercomm
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.messages.persistent import Prequest
 from simcodesign.mpi.messages.probes import Message
@@ -23,7 +24,7 @@ from simcodesign.mpi.operators import OPERATORS, Op
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.windows import epochs, windows
-from simcodesign.mpi.windows.windows import Win
+from simcodesign.mpi.windows.windows import windows_by_default_of
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
@@ -88,6 +89,7 @@ def mpi_module(world: World) -> ModuleType:
             Errhandler,
             Group,
             Info,
+            Intercomm,
             Message,
             Op,
             Prequest,
@@ -108,7 +110,7 @@ def mpi_module(world: World) -> ModuleType:
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
         "Compute_dims": compute_dims,
-        "Alloc_mem": lambda size, info=None: memoryview(bytearray(size)),
+        "Alloc_mem": lambda size, info=INFO_NULL: memoryview(bytearray(size)),
         "Free_mem": lambda mem: None,
         "Attach_buffer": lambda buf: attach(world, buf),
         "Detach_buffer": lambda: detach(world),
@@ -118,7 +120,7 @@ def mpi_module(world: World) -> ModuleType:
     members = {
         "COMM_WORLD": comm_world,
         "COMM_SELF": own,
-        "Win": type("Win", (Win,), {"default_comm": own}),
+        "Win": windows_by_default_of(own),
         "GROUP_EMPTY": Group(world),
         "GROUP_NULL": Group(world, is_null=True),
         "REQUEST_NULL": Request.null(world),

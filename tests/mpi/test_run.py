@@ -292,7 +292,7 @@ WRONG = [
     ("if rank == 1:\n    raise ValueError('no')\ncomm.Barrier()", InputError, r"program\.py:6: rank 1: ValueError: no"),
     ("comm.Send(np.zeros(4), 1) if rank == 0 else comm.Recv(np.zeros(2), 0)", InputError, r"program\.py:5: a message is longer.*got '32 B'"),
     ("if rank == 0:\n    comm.ssend(1, 1, tag=3)", DeadlockError, r"rank 0 in send to 1, tag 3.*1 of 2 ranks have ended"),
-    ("comm.Create_intercomm(0, comm, 1)", InputError, r"program\.py:5: mpi4py's Intracomm\.Create_intercomm is not simulated"),
+    ("comm.Create_from_group(0)", InputError, r"program\.py:5: mpi4py's Intracomm\.Create_from_group is not simulated"),
     ("comm.Spawn('x')", InputError, r"program\.py:5: mpi4py's Intracomm\.Spawn is not simulated"),
     ("comm.send(1, 5)", InputError, r"program\.py:5: rank 0: rank at the other end, got 5 \(allowed: 0 to 1\)"),
     ("comm.Allreduce(np.zeros(1 + rank), np.zeros(2))", InputError, r"program\.py:5: elements of the ranks to reduce, got \[1, 2\]"),

@@ -127,7 +127,7 @@ class Collectives(CollectivesOfObjects):
         return Buffer(buf).parts(self.size)
 
     @mpi_call
-    def Gather(self, sendbuf: Any, recvbuf: Any = None, root: int = 0) -> NoneOrRequest:
+    def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> NoneOrRequest:
         """Put the buffers of all ranks one after another into the root's."""
         is_root = self.rank == root
         rooms = self._parts(recvbuf) if is_root else []
