@@ -143,9 +143,13 @@ def _once(
     try:
         with installed(world), state.installed():
             world.scheduler.run(state.body)
+        if world.thread_error:
+            raise world.thread_error
         world.check_received()
-    except Exception:
+    except Exception as error:
         sys.stdout.write(marked(state.lines))  # often the only hint at the cause
+        if world.thread_error:
+            raise world.thread_error from error
         raise
     finally:
         if enabled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi.buffers import DATATYPES, Datatype
@@ -14,12 +14,13 @@ from simcodesign.mpi.communicators import Cartcomm, Comm, Intracomm, compute_dim
 from simcodesign.mpi.matching import ANY_SOURCE, ANY_TAG
 from simcodesign.mpi.names import not_simulated
 from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.package import Options, Session, mpi4py_package
 from simcodesign.mpi.point_to_point import PROC_NULL
 from simcodesign.mpi.requests import UNDEFINED, Request, Status
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
-_NAMES = ("mpi4py", "mpi4py.MPI")
+_NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
 
 class _SelfOfRank:
@@ -59,22 +60,18 @@ def _constants() -> dict[str, Any]:
     }
 
 
-def mpi_module(world: World) -> ModuleType:
+def mpi_module(world: World, session: Session) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
     classes = {one.__name__: one for one in (Comm, Intracomm, Cartcomm, Datatype, Op, Request, Status)}
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
-        "Init": lambda: None,
-        "Init_thread": lambda required=3: required,
-        "Finalize": lambda: None,
-        "Is_initialized": lambda: True,
-        "Is_finalized": lambda: False,
-        "Query_thread": lambda: 0,
+        **session.functions(),
         "Get_processor_name": lambda: f"rank{world.current}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
+        "get_vendor": lambda: ("simcodesign", (0, 0, 0)),
         "Compute_dims": compute_dims,
     }
     members = {
@@ -95,12 +92,9 @@ def mpi_module(world: World) -> ModuleType:
 def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
-    package = ModuleType("mpi4py")
-    package.__path__ = []
-    package.__version__ = "4.0.0"  # type: ignore[attr-defined]
-    package.rc = SimpleNamespace()  # type: ignore[attr-defined]
-    package.MPI = mpi_module(world)  # type: ignore[attr-defined]
-    sys.modules.update(zip(_NAMES, (package, package.MPI), strict=True))
+    options = Options(world)
+    module = mpi_module(world, Session(world, options))
+    sys.modules.update(zip(_NAMES, (mpi4py_package(options, module), module, options), strict=True))
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import numpy as np
 from simcodesign.core.errors import InputError
 from simcodesign.mpi.log import CLOCK, COMPUTE, Log
 from simcodesign.mpi.matching import Mailbox
-from simcodesign.mpi.scheduler import Scheduler
+from simcodesign.mpi.scheduler import Scheduler, place_of_call
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -48,6 +49,8 @@ class World:
         self.communicators: dict[int, Any] = {}  # by their numbers
         self._known, self.clock = known, Clock([[] for _ in range(size)], [[] for _ in range(size)])
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
+        self._thread = threading.get_ident()
+        self.thread_error: InputError | None = None  # raised at the end of the run
 
     def check_received(self) -> None:
         """Raise InputError for a message that no rank has received."""
@@ -68,7 +71,11 @@ class World:
         return len(own) - 1
 
     def begin_call(self) -> None:
-        """A call of MPI begins: the time since the last one was computation."""
+        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one."""
+        if threading.get_ident() != self._thread:
+            what = "a thread of the program calls MPI or reads the clock"
+            self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
+            raise SystemExit
         rank = self.current
         if not self._depth[rank]:
             self._note_computation(rank)
