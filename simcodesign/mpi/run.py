@@ -178,9 +178,13 @@ def _ran(world: World, script: Path, source: bytes, arguments: Sequence[str], se
     try:
         with installed(world), state.installed():
             world.scheduler.run(state.body)
+        if world.thread_error:
+            raise world.thread_error
         world.end()
-    except Exception:
+    except Exception as error:
         sys.stdout.write(marked(state.lines))  # often the only hint at the cause
+        if world.thread_error:
+            raise world.thread_error from error
         raise
     finally:
         if enabled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from simcodesign.mpi.collectives.of_buffers import IN_PLACE
@@ -21,6 +21,7 @@ from simcodesign.mpi.objects.datatypes import DATATYPES, Datatype
 from simcodesign.mpi.objects.groups import Group
 from simcodesign.mpi.objects.info import ERROR_HANDLERS, INFO_ENV, INFO_NULL, Errhandler, Info
 from simcodesign.mpi.operators import OPERATORS, Op
+from simcodesign.mpi.package import Options, Session, mpi4py_package
 from simcodesign.mpi.requests import Request, Status
 from simcodesign.mpi.splitting import COMM_NULL
 from simcodesign.mpi.windows import epochs, windows
@@ -28,7 +29,7 @@ from simcodesign.mpi.windows.windows import windows_by_default_of
 from simcodesign.mpi.world import World
 
 #: Modules that a program may have imported before under these names.
-_NAMES = ("mpi4py", "mpi4py.MPI")
+_NAMES = ("mpi4py", "mpi4py.MPI", "mpi4py.rc")
 
 
 class _SelfOfRank:
@@ -76,7 +77,7 @@ def _upper_case(module: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in vars(module).items() if name.startswith(beginnings)}
 
 
-def mpi_module(world: World) -> ModuleType:
+def mpi_module(world: World, session: Session) -> ModuleType:
     """Return ``mpi4py.MPI`` for a run."""
     module = ModuleType("mpi4py.MPI")
     classes = {
@@ -100,15 +101,11 @@ def mpi_module(world: World) -> ModuleType:
     functions = {
         "Wtime": world.now,
         "Wtick": lambda: 1e-9,
-        "Init": lambda: None,
-        "Init_thread": lambda required=3: required,
-        "Finalize": lambda: None,
-        "Is_initialized": lambda: True,
-        "Is_finalized": lambda: False,
-        "Query_thread": lambda: 0,
+        **session.functions(),
         "Get_processor_name": lambda: f"node{world.nodes[world.current]}",
         "Get_version": lambda: (4, 0),
         "Get_library_version": lambda: "simcodesign",
+        "get_vendor": lambda: ("simcodesign", (0, 0, 0)),
         "Compute_dims": compute_dims,
         "Alloc_mem": lambda size, info=INFO_NULL: memoryview(bytearray(size)),
         "Free_mem": lambda mem: None,
@@ -140,12 +137,9 @@ def mpi_module(world: World) -> ModuleType:
 def installed(world: World) -> Iterator[None]:
     """Let ``import mpi4py`` find the stand-in."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "mpi4py"}
-    package = ModuleType("mpi4py")
-    package.__path__ = []
-    package.__version__ = "4.0.0"  # type: ignore[attr-defined]
-    package.rc = SimpleNamespace()  # type: ignore[attr-defined]
-    package.MPI = mpi_module(world)  # type: ignore[attr-defined]
-    sys.modules.update(zip(_NAMES, (package, package.MPI), strict=True))
+    options = Options(world)
+    module = mpi_module(world, Session(world, options))
+    sys.modules.update(zip(_NAMES, (mpi4py_package(options, module), module, options), strict=True))
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from simcodesign.describe.recordings.builder import RankLog
 from simcodesign.mpi.log import Log
 from simcodesign.mpi.matching import Mailbox, Message, Receive
 from simcodesign.mpi.message_times import MessageTimes
-from simcodesign.mpi.scheduler import Scheduler
+from simcodesign.mpi.scheduler import Scheduler, place_of_call
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -81,6 +82,8 @@ class World:
         self._known, self.clock = known, Clock([[] for _ in range(size)], [array("d") for _ in range(size)])
         self._free_s, self._sent, self._repeats = [0.0] * size, [0] * size, [bool(known.sends)] * size
         self._since_s, self._depth, self._gap_s = 0.0, [0] * size, _empty_gap_s()
+        self._thread = threading.get_ident()
+        self.thread_error: InputError | None = None  # raised at the end of the run
 
     def end(self) -> None:
         """Take back receives that never had a message. Raises InputError for a message that no rank has received."""
@@ -162,7 +165,11 @@ class World:
         return bool(waiting)
 
     def begin_call(self) -> None:
-        """A call of MPI begins: the time since the last one was computation."""
+        """A call of MPI begins: the time since the last one was computation. Ends any thread but the main one."""
+        if threading.get_ident() != self._thread:
+            what = "a thread of the program calls MPI or reads the clock"
+            self.thread_error = InputError(what, place_of_call(), allowed="the main thread")
+            raise SystemExit
         rank = self.scheduler.current
         if not self._depth[rank]:
             self.log.begin_call(rank)

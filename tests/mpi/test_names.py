@@ -15,6 +15,7 @@ import pytest
 from simcodesign.core.errors import InputError
 from simcodesign.describe.machine import Machine
 from simcodesign.mpi.message_times import MessageTimes
+from simcodesign.mpi.package import Options, Session
 from simcodesign.mpi.stand_in import mpi_module
 from simcodesign.mpi.world import Clock, World
 
@@ -34,7 +35,8 @@ def stub() -> ast.Module:
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The stand-in of one rank."""
-    return mpi_module(World(1, "", None, float("inf"), MessageTimes(Machine.load("crossbar-16"), 1), Clock()))
+    world = World(1, "", None, float("inf"), MessageTimes(Machine.load("crossbar-16"), 1), Clock())
+    return mpi_module(world, Session(world, Options(world)))
 
 
 def test_parameters_and_defaults(stub: ast.Module, module: Any) -> None:

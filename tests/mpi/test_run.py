@@ -258,6 +258,31 @@ def test_each_rank_has_its_own_state(ran: Runner, tmp_path: Path) -> None:
     assert {"helper", "mpi4py"} & set(sys.modules) == before
 
 
+def test_options_of_mpi4py_are_of_each_rank(ran: Runner) -> None:
+    """MPI has begun on import, or with Init if rc.initialize is False; names as mpi4py 4 documents them."""
+    ran(
+        """
+        import mpi4py, sys
+        from mpi4py import rc
+        assert rc is mpi4py.rc is sys.modules['mpi4py.rc']
+        assert (rc.initialize, rc.thread_level, rc.finalize, rc.errors) == (True, 'multiple', None, 'exception')
+        assert MPI.Is_initialized() and not MPI.Is_finalized()
+        mpi4py.rc(initialize=False, threads=False)
+        assert not MPI.Is_initialized() and not rc.threads
+        comm.Barrier()
+        assert MPI.Init_thread(MPI.THREAD_MULTIPLE) == MPI.Query_thread()
+        assert MPI.Is_initialized() and not MPI.Is_finalized()
+        MPI.Finalize()
+        assert MPI.Is_initialized() and MPI.Is_finalized()
+        try:
+            rc.initialise = False
+        except TypeError:
+            print(mpi4py.get_config())
+        """,
+        3,
+    )
+
+
 def test_random_numbers_of_modules_are_of_each_rank(ran: Runner, tmp_path: Path) -> None:
     (tmp_path / "drawing.py").write_text(
         "import numpy as np\n\ndef seed(n):\n    np.random.seed(n)\n\ndef draw():\n    return np.random.rand()\n"
@@ -301,6 +326,8 @@ WRONG = [
     ("comm.scatter(iter([1, 2, 3]) if rank == 0 else None)", InputError, r"objects for the ranks, got 3 \(allowed: 2\)"),
     ("comm.Bcast(1j)", InputError, r"program\.py:5: not a buffer, got 'complex'"),
     ("if rank == 0:\n    comm.send(1, 1, tag=4)", InputError, r"rank 0 sends to rank 1 \(tag 4\) what is never received"),
+    ("MPI.Request.Start_all", InputError, r"program\.py:5: mpi4py's Request\.Start_all is not simulated"),
+    ("import mpi4py\nmpi4py.profile('vt')", InputError, r"program\.py:6: mpi4py's mpi4py\.profile is not simulated"),
     ("x = (", InputError, r"program\.py:5: SyntaxError"),
 ]  # fmt: skip
 
@@ -308,6 +335,13 @@ WRONG = [
 @pytest.mark.parametrize(("text", "kind", "match"), WRONG)
 def test_what_is_wrong_is_said_with_its_line(ran: Runner, text: str, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
+        ran(text, 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # SystemExit, unseen elsewhere
+def test_a_thread_must_not_call_mpi(ran: Runner) -> None:
+    text = "import threading\nt = threading.Thread(target=lambda: comm.send(1, 1 - rank))\nt.start()\nt.join()\ncomm.recv()"
+    with pytest.raises(InputError, match=r"program\.py:6: a thread of the program calls MPI"):
         ran(text, 2)
 
 
