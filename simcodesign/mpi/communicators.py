@@ -41,7 +41,7 @@ class Comm(Collectives):
     def Split(self, color: int = 0, key: int = 0) -> Comm | None:
         """Return the communicator of the ranks with this colour, in the order of their keys; None for UNDEFINED."""
         found = self._split(color, key)
-        return None if found is None else self._made(Comm, found)
+        return None if found is None else self._made(Intracomm, found)
 
     def _split(self, color: int, key: int) -> tuple[int, tuple[int, ...]] | None:
         """Number and members of the new communicator. Setting one up takes messages that are not counted."""

@@ -190,12 +190,12 @@ class PointToPoint(Simulated):
     def recv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Any:
         """Receive an object."""
         message = self._receive(source, tag, status)
-        return None if message is None else pickle.loads(message.data)
+        return None if message is None else _object(message.data)
 
     @mpi_call
     def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        return self._begin_receive(source, tag, pickle.loads)
+        return self._begin_receive(source, tag, _object)
 
     @mpi_call
     def Sendrecv(
@@ -253,6 +253,11 @@ class PointToPoint(Simulated):
         return message is not None
 
     probe, iprobe = Probe, Iprobe
+
+
+def _object(data: Any) -> Any:
+    """Return the object of a message; None if it is empty, as mpi4py does. A buffer may have been sent."""
+    return pickle.loads(data) if len(data) else None
 
 
 def _elements(data: Any) -> Any:
